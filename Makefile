@@ -1,0 +1,77 @@
+# Needs only make and Python 3.11 or newer: every target sets up .venv by itself.
+#
+#   make run                        the worked example
+#   make test PYTEST_ARGS="-k krr"  some of the tests
+#   make test PYTHON=python3.12     with a chosen interpreter (when .venv is created)
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+# Stamps remember what is installed; a change of pyproject.toml installs again.
+CREATED := $(VENV)/.stamp-created
+CORE := $(VENV)/.stamp-core
+DEV := $(VENV)/.stamp-dev
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench format clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+# The worked example. Each command is shown, then run.
+EXAMPLE_EPSILON := epsilon "krr(k=10, epsilon0=2)" -n 10000 --delta 1e-6
+EXAMPLE_CALIBRATE := calibrate "krr(k=10)" -n 1000 --epsilon 1 --delta 1e-6
+EXAMPLE_USERS := users "oue(epsilon0=4)" --epsilon 0.5 --delta 1e-8
+EXAMPLE_DELTA := delta "laplace(epsilon0=1)" -n 1000 --epsilon 0.2
+show = printf '\n$$ shuffledp %s\n' '$(1)' && $(BIN)/shuffledp $(1)
+
+run: $(CORE) ## run the worked example
+	@$(call show,$(EXAMPLE_EPSILON))
+	@$(call show,$(EXAMPLE_CALIBRATE))
+	@$(call show,$(EXAMPLE_USERS))
+	@$(call show,$(EXAMPLE_DELTA))
+
+# Two workers, one thread each: more only makes them wait for each other.
+test: export OPENBLAS_NUM_THREADS = 1
+test: export OMP_NUM_THREADS = 1
+test: $(DEV) ## run the tests (PYTEST_ARGS is passed on)
+	$(BIN)/python -m pytest -n auto --maxprocesses 2 $(PYTEST_ARGS)
+
+lint: $(DEV) ## check style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(DEV) ## measure speed
+	$(BIN)/python benchmarks/run.py
+
+format: $(DEV) ## rewrite the sources in the agreed format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove everything that can be made again, .venv included
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	rm -rf .coverage .coverage.* coverage.xml htmlcov
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(CREATED):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  version=$$($(PYTHON) -V 2>&1) || version="not a working interpreter"; \
+	  echo "shuffledp needs Python 3.11 or newer, but '$(PYTHON)' is $$version." >&2; \
+	  echo "Name another one, for example: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; \
+	  exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(CORE): $(CREATED) pyproject.toml
+	$(PIP) install --quiet --editable .
+	@touch $@
+
+# The development install contains the core one, so it renews that stamp as well.
+$(DEV): $(CREATED) pyproject.toml
+	$(PIP) install --quiet --editable '.[dev]'
+	@touch $(CORE) $@

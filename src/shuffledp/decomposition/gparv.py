@@ -1,0 +1,43 @@
+"""The generalised privacy amplification random variable (GPARV) at one epsilon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shuffledp.decomposition.arithmetic import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A finite law: ``values`` with probabilities ``weights`` that sum to 1 up to rounding.
+
+    ``value_error`` bounds the absolute rounding error of each value, ``weight_error`` the
+    relative rounding error of every weight.
+    """
+
+    values: FloatArray
+    weights: FloatArray
+    value_error: FloatArray
+    weight_error: float
+
+    @property
+    def size(self) -> int:
+        """Number of atoms."""
+        return self.values.size
+
+
+@dataclass(frozen=True, eq=False)
+class GPARV:
+    r"""The law of :math:`G = (a_j - e^\varepsilon b_j)/c_j`, :math:`j \sim (c, \beta)`.
+
+    ``lower`` and ``upper`` enclose the law in convex order, ``lower <=cx G <=cx upper``; they are
+    the same object when the decomposition consists of atoms. ``singular`` holds the summands
+    :math:`a_j - e^\varepsilon b_j` of components that no other user can produce (c = 0).
+    The privacy bound is
+    :math:`\delta = \frac1n E[(G_1+\dots+G_n)_+] + \sum_{c_j = 0} (a_j - e^\varepsilon b_j)_+`.
+    """
+
+    lower: Law
+    upper: Law
+    singular_lower: float
+    singular_upper: float

@@ -1,0 +1,51 @@
+"""Two-sided bounds on the logarithm of a non-negative number."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from shuffledp.decomposition.arithmetic import UNIT
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnclosure:
+    """``lower <= log(value) <= upper``; minus infinity stands for the value 0."""
+
+    lower: float
+    upper: float
+
+    @property
+    def width(self) -> float:
+        """Relative width of the value, to first order."""
+        return 0.0 if self.lower == self.upper else self.upper - self.lower
+
+    def widen(self, error: float) -> LogEnclosure:
+        """Add an absolute error and the rounding of the logarithms themselves."""
+        return LogEnclosure(
+            self.lower - error - 8 * UNIT * _size(self.lower),
+            self.upper + error + 8 * UNIT * _size(self.upper),
+        )
+
+    def intersect(self, other: LogEnclosure) -> LogEnclosure:
+        """Return the intersection of two enclosures of the same number."""
+        return LogEnclosure(max(self.lower, other.lower), min(self.upper, other.upper))
+
+    def plus(self, lower: float, upper: float) -> LogEnclosure:
+        """Return the enclosure of value + x for x in [lower, upper], both at least 0."""
+        if upper == 0:
+            return self
+        return LogEnclosure(_log_add(self.lower, lower), _log_add(self.upper, upper)).widen(
+            4 * UNIT
+        )
+
+
+def _size(x: float) -> float:
+    return abs(x) + 1 if math.isfinite(x) else 0.0
+
+
+def _log_add(log_value: float, x: float) -> float:
+    if x == 0:
+        return log_value
+    high, low = max(log_value, math.log(x)), min(log_value, math.log(x))
+    return high + math.log1p(math.exp(low - high))

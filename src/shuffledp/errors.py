@@ -1,0 +1,102 @@
+"""Exceptions, warnings and the argument checks every layer uses.
+
+Bad arguments raise ``ValueError`` or ``TypeError`` naming the argument, its value and what is
+allowed. Questions that have no answer raise :class:`NoAnswerError`.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+
+#: Largest number of users: every integer up to here is an exact double.
+MAX_USERS = 2**53
+
+#: Largest LDP level: beyond it the ratios of probabilities leave the range of doubles.
+MAX_EPSILON0 = 300.0
+
+
+class NoAnswerError(ArithmeticError):
+    """The question is well posed but nothing satisfies it, or double precision cannot tell."""
+
+
+class AccuracyWarning(UserWarning):
+    """A certified enclosure is valid but wider than the requested ``rtol``."""
+
+
+def check_real(name: str, value: object) -> float:
+    """Return ``value`` as a float; reject anything that is not a finite real number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a real number, got {value!r}")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    return number
+
+
+def check_positive(name: str, value: object) -> float:
+    """Return ``value`` as a float > 0."""
+    number = check_real(name, value)
+    if number <= 0:
+        raise ValueError(f"{name} must be greater than 0, got {value!r}")
+    return number
+
+
+def check_integer(name: str, value: object, minimum: int, maximum: int | None = None) -> int:
+    """Return ``value`` as an int between ``minimum`` and ``maximum``; 3.0 counts as 3."""
+    allowed = f"an integer of at least {minimum}" + (
+        "" if maximum is None else f" and at most {maximum}"
+    )
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    if not isinstance(value, numbers.Integral) and not float(value).is_integer():
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    number = int(value)
+    if number < minimum or (maximum is not None and number > maximum):
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return number
+
+
+def check_epsilon0(value: object, name: str = "epsilon0") -> float:
+    """Return an LDP level in (0, 300]."""
+    number = check_positive(name, value)
+    if number > MAX_EPSILON0:
+        raise ValueError(f"{name} must be at most {MAX_EPSILON0:g}, got {value!r}")
+    return number
+
+
+def check_users(value: object, name: str = "n") -> int:
+    """Return a number of users in [1, 2**53]."""
+    return check_integer(name, value, 1, MAX_USERS)
+
+
+def check_probability(name: str, value: object) -> float:
+    """Return a probability strictly between 0 and 1."""
+    number = check_real(name, value)
+    if not 0 < number < 1:
+        raise ValueError(f"{name} must be strictly between 0 and 1, got {value!r}")
+    return number
+
+
+def check_delta(value: object, name: str = "target_delta") -> float:
+    """Return a delta in [0, 1]."""
+    number = check_real(name, value)
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
+    return number
+
+
+def check_epsilon(value: object, name: str = "target_epsilon") -> float:
+    """Return an epsilon of at least 0; infinity is not a privacy level one can ask about."""
+    number = check_real(name, value)
+    if number < 0:
+        raise ValueError(f"{name} must be at least 0, got {value!r}")
+    return number
+
+
+def check_rtol(value: object, name: str = "rtol") -> float:
+    """Return a relative tolerance in [1e-10, 0.5]."""
+    number = check_real(name, value)
+    if not 1e-10 <= number <= 0.5:
+        raise ValueError(f"{name} must be between 1e-10 and 0.5, got {value!r}")
+    return number

@@ -1,0 +1,60 @@
+"""The enclosure of an exactly defined number."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A closed interval that is certified to contain one exactly defined number.
+
+    >>> Interval(0.25, 0.5).width
+    0.25
+    >>> 0.3 in Interval(0.25, 0.5)
+    True
+    """
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        """Reject NaN and crossed end points."""
+        if not self.lower <= self.upper:
+            raise ValueError(f"lower must not exceed upper, got [{self.lower!r}, {self.upper!r}]")
+
+    @property
+    def width(self) -> float:
+        """Upper minus lower (0 for a point, also at infinity)."""
+        return 0.0 if self.lower == self.upper else self.upper - self.lower
+
+    def __contains__(self, number: float) -> bool:
+        """Whether ``number`` lies between the end points, ends included."""
+        return self.lower <= number <= self.upper
+
+    def exp(self) -> Interval:
+        """Return the enclosure of the exponential, rounded outwards by two ulps.
+
+        >>> Interval(-math.inf, -math.inf).exp()
+        Interval(lower=0.0, upper=0.0)
+        """
+        return Interval(exp_down(self.lower), exp_up(self.upper))
+
+
+def exp_up(x: float) -> float:
+    """Return a double that is at least e**x; 0 only for minus infinity."""
+    if x == -math.inf:
+        return 0.0
+    try:
+        return math.nextafter(math.nextafter(math.exp(x), math.inf), math.inf)
+    except OverflowError:
+        return math.inf
+
+
+def exp_down(x: float) -> float:
+    """Return a double that is at most e**x and at least 0."""
+    try:
+        return max(0.0, math.nextafter(math.nextafter(math.exp(x), 0.0), 0.0))
+    except OverflowError:
+        return math.nextafter(math.inf, 0.0)
