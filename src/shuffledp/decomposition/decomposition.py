@@ -162,7 +162,7 @@ class Decomposition:
         stop: tuple[ArrayLike, ArrayLike],
         log_ratio_error: ArrayLike = 0.0,
         weight_error: float = 4 * UNIT,
-        tail: tuple[float, float, float] | None = None,
+        tails: Sequence[tuple[float, float, float]] = (),
     ) -> Decomposition:
         r"""Build a decomposition from cells of a continuous law.
 
@@ -181,9 +181,9 @@ class Decomposition:
             stop: logs of (a/c, b/c) at the second end.
             log_ratio_error: bound on the absolute error of all logs.
             weight_error: bound on the relative error of the weights.
-            tail: (a, b, c) of one further cell whose ratios are unbounded. The contraction
-                keeps it as an atom; the spread gives its c-mass to the residual and calls the
-                cell singular, which is a smaller blanket and so still an upper bound.
+            tails: (a, b, c) of further cells whose ratios are unbounded. The contraction keeps
+                them as atoms; the spread gives their c-mass to the residual and calls them
+                singular, which is a smaller blanket and so still an upper bound.
         """
         log0, log1 = vector("log_ratio0", log_ratio0), vector("log_ratio1", log_ratio1)
         mass = vector("weight", weight)
@@ -202,24 +202,22 @@ class Decomposition:
             split[kept],
         )
         spread_error = np.concatenate([error, error])[kept]
-        if tail is None:
-            spread = cls(*spread_parts, residual, spread_error, weight_error + 4 * UNIT)
-            return cls(log0, log1, mass, residual, error, weight_error, spread=spread.merge())
-        a, b, c = tail
+        a, b, c = np.array(tails, dtype=np.float64).reshape(-1, 3).T
         spread = cls(
             *spread_parts,
-            residual + c,
+            residual + float(c.sum()),
             spread_error,
             weight_error + 4 * UNIT,
-            singular0=np.array([a]),
-            singular1=np.array([b]),
+            singular0=a,
+            singular1=b,
         )
+        tail0, tail1 = log_quotient(a, c), log_quotient(b, c)
         return cls(
-            np.append(log0, np.log(a / c)),
-            np.append(log1, np.log(b / c)),
+            np.append(log0, tail0),
+            np.append(log1, tail1),
             np.append(mass, c),
             residual,
-            np.append(error, 8 * UNIT * (1 + abs(np.log(a / c)))),
+            np.append(error, 1e-13 * (1 + np.abs(tail0) + np.abs(tail1))),
             weight_error,
             spread=spread.merge(),
         )

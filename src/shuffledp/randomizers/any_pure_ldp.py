@@ -1,0 +1,54 @@
+"""Any randomizer of a given LDP level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shuffledp.decomposition import Decomposition
+from shuffledp.errors import check_epsilon0
+from shuffledp.randomizers.base import Background, LocalRandomizer, Pair
+from shuffledp.randomizers.krr import KRR
+
+
+@dataclass(frozen=True)
+class AnyPureLDP(LocalRandomizer):
+    r"""The generic bound: valid for every epsilon0-LDP randomizer, also adaptively chosen ones.
+
+    The GPARV of any epsilon0-LDP randomizer is dominated in convex order by that of binary
+    randomized response, for :math:`|\varepsilon|\le\varepsilon_0`, and beyond that range both bounds are
+    trivial; so binary randomized response gives the best bound that depends on epsilon0 alone. It
+    is never above the standard clone (Feldman, McMillan and Talwar 2021).
+
+    The lower bound is what the worst of binary and ternary randomized response reveals: no
+    analysis that knows epsilon0 alone can claim less.
+
+    Args:
+        epsilon0: replace-one LDP level.
+
+    >>> str(AnyPureLDP(epsilon0=1.0))
+    'any_pure_ldp(epsilon0=1.0)'
+    """
+
+    name: ClassVar[str] = "any_pure_ldp"
+
+    epsilon0: float
+
+    def __post_init__(self) -> None:
+        """Check the parameter."""
+        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
+
+    def neighbours(self) -> Sequence[Pair]:
+        """Return one pair, standing for all."""
+        return (Pair(0, 1),)
+
+    def blanket(self, pair: Pair) -> Decomposition:
+        """Return the blanket of binary randomized response."""
+        return KRR(k=2, epsilon0=self.epsilon0).blanket(pair)
+
+    def backgrounds(self, pair: Pair) -> Iterator[Background]:
+        """Yield the backgrounds of binary and ternary randomized response."""
+        for k in (2, 3):
+            for background in KRR(k=k, epsilon0=self.epsilon0).backgrounds(pair):
+                yield Background(f"{k}-RR, {background.others}", background.decomposition)

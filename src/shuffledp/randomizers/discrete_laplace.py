@@ -1,0 +1,78 @@
+"""The discrete Laplace (two-sided geometric) mechanism."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.errors import check_epsilon0, check_integer
+from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(SymmetricNoise):
+    r"""Adds two-sided geometric noise to an integer in {0, ..., B}.
+
+    :math:`P(Z=z)=\frac{1-\alpha}{1+\alpha}\alpha^{|z|}` with :math:`\alpha=e^{-\varepsilon_0/B}`. Clamping the report to
+    {0, ..., B} changes no bound: all outputs beyond an end have the same ratios.
+
+    Args:
+        epsilon0: replace-one LDP level for inputs B apart.
+        bound: the largest input B, at least 1.
+
+    >>> d = DiscreteLaplace(epsilon0=1.0, bound=2)
+    >>> d.blanket(d.neighbours()[0]).size
+    3
+    """
+
+    name: ClassVar[str] = "discrete_laplace"
+
+    epsilon0: float
+    bound: int
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
+        object.__setattr__(self, "bound", check_integer("bound", self.bound, 1, 10**9))
+
+    @property
+    def largest_input(self) -> int:
+        """B."""
+        return self.bound
+
+    def half_cells(self) -> HalfCells:
+        """Return runs of consecutive outputs (single ones up to B = 8192) and the end atom."""
+        rate, bound = self.epsilon0 / self.bound, self.bound
+        inside = (bound - 1) // 2  # outputs 1..inside are nearer to 0; B/2 belongs to both
+        run = max(1, math.ceil(inside / CELLS))
+        first = np.arange(1, inside + 1, run, dtype=np.float64)
+        last = np.minimum(first + run - 1, inside)
+        # A run has the masses kappa (alpha^first - alpha^(last+1)) / (1 - alpha) under R(0).
+        count = -np.expm1(-rate * (last - first + 1))
+        share = 1 / (1 + math.exp(-rate))
+        near = share * np.exp(-rate * first) * count
+        far = share * np.exp(-rate * (bound - last)) * count
+        outer, inner = rate * (bound - 2 * first), rate * (bound - 2 * last)
+        mean = rate * (bound - first - last)
+        middle = bound % 2 == 0
+        half = math.tanh(rate / 2) * math.exp(-self.epsilon0 / 2) / 2  # half of the output B/2
+        centre = np.zeros(int(middle))
+        odd_gap = (
+            -math.expm1(-self.epsilon0 / 2)
+            if middle
+            else 1 - 2 * share * math.exp(-rate * (bound + 1) / 2)
+        )
+        return HalfCells(
+            outer=np.concatenate([outer, centre, [self.epsilon0]]),
+            inner=np.concatenate([inner, centre, [self.epsilon0]]),
+            log_ratio=np.concatenate([mean, centre, [self.epsilon0]]),
+            near=np.concatenate([near, centre + half, [share]]),
+            far=np.concatenate([far, centre + half, [share * math.exp(-self.epsilon0)]]),
+            error=np.concatenate([4 * UNIT * mean, centre, [0.0]]),
+            mass_error=UNIT * (24 + 2 * self.epsilon0),
+            residual=odd_gap,
+        )

@@ -1,0 +1,70 @@
+"""The Laplace mechanism."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.errors import check_epsilon0
+from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
+
+_DOMAINS = ("binary", "interval")
+
+
+@dataclass(frozen=True)
+class Laplace(SymmetricNoise):
+    r"""Adds Laplace noise of scale :math:`1/\varepsilon_0` to a value in {0, 1} or [0, 1].
+
+    On the half near 0 let :math:`u=R(0)/R(1)=v^2` run from 1 to :math:`e^{\varepsilon_0}`. The mass under R(1) is
+    :math:`\frac12e^{-\varepsilon_0/2}(1/v_1-1/v_2)` between :math:`v_1` and :math:`v_2`, under R(0) it is
+    :math:`\frac12e^{-\varepsilon_0/2}(v_2-v_1)`, so the mean ratio is :math:`v_1v_2`; outputs below 0 form an atom at
+    :math:`e^{\varepsilon_0}` of masses :math:`\frac12e^{-\varepsilon_0}` and :math:`\frac12`.
+
+    Args:
+        epsilon0: replace-one LDP level.
+        domain: "binary" for inputs {0, 1}, "interval" for [0, 1]. The bounds are the same: the pair
+            (0, 1) is the worst one of the interval, and its blanket is that of the end points.
+
+    >>> str(Laplace(epsilon0=1.0)), str(Laplace(epsilon0=1.0, domain="interval"))
+    ('laplace(epsilon0=1.0)', "laplace(epsilon0=1.0, domain='interval')")
+    """
+
+    name: ClassVar[str] = "laplace"
+
+    epsilon0: float
+    domain: Literal["binary", "interval"] = "binary"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
+        if self.domain not in _DOMAINS:
+            raise ValueError(f"domain must be one of {', '.join(_DOMAINS)}, got {self.domain!r}")
+
+    @property
+    def largest_input(self) -> int:
+        """1."""
+        return 1
+
+    def half_cells(self) -> HalfCells:
+        """Return cells of equal width in v, the placement of least loss, and the atom."""
+        scale = math.exp(-self.epsilon0 / 2) / 2
+        width = math.expm1(self.epsilon0 / 2) / CELLS
+        log_v = np.log1p(width * np.arange(CELLS + 1))
+        log_v[-1] = self.epsilon0 / 2
+        log_ratio = log_v[1:] + log_v[:-1]
+        near = np.full(CELLS, scale * width)
+        far = near * np.exp(-log_ratio)
+        return HalfCells(
+            outer=np.append(2 * log_v[1:], self.epsilon0),
+            inner=np.append(2 * log_v[:-1], self.epsilon0),
+            log_ratio=np.append(log_ratio, self.epsilon0),
+            near=np.append(near, 0.5),
+            far=np.append(far, math.exp(-self.epsilon0) / 2),
+            error=np.append(8 * UNIT * log_ratio, 0.0),
+            mass_error=UNIT * (16 + 2 * self.epsilon0),
+            residual=-math.expm1(-self.epsilon0 / 2),
+        )

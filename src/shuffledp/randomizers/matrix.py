@@ -1,0 +1,127 @@
+"""Any finite randomizer, given by its matrix of output probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.randomizers.base import Background, LocalRandomizer, Pair
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixRandomizer(LocalRandomizer):
+    """A randomizer given by a matrix: row x holds the output probabilities of input x.
+
+    The entries are taken as they are: rows must sum to 1 up to rounding and are not renormalised.
+
+    Args:
+        matrix: one row per input, one column per output.
+        path: where the matrix was read from; only used in the text form.
+
+    >>> r = MatrixRandomizer([[0.75, 0.25], [0.25, 0.75]])
+    >>> str(r), round(r.epsilon0, 12) == round(math.log(3), 12)
+    ('matrix([[0.75, 0.25], [0.25, 0.75]])', True)
+    """
+
+    name: ClassVar[str] = "matrix"
+
+    matrix: FloatArray
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check and freeze the matrix."""
+        matrix = _as_matrix(self.matrix)
+        object.__setattr__(self, "matrix", matrix)
+        object.__setattr__(self, "_infimum", matrix.min(axis=0))
+
+    @classmethod
+    def from_file(cls, path: str) -> MatrixRandomizer:
+        """Read a matrix from a .npy file or a text file of comma- or space-separated rows."""
+        file = Path(path)
+        try:
+            if file.suffix == ".npy":
+                matrix = np.load(file, allow_pickle=False)
+            else:
+                lines = file.read_text(encoding="utf-8").replace(",", " ").splitlines()
+                matrix = np.loadtxt(lines, ndmin=2)
+        except OSError as error:
+            raise ValueError(f"path {path!r} cannot be read: {error.strerror or error}") from None
+        except (ValueError, EOFError) as error:
+            raise ValueError(f"path {path!r} does not hold a matrix: {error}") from None
+        return cls(matrix, path)
+
+    @property
+    def epsilon0(self) -> float:
+        """The largest log ratio of two entries of a column; infinite if only one of them is 0."""
+        top, low = self.matrix.max(axis=0), self.matrix.min(axis=0)
+        if ((low == 0) & (top > 0)).any():
+            return math.inf
+        used = top > 0
+        return float(np.log(top[used] / low[used]).max())
+
+    def neighbours(self) -> Sequence[Pair]:
+        """Return all ordered pairs of different rows; equal rows are looked at once."""
+        _, first = np.unique(self.matrix, axis=0, return_index=True)
+        rows = sorted(int(i) for i in first)
+        return tuple(Pair(x, y) for x in rows for y in rows if x != y)
+
+    def blanket(self, pair: Pair) -> Decomposition:
+        """Return the decomposition with c the smallest entry of each column."""
+        return self._decompose(pair, self._infimum)  # type: ignore[attr-defined]
+
+    def backgrounds(self, pair: Pair) -> Iterator[Background]:
+        """Yield every input as the common input of the others."""
+        for x, row in enumerate(self.matrix):
+            yield Background(f"all others hold {x}", self._decompose(pair, row))
+
+    def _decompose(self, pair: Pair, common: FloatArray) -> Decomposition:
+        first, second = self.matrix[int(pair.first)], self.matrix[int(pair.second)]
+        return Decomposition.from_coefficients(first, second, common).merge()
+
+    def __str__(self) -> str:
+        """Return ``matrix('path')`` if read from a file, else the rows."""
+        return f"matrix({self.matrix.tolist() if self.path is None else self.path!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the matrices, entry by entry."""
+        if not isinstance(other, MatrixRandomizer):
+            return NotImplemented
+        return np.array_equal(self.matrix, other.matrix)
+
+    def __hash__(self) -> int:
+        """Hash the matrix."""
+        return hash((self.matrix.shape, self.matrix.tobytes()))
+
+
+def _as_matrix(values: ArrayLike) -> FloatArray:
+    try:
+        matrix = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("matrix must be rows of real numbers of equal length") from None
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise ValueError(f"matrix must be two-dimensional and not empty, got shape {matrix.shape}")
+    bad = np.argwhere(~((matrix >= 0) & (matrix <= 1)))
+    if bad.size:
+        row, column = (int(i) for i in bad[0])
+        raise ValueError(
+            f"matrix must hold probabilities, got {float(matrix[row, column])!r} in row {row}, "
+            f"column {column}"
+        )
+    totals = matrix.sum(axis=1)
+    tolerance = max(1e-12, 8 * matrix.shape[1] * UNIT)
+    worst = int(np.argmax(np.abs(totals - 1)))
+    if abs(totals[worst] - 1) > tolerance:
+        raise ValueError(
+            f"every row of matrix must sum to 1, got {float(totals[worst])!r} in row {worst}; "
+            "divide each row by its sum if that is what you mean"
+        )
+    matrix.setflags(write=False)
+    return matrix

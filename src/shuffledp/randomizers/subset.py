@@ -1,0 +1,72 @@
+"""Subset selection."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shuffledp.errors import check_epsilon0, check_integer
+from shuffledp.randomizers.support import SupportRandomizer
+
+
+@dataclass(frozen=True)
+class SubsetSelection(SupportRandomizer):
+    r"""Subset selection (Ye and Barg 2018; Wang et al. 2019).
+
+    Reports one of the subsets of ``size`` values; a subset that holds the true value is
+    :math:`e^{\varepsilon_0}` times as likely as one that does not. A subset supports its members.
+
+    Args:
+        epsilon0: replace-one LDP level.
+        domain_size: number of values D, at least 2.
+        size: number of values in a report, from 1 to D-1; None chooses
+            :math:`\mathrm{round}(D/(e^{\varepsilon_0}+1))`, the value of least variance. The choice
+            jumps with epsilon0, so that the bound is not monotone in epsilon0 unless ``size`` is given.
+
+    >>> SubsetSelection(epsilon0=1.0, domain_size=10).subset_size
+    3
+    """
+
+    name: ClassVar[str] = "subset"
+
+    epsilon0: float
+    domain_size: int
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
+        object.__setattr__(self, "domain_size", check_integer("domain_size", self.domain_size, 2))
+        if self.size is not None:
+            size = check_integer("size", self.size, 1, self.domain_size - 1)
+            object.__setattr__(self, "size", size)
+
+    @property
+    def subset_size(self) -> int:
+        """``size`` or its default."""
+        if self.size is not None:
+            return self.size
+        best = round(self.domain_size / (math.exp(self.epsilon0) + 1))
+        return min(max(best, 1), self.domain_size - 1)
+
+    @property
+    def inputs(self) -> int:
+        """D."""
+        return self.domain_size
+
+    def support_mass(self, supported: int, named: int) -> float:
+        r"""Return :math:`\binom{D-t}{\omega-m}` over the sum of all weights."""
+        size, rest = self.subset_size, self.domain_size - self.subset_size
+        share = 1.0
+        for i in range(supported):
+            share *= (size - i) / (self.domain_size - i)
+        for i in range(named - supported):
+            share *= (rest - i) / (self.domain_size - supported - i)
+        odds = math.exp(self.epsilon0) * (size / self.domain_size) + rest / self.domain_size
+        return max(share, 0.0) / odds
+
+    @property
+    def full_support_mass(self) -> float:
+        """0: every subset misses somebody."""
+        return 0.0

@@ -1,0 +1,173 @@
+"""Unary encodings: one bit per value, each bit randomized on its own."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.errors import check_epsilon0, check_probability
+from shuffledp.randomizers.support import SupportRandomizer, check_domain_size
+
+
+class _Unary(SupportRandomizer):
+    r"""The bit of the true value is 1 with probability a, every other bit with probability b < a.
+
+    :math:`R(x)(y)=w(y)E^{y_x}` with :math:`w=\frac{1-a}{1-b}\prod_ib^{y_i}(1-b)^{1-y_i}`: an output
+    supports the values whose bit is 1.
+    """
+
+    domain_size: int | None
+
+    @property
+    @abstractmethod
+    def noise_odds(self) -> float:
+        """b/(1-b), the odds of a bit that should be 0."""
+
+    @property
+    @abstractmethod
+    def low_ratio(self) -> float:
+        """(1-a)/(1-b), by how much the true input makes a 0 rarer."""
+
+    @property
+    def inputs(self) -> int | None:
+        """Number of bits."""
+        return self.domain_size
+
+    def support_mass(self, supported: int, named: int) -> float:
+        r"""Return :math:`\frac{1-a}{1-b}b^m(1-b)^{t-m}`."""
+        one, zero = self.noise_odds / (1 + self.noise_odds), 1 / (1 + self.noise_odds)
+        return self.low_ratio * one**supported * zero ** (named - supported)
+
+    @property
+    def full_support_mass(self) -> float:
+        r""":math:`\frac{1-a}{1-b}b^D`: all bits 1."""
+        return (
+            0.0
+            if self.domain_size is None
+            else self.support_mass(self.domain_size, self.domain_size)
+        )
+
+
+@dataclass(frozen=True)
+class RAPPOR(_Unary):
+    r"""Basic one-time RAPPOR, symmetric unary encoding (Erlingsson, Pihur and Korolova 2014).
+
+    Every bit is flipped with probability :math:`1/(1+e^{\varepsilon_0/2})`.
+
+    Args:
+        epsilon0: replace-one LDP level. Part of the literature states the deletion level instead,
+            which is half as large.
+        domain_size: number of bits D; None for the limit, an upper bound for every D.
+
+    >>> str(RAPPOR(epsilon0=4.0, domain_size=5))
+    'rappor(epsilon0=4.0, domain_size=5)'
+    """
+
+    name: ClassVar[str] = "rappor"
+
+    epsilon0: float
+    domain_size: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
+        object.__setattr__(self, "domain_size", check_domain_size(self.domain_size))
+
+    @property
+    def noise_odds(self) -> float:
+        r""":math:`e^{-\varepsilon_0/2}`."""
+        return math.exp(-self.epsilon0 / 2)
+
+    @property
+    def low_ratio(self) -> float:
+        r""":math:`e^{-\varepsilon_0/2}`."""
+        return math.exp(-self.epsilon0 / 2)
+
+
+@dataclass(frozen=True)
+class OUE(_Unary):
+    r"""Optimised unary encoding (Wang, Blocki, Li and Jha 2017).
+
+    The true bit stays 1 with probability 1/2, a 0 turns into 1 with probability
+    :math:`1/(e^{\varepsilon_0}+1)`.
+
+    Args:
+        epsilon0: replace-one LDP level.
+        domain_size: number of bits D; None for the limit, an upper bound for every D.
+
+    >>> str(OUE(epsilon0=4.0))
+    'oue(epsilon0=4.0)'
+    """
+
+    name: ClassVar[str] = "oue"
+
+    epsilon0: float
+    domain_size: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
+        object.__setattr__(self, "domain_size", check_domain_size(self.domain_size))
+
+    @property
+    def noise_odds(self) -> float:
+        r""":math:`e^{-\varepsilon_0}`."""
+        return math.exp(-self.epsilon0)
+
+    @property
+    def low_ratio(self) -> float:
+        r""":math:`(1+e^{-\varepsilon_0})/2`."""
+        return (1 + math.exp(-self.epsilon0)) / 2
+
+
+@dataclass(frozen=True)
+class UnaryEncoding(_Unary):
+    r"""Unary encoding with any two probabilities.
+
+    Args:
+        p: probability that the bit of the true value is reported as 1.
+        q: probability that any other bit is reported as 1; it must differ from p.
+        domain_size: number of bits D; None for the limit, an upper bound for every D.
+
+    >>> round(UnaryEncoding(p=0.75, q=0.25).epsilon0, 12) == round(2 * math.log(3), 12)
+    True
+    """
+
+    name: ClassVar[str] = "unary"
+
+    p: float
+    q: float
+    domain_size: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        object.__setattr__(self, "p", check_probability("p", self.p))
+        object.__setattr__(self, "q", check_probability("q", self.q))
+        if self.p == self.q:
+            raise ValueError(f"p and q must differ, got {self.p!r} for both")
+        object.__setattr__(self, "domain_size", check_domain_size(self.domain_size))
+        check_epsilon0(self.epsilon0, "the LDP level log(p(1-q)/(q(1-p)))")
+
+    @property
+    def epsilon0(self) -> float:
+        """|logit p - logit q|."""
+        return abs(math.log(self.p / self.q) + math.log1p(-self.q) - math.log1p(-self.p))
+
+    @property
+    def log_ratio_error(self) -> float:
+        """A few ulps of the logarithms that make up the level."""
+        parts = math.log(self.p / self.q), math.log1p(-self.q), math.log1p(-self.p)
+        return 4 * UNIT * (1 + sum(map(abs, parts)))
+
+    @property
+    def noise_odds(self) -> float:
+        """q/(1-q), or its inverse where a 0 is the supporting bit."""
+        return self.q / (1 - self.q) if self.p > self.q else (1 - self.q) / self.q
+
+    @property
+    def low_ratio(self) -> float:
+        """(1-p)/(1-q), or p/q where a 0 is the supporting bit."""
+        return (1 - self.p) / (1 - self.q) if self.p > self.q else self.p / self.q
