@@ -1,1 +1,51 @@
-"""shuffledp."""
+"""shuffledp: certified privacy of locally randomized reports behind a shuffler.
+
+>>> from shuffledp import KRR, ShuffleAccountant
+>>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000)
+>>> round(accountant.get_epsilon(target_delta=1e-6), 4)
+0.1064
+"""
+
+from shuffledp.accounting import ShuffleAccountant, calibrate_epsilon0, required_users
+from shuffledp.decomposition import Decomposition
+from shuffledp.interval import Interval
+from shuffledp.randomizers import (
+    KRR,
+    OUE,
+    RAPPOR,
+    AnyPureLDP,
+    BinaryLocalHash,
+    DiscreteLaplace,
+    Gaussian,
+    HadamardResponse,
+    Laplace,
+    LocalHash,
+    MatrixRandomizer,
+    SubsetSelection,
+    UnaryEncoding,
+    parse,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "KRR",
+    "OUE",
+    "RAPPOR",
+    "AnyPureLDP",
+    "BinaryLocalHash",
+    "Decomposition",
+    "DiscreteLaplace",
+    "Gaussian",
+    "HadamardResponse",
+    "Interval",
+    "Laplace",
+    "LocalHash",
+    "MatrixRandomizer",
+    "ShuffleAccountant",
+    "SubsetSelection",
+    "UnaryEncoding",
+    "calibrate_epsilon0",
+    "parse",
+    "required_users",
+]

@@ -28,10 +28,21 @@ def check_real(name: str, value: object) -> float:
     """Return ``value`` as a float; reject anything that is not a finite real number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a real number, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {value!r}")
+        raise ValueError(f"{name} must be finite, got {_shorten(value)}")
     return number
+
+
+def _shorten(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # an integer with more digits than Python prints
+        return "a huge integer"
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def check_positive(name: str, value: object) -> float:
@@ -49,11 +60,14 @@ def check_integer(name: str, value: object, minimum: int, maximum: int | None = 
     )
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {allowed}, got {value!r}")
-    if not isinstance(value, numbers.Integral) and not float(value).is_integer():
+    if isinstance(value, numbers.Integral):
+        number = int(value)
+    elif float(value).is_integer():
+        number = int(float(value))
+    else:
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    number = int(value)
     if number < minimum or (maximum is not None and number > maximum):
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        raise ValueError(f"{name} must be {allowed}, got {_shorten(value)}")
     return number
 
 

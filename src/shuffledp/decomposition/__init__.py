@@ -2,5 +2,6 @@
 
 from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.decomposition.gparv import GPARV, Law
+from shuffledp.decomposition.segments import decompose_segments
 
-__all__ = ["GPARV", "Decomposition", "Law"]
+__all__ = ["GPARV", "Decomposition", "Law", "decompose_segments"]

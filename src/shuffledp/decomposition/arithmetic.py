@@ -25,7 +25,7 @@ def vector(name: str, values: ArrayLike) -> FloatArray:
 
 def log_quotient(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Return log(numerator/denominator) to a few ulps of itself, also where it is near 0."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         quotient = numerator / denominator
         near = np.abs(quotient - 1) < 0.5
         difference = np.where(near, numerator - denominator, 0.0)
@@ -61,3 +61,8 @@ def clusters(values: FloatArray, error: FloatArray) -> IntArray:
     labels = np.empty(values.size, dtype=np.int64)
     labels[order] = np.concatenate([[0], np.cumsum(apart)])
     return labels
+
+
+def finite_or_zero(x: FloatArray) -> FloatArray:
+    """Return x with infinities replaced by 0."""
+    return np.where(np.isfinite(x), x, 0.0)

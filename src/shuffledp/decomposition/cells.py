@@ -25,9 +25,9 @@ def choose_edges(values: FloatArray, mass: FloatArray, count: int) -> FloatArray
         return ordered
     local = np.maximum(weights[1:], weights[:-1])
     position = np.concatenate([[0.0], np.cumsum(np.cbrt(local * np.diff(ordered) ** 2))])
-    targets = np.linspace(0.0, position[-1], max(count // 2, 2))
-    chosen = np.searchsorted(position, targets)
     heavy = np.flatnonzero(weights * (count // 2) >= weights.sum())
+    targets = np.linspace(0.0, position[-1], max(count - heavy.size, 2))
+    chosen = np.searchsorted(position, targets)
     picked = np.unique(np.concatenate([chosen, heavy, [0, ordered.size - 1]]))
     return ordered[np.minimum(picked, ordered.size - 1)]
 
@@ -45,15 +45,6 @@ def interpolate(values: FloatArray, edges: FloatArray) -> tuple[IntArray, FloatA
     index = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, edges.size - 2)
     share = (values - edges[index]) / (edges[index + 1] - edges[index])
     return index, np.clip(share, 0.0, 1.0)
-
-
-def split_to_edges(values: FloatArray, mass: FloatArray, edges: FloatArray) -> FloatArray:
-    """Return the mass each edge receives when every value is split between its neighbours."""
-    index, share = interpolate(values, edges)
-    top = np.minimum(index + 1, edges.size - 1)
-    return np.bincount(index, mass * (1 - share), edges.size) + np.bincount(
-        top, mass * share, edges.size
-    )
 
 
 def split_to_corners(

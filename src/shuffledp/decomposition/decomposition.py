@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from shuffledp.decomposition.arithmetic import (
     FloatArray,
     clusters,
     distance,
+    finite_or_zero,
     log_quotient,
     outer_sum,
     two_sum,
@@ -21,9 +23,14 @@ from shuffledp.decomposition.arithmetic import (
 from shuffledp.decomposition.cells import boxes, choose_axes, split_to_corners
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.errors import MAX_EPSILON0, check_integer, check_real
+from shuffledp.interval import Interval
 
-#: How far masses may be from 1: rounding of sums over many components, not modelling slack.
-MASS_TOLERANCE = 1e-9
+#: Products of weights below e**-660 are kept apart: they would leave the range of doubles.
+_LOG_TINY = -660.0
+
+
+def _none() -> FloatArray:
+    return np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,17 +40,20 @@ class Decomposition:
     It is stored through the ratios :math:`a_j/c_j` and :math:`b_j/c_j` (as logarithms, so that
     tiny privacy levels keep their relative accuracy), the weights :math:`c_j` and the residual
     :math:`\beta = 1-\sum c_j` of the left-over laws. The blanket decomposition, with
-    :math:`c = \inf_x R(x)`, is the optimal one (paper, theorems 4 to 6).
+    :math:`c = \inf_x R(x)`, is the optimal one (paper, section 4). Components with a = b = 0 reveal
+    nothing and are counted into the residual.
 
     Attributes:
         log_ratio0: log(a/c) of each component; minus infinity where a = 0.
         log_ratio1: log(b/c) of each component; minus infinity where b = 0.
         weight: c of each component, greater than 0.
         residual: mass of the left-over laws.
-        log_ratio_error: bound on the absolute rounding error of both logarithms.
-        weight_error: bound on the relative rounding error of weights and residual.
+        log_ratio_error: bound on the absolute rounding error of both logarithms of a component.
+        weight_error: bound on the relative rounding error of each weight.
+        residual_error: bound on the relative rounding error of the residual.
         singular0: a of the components with c = 0 (no absolute continuity).
         singular1: b of the components with c = 0.
+        singular_error: bound on the relative rounding error of both.
         spread: None if the components are atoms. If they are cells (each standing for a range
             of ratios, represented by its mean), a decomposition into the end points of the
             cells with the same means: it dominates in convex order.
@@ -59,20 +69,42 @@ class Decomposition:
     log_ratio1: FloatArray
     weight: FloatArray
     residual: float
-    log_ratio_error: FloatArray = field(default_factory=lambda: np.zeros(0))
-    weight_error: float = 4 * UNIT
-    singular0: FloatArray = field(default_factory=lambda: np.zeros(0))
-    singular1: FloatArray = field(default_factory=lambda: np.zeros(0))
+    log_ratio_error: FloatArray = field(default_factory=lambda: np.zeros(1))
+    weight_error: FloatArray = field(default_factory=lambda: np.full(1, 4 * UNIT))
+    residual_error: float = 4 * UNIT
+    singular0: FloatArray = field(default_factory=_none)
+    singular1: FloatArray = field(default_factory=_none)
+    singular_error: float = 8 * UNIT
     spread: Decomposition | None = None
 
+    _COMPONENT_ARRAYS: ClassVar[tuple[str, ...]] = (
+        "log_ratio0",
+        "log_ratio1",
+        "weight",
+        "log_ratio_error",
+        "weight_error",
+    )
+
     def __post_init__(self) -> None:
-        """Convert, check the invariants and freeze the arrays."""
+        """Convert, check the invariants, freeze."""
+        self._convert()
+        self._check()
+        self._count_silent_components()
+        for name in (*self._COMPONENT_ARRAYS, "singular0", "singular1"):
+            getattr(self, name).setflags(write=False)
+
+    def _convert(self) -> None:
         for name in ("log_ratio0", "log_ratio1", "weight", "singular0", "singular1"):
             object.__setattr__(self, name, vector(name, getattr(self, name)))
-        error = np.asarray(self.log_ratio_error, dtype=np.float64)
-        if error.size == 0:
-            error = np.zeros(1)
-        object.__setattr__(self, "log_ratio_error", np.broadcast_to(error, self.weight.shape))
+        for name in ("log_ratio_error", "weight_error"):
+            error = np.array(getattr(self, name), dtype=np.float64)
+            if error.ndim > 1 or error.size not in (1, self.weight.size):
+                raise ValueError(
+                    f"{name} must have one entry or one per component, got shape {error.shape}"
+                )
+            object.__setattr__(self, name, np.broadcast_to(error, self.weight.shape).copy())
+
+    def _check(self) -> None:
         if not self.log_ratio0.size == self.log_ratio1.size == self.weight.size:
             raise ValueError(
                 "log_ratio0, log_ratio1 and weight must have the same length, got "
@@ -85,7 +117,7 @@ class Decomposition:
             )
         for name in ("log_ratio0", "log_ratio1"):
             logs = getattr(self, name)
-            if np.isnan(logs).any() or (logs > 2 * MAX_EPSILON0).any():
+            if not (logs <= 2 * MAX_EPSILON0).all():
                 raise ValueError(f"{name} must be at most {2 * MAX_EPSILON0:g}, got {logs!r}")
         if not (self.weight > 0).all() or not np.isfinite(self.weight).all():
             raise ValueError(f"weight must be positive and finite, got {self.weight!r}")
@@ -93,20 +125,45 @@ class Decomposition:
             masses = getattr(self, name)
             if not ((masses >= 0) & (masses <= 1)).all():
                 raise ValueError(f"{name} must lie in [0, 1], got {masses!r}")
+        for name in ("log_ratio_error", "weight_error", "residual_error", "singular_error"):
+            error = np.asarray(getattr(self, name))
+            if not ((error >= 0) & (error < 1)).all():
+                raise ValueError(f"{name} must lie in [0, 1), got {error!r}")
         residual = check_real("residual", self.residual)
         if residual < 0:
             raise ValueError(f"residual must be at least 0, got {residual!r}")
         object.__setattr__(self, "residual", residual)
-        self._check_mass("weight plus residual", float(self.weight.sum()) + residual)
-        self._check_mass("a", float(self.weight @ self.ratio0 + self.singular0.sum()))
-        self._check_mass("b", float(self.weight @ self.ratio1 + self.singular1.sum()))
-        for name in ("log_ratio0", "log_ratio1", "weight", "singular0", "singular1"):
-            getattr(self, name).setflags(write=False)
+        rounding = (self.size + self.singular0.size + 8) * UNIT
+        tolerance = 1e-11 + 4 * rounding
+        tolerance += float(self.weight @ self.weight_error) + self.residual_error
+        error = self.log_ratio_error + self.weight_error
+        for name, total, slack in (
+            ("weight plus residual", float(self.weight.sum()) + residual, 0.0),
+            ("a", *self._mass(self.ratio0, error, self.singular0)),
+            ("b", *self._mass(self.ratio1, error, self.singular1)),
+        ):
+            if not abs(total - 1) <= tolerance + slack:
+                raise ValueError(f"the masses of {name} must sum to 1, got {total!r}")
 
-    @staticmethod
-    def _check_mass(name: str, total: float) -> None:
-        if not abs(total - 1) <= MASS_TOLERANCE:
-            raise ValueError(f"the masses of {name} must sum to 1, got {total!r}")
+    def _mass(
+        self, ratio: FloatArray, error: FloatArray, singular: FloatArray
+    ) -> tuple[float, float]:
+        """Return the mass sum(c ratio) + sum(singular) and the rounding error it may have."""
+        parts = self.weight * ratio
+        slack = float(parts @ error) + self.singular_error
+        return float(parts.sum() + singular.sum()), slack
+
+    def _count_silent_components(self) -> None:
+        """Count components with a = b = 0, where G = 0, into the residual."""
+        silent = np.isneginf(self.log_ratio0) & np.isneginf(self.log_ratio1)
+        if not silent.any():
+            return
+        mass = float(self.weight[silent].sum())
+        error = float(self.weight_error[silent].max()) + int(silent.sum()) * UNIT
+        object.__setattr__(self, "residual", self.residual + mass)
+        object.__setattr__(self, "residual_error", max(self.residual_error, error) + UNIT)
+        for name in self._COMPONENT_ARRAYS:
+            object.__setattr__(self, name, getattr(self, name)[~silent])
 
     @classmethod
     def from_coefficients(
@@ -132,94 +189,21 @@ class Decomposition:
         covered = c > 0
         singular = ~covered & ((a > 0) | (b > 0))
         log0, log1 = log_quotient(a[covered], c[covered]), log_quotient(b[covered], c[covered])
-        gap = 1.0 - float(c.sum())
+        residual_error = 4 * UNIT
         if residual is None:
+            gap = 1.0 - float(c.sum())
             residual = gap if gap > 1e-12 else 0.0
-        finite0, finite1 = (
-            np.where(np.isfinite(log0), log0, 0),
-            np.where(np.isfinite(log1), log1, 0),
-        )
+            residual_error = min((c.size + 4) * UNIT / residual, 0.5) if residual else 0.0
+        largest = np.maximum(np.abs(finite_or_zero(log0)), np.abs(finite_or_zero(log1)))
         return cls(
             log0,
             log1,
             c[covered],
             residual,
-            log_ratio_error=4 * UNIT * np.maximum(np.abs(finite0), np.abs(finite1)),
-            weight_error=4 * UNIT,
+            log_ratio_error=4 * UNIT * largest,
+            residual_error=residual_error,
             singular0=a[singular],
             singular1=b[singular],
-        )
-
-    @classmethod
-    def from_cells(
-        cls,
-        log_ratio0: ArrayLike,
-        log_ratio1: ArrayLike,
-        weight: ArrayLike,
-        *,
-        residual: float,
-        start: tuple[ArrayLike, ArrayLike],
-        stop: tuple[ArrayLike, ArrayLike],
-        log_ratio_error: ArrayLike = 0.0,
-        weight_error: float = 4 * UNIT,
-        tails: Sequence[tuple[float, float, float]] = (),
-    ) -> Decomposition:
-        r"""Build a decomposition from cells of a continuous law.
-
-        A cell stands for outputs whose ratios (a/c, b/c) lie on the segment from
-        ``exp(start)`` to ``exp(stop)`` and have the mean ``exp(log_ratio)`` there. Moving its
-        mass to the mean contracts the law in convex order; moving it to the two ends with the
-        same mean spreads it. A segment keeps both statements true for every epsilon, because G is
-        linear in the ratios.
-
-        Args:
-            log_ratio0: log of the mean of a/c in each cell.
-            log_ratio1: log of the mean of b/c in each cell.
-            weight: c-mass of each cell.
-            residual: mass of the left-over laws.
-            start: logs of (a/c, b/c) at the first end of each cell.
-            stop: logs of (a/c, b/c) at the second end.
-            log_ratio_error: bound on the absolute error of all logs.
-            weight_error: bound on the relative error of the weights.
-            tails: (a, b, c) of further cells whose ratios are unbounded. The contraction keeps
-                them as atoms; the spread gives their c-mass to the residual and calls them
-                singular, which is a smaller blanket and so still an upper bound.
-        """
-        log0, log1 = vector("log_ratio0", log_ratio0), vector("log_ratio1", log_ratio1)
-        mass = vector("weight", weight)
-        start0, start1 = (np.broadcast_to(vector("start", s), mass.shape) for s in start)
-        stop0, stop1 = (np.broadcast_to(vector("stop", s), mass.shape) for s in stop)
-        along0 = np.abs(stop0 - start0) >= np.abs(stop1 - start1)
-        share = np.where(along0, _share(start0, log0, stop0), _share(start1, log1, stop1))
-        if not ((share >= 0) & (share <= 1)).all():
-            raise ValueError("the mean of every cell must lie between its ends")
-        error = np.broadcast_to(np.asarray(log_ratio_error, dtype=np.float64), mass.shape)
-        split = np.concatenate([mass * (1 - share), mass * share])
-        kept = split > 0
-        spread_parts = (
-            np.concatenate([start0, stop0])[kept],
-            np.concatenate([start1, stop1])[kept],
-            split[kept],
-        )
-        spread_error = np.concatenate([error, error])[kept]
-        a, b, c = np.array(tails, dtype=np.float64).reshape(-1, 3).T
-        spread = cls(
-            *spread_parts,
-            residual + float(c.sum()),
-            spread_error,
-            weight_error + 4 * UNIT,
-            singular0=a,
-            singular1=b,
-        )
-        tail0, tail1 = log_quotient(a, c), log_quotient(b, c)
-        return cls(
-            np.append(log0, tail0),
-            np.append(log1, tail1),
-            np.append(mass, c),
-            residual,
-            np.append(error, 1e-13 * (1 + np.abs(tail0) + np.abs(tail1))),
-            weight_error,
-            spread=spread.merge(),
         )
 
     @property
@@ -244,18 +228,26 @@ class Decomposition:
 
     @property
     def max_epsilon(self) -> float:
-        """The smallest epsilon at which the bound is 0 (infinite if some b is 0)."""
-        upper = self.upper
-        with np.errstate(divide="ignore"):
-            ratios = [
-                upper.log_ratio0 - upper.log_ratio1,
-                np.log(upper.singular0[upper.singular0 > 0])
-                - np.log(upper.singular1[upper.singular0 > 0]),
-            ]
-        return float(max((r.max() for r in ratios if r.size), default=-np.inf))
+        """An epsilon at which the bound is 0, the smallest up to rounding; it may be infinite."""
+        return self.max_epsilon_interval().upper
+
+    def max_epsilon_interval(self) -> Interval:
+        """Enclose the smallest epsilon at which the bound is 0; infinite if some b is 0."""
+        return Interval(self._max_log_ratio().lower, self.upper._max_log_ratio().upper)
+
+    def _max_log_ratio(self) -> Interval:
+        ratios, rounding = two_sum(self.log_ratio0, -self.log_ratio1)
+        exposed = self.singular0 > 0
+        singular = log_quotient(self.singular0[exposed], self.singular1[exposed])
+        slack = 2 * self.singular_error + 4 * UNIT * np.abs(finite_or_zero(singular))
+        errors = np.concatenate([2 * self.log_ratio_error + rounding, slack])
+        candidates = np.concatenate([ratios, singular])
+        if candidates.size == 0:
+            return Interval(-np.inf, -np.inf)
+        return Interval(float((candidates - errors).max()), float((candidates + errors).max()))
 
     def merge(self) -> Decomposition:
-        """Merge components of equal ratios: the simplified decomposition (paper, theorem 6).
+        """Merge components of equal ratios: the simplified decomposition (paper, theorem 7).
 
         Ratios count as equal when they differ by no more than their rounding errors.
 
@@ -269,23 +261,41 @@ class Decomposition:
         label1 = clusters(self.log_ratio1, self.log_ratio_error)
         key = label0 * (int(label1.max()) + 1) + label1
         _, first, group = np.unique(key, return_index=True, return_inverse=True)
-        weight = np.bincount(group, self.weight)
         log0, log1 = self.log_ratio0[first], self.log_ratio1[first]
         moved = np.maximum(
             distance(self.log_ratio0, log0[group]), distance(self.log_ratio1, log1[group])
         )
         error = np.zeros(first.size)
         np.maximum.at(error, group, self.log_ratio_error + moved)
+        weight, weight_error = self._group_weights(group)
+        return self._with_components(
+            (log0, log1, weight, error, weight_error),
+            None if self.spread is None else self.spread.merge(),
+        )
+
+    def _group_weights(self, group: np.ndarray) -> tuple[FloatArray, FloatArray]:
+        """Return the total weight of each group and its relative error."""
+        error = np.zeros(int(group.max()) + 1)
+        np.maximum.at(error, group, self.weight_error)
+        weight = np.bincount(group, self.weight).astype(np.float64)
+        return weight, error + np.bincount(group) * UNIT
+
+    def _with_components(
+        self, components: Sequence[FloatArray], spread: Decomposition | None
+    ) -> Decomposition:
+        log0, log1, weight, log_error, weight_error = components
         return Decomposition(
             log0,
             log1,
             weight,
             self.residual,
-            error,
-            self.weight_error + 4 * UNIT,
+            log_error,
+            weight_error,
+            self.residual_error,
             self.singular0,
             self.singular1,
-            None if self.spread is None else self.spread.merge(),
+            self.singular_error,
+            spread,
         )
 
     def swap(self) -> Decomposition:
@@ -297,55 +307,96 @@ class Decomposition:
             self.residual,
             self.log_ratio_error,
             self.weight_error,
+            self.residual_error,
             self.singular1,
             self.singular0,
+            self.singular_error,
             None if self.spread is None else self.spread.swap(),
         )
 
     def product(self, other: Decomposition) -> Decomposition:
-        """Return the Cartesian product: the joint composition of two reports (paper, theorem 9).
+        """Return the Cartesian product: the joint composition of two reports (paper, section 4.5).
 
         >>> d = Decomposition.from_coefficients([0.6, 0.4], [0.4, 0.6], [0.4, 0.4])
         >>> joint = d.product(d)
         >>> joint.size, round(joint.residual, 12)
         (4, 0.36)
         """
-        spread = None
-        if self.spread is not None or other.spread is not None:
-            spread = self.upper._product(other.upper)
-        return self._product(other, spread)
+        atoms = self.spread is None and other.spread is None
+        if atoms and not self._underflows(other):
+            return self._product(other, None)
+        return self._product(other, self.upper._product(other.upper, None, expose=True))
 
-    def _product(self, other: Decomposition, spread: Decomposition | None = None) -> Decomposition:
-        def masses(d: Decomposition, logs: FloatArray, singular: FloatArray) -> FloatArray:
-            return np.concatenate([d.weight * np.exp(logs), singular])
+    def _underflows(self, other: Decomposition) -> bool:
+        """Whether some product of weights leaves the range of doubles."""
+        if self.size == 0 or other.size == 0:
+            return False
+        return bool(np.log(self.weight.min()) + np.log(other.weight.min()) < _LOG_TINY)
 
-        def singular(which: str) -> FloatArray:
-            log, name = f"log_ratio{which}", f"singular{which}"
-            mine, theirs = getattr(self, name), getattr(other, name)
-            all_theirs = masses(other, getattr(other, log), theirs)
-            covered_mine = self.weight * np.exp(getattr(self, log))
-            return np.concatenate(
-                [np.outer(mine, all_theirs).ravel(), np.outer(covered_mine, theirs).ravel()]
-            )
+    def _product(
+        self, other: Decomposition, spread: Decomposition | None, *, expose: bool = False
+    ) -> Decomposition:
+        """Multiply atoms. Components of tiny weight are exposed or absorbed.
 
+        Exposed ones become singular, which is a smaller blanket: a spread. Absorbed ones are
+        merged with the lightest of the others, at the mean of both: a contraction.
+        """
         log0, error0 = outer_sum(self.log_ratio0, other.log_ratio0)
         log1, error1 = outer_sum(self.log_ratio1, other.log_ratio1)
         error = np.add.outer(self.log_ratio_error, other.log_ratio_error).ravel()
+        error += np.maximum(error0, error1)
+        weight = np.outer(self.weight, other.weight).ravel()
+        weight_error = np.add.outer(self.weight_error, other.weight_error).ravel() + 2 * UNIT
+        singular0 = self._product_singular(other, "0")
+        singular1 = self._product_singular(other, "1")
+        singular_error = self.singular_error + other.singular_error + 8 * UNIT
+        if error.size:
+            singular_error += float((error + weight_error).max())
+        if self._underflows(other):
+            log_weight = np.add.outer(np.log(self.weight), np.log(other.weight)).ravel()
+            tiny = log_weight < _LOG_TINY
+            masses = np.exp(log_weight[tiny] + np.array((log0[tiny], log1[tiny])))
+            singular_error += 2000 * UNIT
+            log0, log1, weight = log0[~tiny], log1[~tiny], weight[~tiny]
+            error, weight_error = error[~tiny], weight_error[~tiny]
+            if expose:
+                singular0 = np.concatenate([singular0, masses[0]])
+                singular1 = np.concatenate([singular1, masses[1]])
+            else:
+                lightest = int(np.argmin(weight))
+                for logs, mass in ((log0, masses[0].sum()), (log1, masses[1].sum())):
+                    logs[lightest] = np.log(np.exp(logs[lightest]) + mass / weight[lightest])
+                error[lightest] += 1e-12
         return Decomposition(
             log0,
             log1,
-            np.outer(self.weight, other.weight).ravel(),
+            weight,
             self.residual + other.residual * (1 - self.residual),
-            error + np.maximum(error0, error1),
-            self.weight_error + other.weight_error + 4 * UNIT,
-            singular("0"),
-            singular("1"),
+            error,
+            weight_error,
+            2 * (self.residual_error + other.residual_error) + 4 * UNIT,
+            singular0,
+            singular1,
+            singular_error,
             spread,
+        )
+
+    def _product_singular(self, other: Decomposition, which: str) -> FloatArray:
+        """Return the masses of outputs one part of which only the differing user can produce."""
+
+        def masses(d: Decomposition) -> tuple[FloatArray, FloatArray]:
+            ratio = np.exp(getattr(d, f"log_ratio{which}"))
+            return d.weight * ratio, getattr(d, f"singular{which}")
+
+        (mine, my_singular), (theirs, their_singular) = masses(self), masses(other)
+        either = np.concatenate([theirs, their_singular])
+        return np.concatenate(
+            [np.outer(my_singular, either).ravel(), np.outer(mine, their_singular).ravel()]
         )
 
     @staticmethod
     def mixture(weights: Sequence[float], parts: Sequence[Decomposition]) -> Decomposition:
-        """Return the weighted combination: parallel composition (paper, theorem 11).
+        """Return the weighted combination: parallel composition (paper, section 4.6).
 
         >>> d = Decomposition.from_coefficients([0.6, 0.4], [0.4, 0.6], [0.4, 0.4])
         >>> Decomposition.mixture([0.5, 0.5], [d, d]).merge().size
@@ -357,73 +408,66 @@ class Decomposition:
                 f"and {len(parts)}"
             )
         shares = [check_real("weights", w) for w in weights]
-        if min(shares) <= 0 or abs(sum(shares) - 1) > 1e-12:
+        excess = abs(sum(shares) - 1)
+        if min(shares) <= 0 or excess > 1e-12:
             raise ValueError(f"weights must be positive and sum to 1, got {shares!r}")
         spread = None
         if any(part.spread is not None for part in parts):
             spread = Decomposition.mixture(shares, [part.upper for part in parts])
+        slack = 2 * UNIT + excess
+        scaled = list(zip(shares, parts, strict=True))
         return Decomposition(
             np.concatenate([part.log_ratio0 for part in parts]),
             np.concatenate([part.log_ratio1 for part in parts]),
-            np.concatenate([w * part.weight for w, part in zip(shares, parts, strict=True)]),
-            sum(w * part.residual for w, part in zip(shares, parts, strict=True)),
+            np.concatenate([share * part.weight for share, part in scaled]),
+            sum(share * part.residual for share, part in scaled),
             np.concatenate([part.log_ratio_error for part in parts]),
-            max(part.weight_error for part in parts) + 4 * UNIT,
-            np.concatenate([w * part.singular0 for w, part in zip(shares, parts, strict=True)]),
-            np.concatenate([w * part.singular1 for w, part in zip(shares, parts, strict=True)]),
+            np.concatenate([part.weight_error for part in parts]) + slack,
+            max(part.residual_error for part in parts) + len(parts) * UNIT + slack,
+            np.concatenate([share * part.singular0 for share, part in scaled]),
+            np.concatenate([share * part.singular1 for share, part in scaled]),
+            max(part.singular_error for part in parts) + slack,
             spread,
         )
 
     def coarsen(self, max_components: int) -> Decomposition:
         """Return at most about ``max_components`` cells that enclose this decomposition.
 
-        The plane of ratios is cut into a grid of boxes. The components of one box are replaced by
-        their mean (a contraction in convex order) and, in ``spread``, by the corners of the box with
-        bilinear weights (a spread): the true bound lies between the two for every epsilon and n.
+        The plane of ratios is cut into a grid of boxes. The components of one box are replaced
+        by their mean (a contraction in convex order) and, in ``spread``, by the corners of the
+        box with bilinear weights (a spread): the true bound lies between the two for every
+        epsilon and n.
         """
         limit = check_integer("max_components", max_components, 4)
-        if self.size <= limit:
-            return self
         upper = self.upper
+        if max(self.size, upper.size) <= limit:
+            return self
         edges0, edges1 = choose_axes(upper.ratio0, upper.ratio1, upper.weight, limit)
         box = boxes(self.ratio0, edges0) * (2 * edges1.size + 1) + boxes(self.ratio1, edges1)
         _, group = np.unique(box, return_inverse=True)
-        weight = np.bincount(group, self.weight)
+        weight, weight_error = self._group_weights(group)
         mean0 = np.bincount(group, self.weight * self.ratio0) / weight
         mean1 = np.bincount(group, self.weight * self.ratio1) / weight
         error = np.zeros(weight.size)
         np.maximum.at(error, group, self.log_ratio_error)
-        error += 16 * UNIT
-        corner_error = float(upper.log_ratio_error.max()) + 16 * UNIT
-        corners = split_to_corners(upper.ratio0, upper.ratio1, upper.weight, edges0, edges1)
+        error += (np.bincount(group) + 16) * UNIT
+        corner0, corner1, mass = split_to_corners(
+            upper.ratio0, upper.ratio1, upper.weight, edges0, edges1
+        )
+        rounding = (upper.size + 16) * UNIT
+        corner_error = np.full(mass.size, float(upper.log_ratio_error.max()) + rounding)
+        mass_error = np.full(mass.size, float(upper.weight_error.max()) + rounding)
         with np.errstate(divide="ignore"):
-            return Decomposition(
-                np.log(mean0),
-                np.log(mean1),
-                weight,
-                self.residual,
-                error,
-                self.weight_error + 8 * UNIT,
-                self.singular0,
-                self.singular1,
-                Decomposition(
-                    np.log(corners[0]),
-                    np.log(corners[1]),
-                    corners[2],
-                    upper.residual,
-                    np.full(corners[2].size, corner_error),
-                    upper.weight_error + 8 * UNIT,
-                    upper.singular0,
-                    upper.singular1,
-                ),
-            )
+            means, corners = np.log((mean0, mean1)), np.log((corner0, corner1))
+        spread = upper._with_components((*corners, mass, corner_error, mass_error), None)
+        return self._with_components((*means, weight, error, weight_error), spread)
 
     def at(self, epsilon: float) -> GPARV:
         r"""Return the law of :math:`G=a_j/c_j-e^\varepsilon b_j/c_j` and its rounding errors.
 
         With :math:`\rho=\log(a_j/b_j)` the value is
-        :math:`(b_j/c_j)\,e^\varepsilon\,\mathrm{expm1}(\rho-\varepsilon)`, which keeps full relative
-        accuracy where a and :math:`e^\varepsilon b` nearly cancel.
+        :math:`(b_j/c_j)\,e^\varepsilon\,\mathrm{expm1}(\rho-\varepsilon)`, which keeps full
+        relative accuracy where a and :math:`e^\varepsilon b` nearly cancel.
         """
         epsilon = check_real("epsilon", epsilon)
         if abs(epsilon) > MAX_EPSILON0:
@@ -436,32 +480,29 @@ class Decomposition:
 
     def _law(self, epsilon: float) -> Law:
         log0, log1 = self.log_ratio0, self.log_ratio1
-        finite = np.isfinite(log1)
-        safe1 = np.where(finite, log1, 0.0)
-        rho, rho_error = two_sum(log0, -safe1)
-        values = np.where(finite, np.exp(safe1 + epsilon) * np.expm1(rho - epsilon), np.exp(log0))
-        magnitude = np.exp(log0) + np.where(finite, np.exp(safe1 + epsilon), 0.0)
+        rho, rho_error = two_sum(log0, -log1)
+        excess = rho - epsilon
+        cost = np.exp(log1 + epsilon)
+        far = excess > 40  # nothing cancels there, and expm1 might overflow
+        near_value = cost * np.expm1(np.where(far, 0.0, excess))
+        values = np.where(far, np.exp(log0) - cost, near_value)
+        magnitude = np.exp(log0) + cost
         error = magnitude * (self.log_ratio_error + rho_error)
-        error += UNIT * np.abs(values) * (6 + np.abs(safe1 + epsilon))
-        error = np.where(finite, error, error + UNIT * values * (2 + np.abs(log0)))
-        weights = self.weight
+        logs = np.abs(finite_or_zero(log1 + epsilon)) + np.abs(finite_or_zero(log0)) * far
+        error += UNIT * np.abs(values) * (8 + logs + np.clip(finite_or_zero(excess), 0.0, 40.0))
+        weights, weight_error = self.weight, self.weight_error
         if self.residual > 0:
             values, error = np.append(values, 0.0), np.append(error, 0.0)
             weights = np.append(weights, self.residual)
-        return Law(values, weights, error, self.weight_error)
+            weight_error = np.append(weight_error, self.residual_error)
+        return Law(values, weights, error, weight_error)
 
     def _singular(self, epsilon: float) -> tuple[float, float]:
         """Return the sum of (a - e^epsilon b)_+ over c = 0, rounded down and up."""
-        slack = 8 * UNIT
-        high, low = self.singular0 * (1 + slack), self.singular0 * (1 - slack)
-        b = np.exp(epsilon) * self.singular1
-        relative = slack * (1 + abs(epsilon))
-        lower = np.maximum(low - b * (1 + relative), 0).sum() * (1 - self.singular0.size * UNIT)
-        upper = np.maximum(high - b * (1 - relative), 0).sum() * (1 + self.singular0.size * UNIT)
+        if self.singular0.size == 0:
+            return 0.0, 0.0
+        slack = self.singular_error + UNIT * (8 + 2 * abs(epsilon) + self.singular0.size)
+        a, b = self.singular0, np.exp(epsilon) * self.singular1
+        lower = np.maximum(a * (1 - slack) - b * (1 + slack), 0).sum() * (1 - slack)
+        upper = np.maximum(a * (1 + slack) - b * (1 - slack), 0).sum() * (1 + slack)
         return float(lower), float(upper)
-
-
-def _share(start: FloatArray, mean: FloatArray, stop: FloatArray) -> FloatArray:
-    """Return where exp(mean) lies between exp(start) and exp(stop), 0 in an empty cell."""
-    width = np.expm1(stop - start)
-    return np.divide(np.expm1(mean - start), width, out=np.zeros_like(width), where=width != 0)

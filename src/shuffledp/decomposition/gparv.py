@@ -12,13 +12,13 @@ class Law:
     """A finite law: ``values`` with probabilities ``weights`` that sum to 1 up to rounding.
 
     ``value_error`` bounds the absolute rounding error of each value, ``weight_error`` the
-    relative rounding error of every weight.
+    relative rounding error of each weight.
     """
 
     values: FloatArray
     weights: FloatArray
     value_error: FloatArray
-    weight_error: float
+    weight_error: FloatArray
 
     @property
     def size(self) -> int:

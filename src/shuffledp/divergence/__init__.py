@@ -2,5 +2,6 @@
 
 from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.engine import log_delta, log_delta_bound
+from shuffledp.divergence.estimate import estimate_log_delta
 
-__all__ = ["LogEnclosure", "log_delta", "log_delta_bound"]
+__all__ = ["LogEnclosure", "estimate_log_delta", "log_delta", "log_delta_bound"]

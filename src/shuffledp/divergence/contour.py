@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.nodes import NodeSums, sum_nodes
@@ -51,19 +51,23 @@ class _Grid:
     tail_density: float
 
 
-def contour_log_mean(law: Law, n: int, rtol: float, max_work: float) -> LogEnclosure:
+def contour_log_mean(
+    law: Law, n: int, rtol: float, max_work: float, hint: float = math.inf
+) -> LogEnclosure:
     """Enclose log E[(G_1+...+G_n)_+] for a law with a positive value.
 
     Args:
         law: the law of G.
         n: number of summands.
         rtol: relative width to aim for.
-        max_work: stop refining when the next round would need more nodes times atoms.
+        max_work: stop refining when all rounds together would need more nodes times atoms.
+        hint: a guess of the logarithm, used where it is below the saddle-point estimate.
     """
     theta = saddle_point(law, n)
     tilted = tilt(law, theta)
     sigma = math.sqrt(n * tilted.variance)
     value = 1 / (theta**2 * _SQRT_2PI * math.hypot(sigma, math.sqrt(2) / theta))
+    value = min(value, math.exp(min(hint - n * tilted.log_mgf, 700.0)))
     tau = _first_tau(tilted, n, sigma, value, rtol)
     best = LogEnclosure(-math.inf, math.inf)
     for _ in range(_ROUNDS):
@@ -74,12 +78,12 @@ def contour_log_mean(law: Law, n: int, rtol: float, max_work: float) -> LogEnclo
         sums = sum_nodes(tilted, n, tau, grid.step, grid.count, allowance, max_work)
         if sums is None:
             break
+        max_work -= sums.work
         result, bias, measured = _assemble(tilted, n, tau, grid, sums)
         best = best.intersect(result)
         if best.width <= rtol:
             break
-        if measured > 0:
-            value = min(value, measured)
+        value = min(value, max(measured, 1e-3 * value))
         target = 0.5 * rtol * value
         if bias <= target and grid.alias + grid.tail_mean + sums.skipped_mean <= target:
             break  # rounding dominates: no choice of parameters helps
@@ -94,6 +98,7 @@ def _first_tau(tilted: TiltedLaw, n: int, sigma: float, value: float, rtol: floa
     tau = 0.3 / theta
     if sigma > 0:
         log_density = -0.5 * (n * tilted.mean / sigma) ** 2 - math.log(_SQRT_2PI * sigma)
+        log_density = min(log_density, math.log(2 * theta**2 * value))
         log_tau2 = math.log(0.5 * rtol * value) - log_density
         if log_tau2 < 2 * math.log(tau):
             tau = math.exp(log_tau2 / 2)
@@ -157,7 +162,7 @@ def _assemble(
     zero = 0.0
     if tilted.zero_probability > 0:
         zero = math.exp(n * math.log(tilted.zero_probability) - 0.5 * (tau * theta) ** 2)
-    zero_error = zero * n * (tilted.probability_error + 8 * UNIT)
+    zero_error = zero * n * (tilted.zero_error + 8 * UNIT)
     mean = sums.mean - zero * tau / _SQRT_2PI
     density = sums.density - zero / (tau * _SQRT_2PI)
     error = sums.rounding_mean + sums.skipped_mean + grid.tail_mean + zero_error * tau
@@ -182,6 +187,3 @@ def chernoff_log_mean(law: Law, n: int) -> float:
     base = n * tilted.log_mgf
     slack = n * tilted.log_mgf_error + 8 * UNIT * abs(base) + 1e-14
     return base - 1 - math.log(tilted.theta) + slack
-
-
-__all__ = ["FloatArray", "chernoff_log_mean", "contour_log_mean"]

@@ -25,7 +25,7 @@ from shuffledp.errors import (
 
 Rounding: TypeAlias = Literal["up", "down"]
 
-#: Largest number of grid points: beyond it one transform takes several gigabytes.
+#: Largest number of grid points; each takes about 50 bytes of memory.
 MAX_POINTS = 2**28
 
 #: Below this epsilon the tolerance of :func:`grid_epsilon` is absolute.
@@ -110,7 +110,8 @@ def _mean_positive_part(ticks: FloatArray, weights: FloatArray, n: int) -> float
     total = fft.irfft(spectrum, length, overwrite_x=True)
     # Entry k is the probability of the sum n * bottom + k; only positive sums count.
     first = max(0, 1 - n * bottom)
-    sums = np.arange(n * bottom + first, n * bottom + points, dtype=np.float64)
+    sums = np.arange(first, points, dtype=np.float64)
+    sums += n * bottom
     return float(sums @ total[first:points]) / n
 
 

@@ -35,7 +35,10 @@ _SPARSE_CHUNK = 2**19
 
 @dataclass
 class NodeSums:
-    """Sums over the nodes for E X_+ (``mean``) and f_X(0) (``density``), with their errors."""
+    """Sums over the nodes for E X_+ (``mean``) and f_X(0) (``density``), with their errors.
+
+    ``work`` counts the sines and cosines that were needed.
+    """
 
     mean: float = 0.0
     density: float = 0.0
@@ -43,6 +46,7 @@ class NodeSums:
     rounding_density: float = 0.0
     skipped_mean: float = 0.0
     skipped_density: float = 0.0
+    work: float = 0.0
 
 
 def sum_nodes(
@@ -67,6 +71,7 @@ def sum_nodes(
         contour.add(kept)
     elif dense_work <= max_work:
         contour.add_all(count)
+        contour.sums.work = 2 * dense_work
     else:
         return None
     return contour.sums
@@ -108,6 +113,7 @@ class _Contour:
                 np.arange(a, a + m) for a, m in zip(starts[small], sizes[small], strict=True)
             )
             starts, sizes = _quarter(starts[~small], sizes[~small])
+        self.sums.work = work
         return np.concatenate(kept)
 
     def _partition(self, begin: int, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -29,10 +29,11 @@ class TiltedLaw:
         mean: the centre m; the mean of the tilted law up to rounding.
         variance: variance of the tilted law.
         probability: tilted probability of each atom.
-        probability_error: bound on the relative error of each probability.
+        probability_error: bound on the mean relative error of the probabilities.
         centred: value of each atom minus ``mean``.
         mean_deviation: E|G - m| under the tilted law.
         zero_probability: tilted probability of the value 0.
+        zero_error: bound on the relative error of ``zero_probability``.
     """
 
     theta: float
@@ -45,6 +46,7 @@ class TiltedLaw:
     centred: FloatArray
     mean_deviation: float
     zero_probability: float
+    zero_error: float
 
 
 def log_mgf(law: Law, thetas: FloatArray) -> FloatArray:
@@ -70,24 +72,32 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
     excess = math.fsum(growth)
     if drift < 1.0 and excess > -0.5:
         k = math.log1p(excess)
-        scale = math.fsum(np.abs(growth)) / (1 + excess)
-        k_error = (6 * UNIT + law.weight_error) * scale + 2 * UNIT * abs(k)
+        size = np.abs(growth)
+        k_error = float(size @ (6 * UNIT + law.weight_error)) / (1 + excess) + 2 * UNIT * abs(k)
         k_error += 3 * UNIT * float(weights @ np.abs(exponent)) * math.exp(drift)
         probability = weights * np.exp(exponent - k)
-        probability_error = law.weight_error + UNIT * (4 + drift + abs(k))
+        errors = law.weight_error + UNIT * (4 + drift + abs(k))
     else:
         total = exponent + log_weights
         top = float(total.max())
         k = top + math.log(math.fsum(np.exp(total - top)))
         probability = np.exp(total - k)
         spread = probability @ (np.abs(log_weights) + 2 * np.abs(exponent))
-        k_error = law.weight_error + UNIT * (8 + float(spread) + 2 * abs(k))
-        probability_error = law.weight_error + UNIT * (
+        k_error = float(probability @ law.weight_error)
+        k_error += UNIT * (8 + float(spread) + 2 * abs(k))
+        errors = law.weight_error + UNIT * (
             6 + float(np.abs(total[probability > 0]).max()) + abs(k) + abs(largest)
         )
     k_error += 3 * theta * float(probability @ law.value_error)
     mean = float(probability @ values)
     centred = values - mean
+    deviation = float(probability @ np.abs(centred))
+    # Errors of probabilities act through sums of p |e^{itc} - 1| <= p min(t|c|, 2).
+    probability_error = float(probability @ errors)
+    if deviation > 0:
+        weighted = float(probability @ (errors * np.abs(centred))) / deviation
+        probability_error = max(probability_error, weighted)
+    zero = values == 0
     return TiltedLaw(
         theta=theta,
         log_mgf=k,
@@ -97,8 +107,9 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
         probability=probability,
         probability_error=probability_error,
         centred=centred,
-        mean_deviation=float(probability @ np.abs(centred)),
-        zero_probability=float(probability[values == 0].sum()),
+        mean_deviation=deviation,
+        zero_probability=float(probability[zero].sum()),
+        zero_error=float(errors[zero].max()) + zero.size * UNIT if zero.any() else 0.0,
     )
 
 

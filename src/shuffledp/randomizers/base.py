@@ -63,6 +63,11 @@ class LocalRandomizer(ABC):
     def backgrounds(self, pair: Pair) -> Iterator[Background]:
         """Yield decompositions for lower bounds, one per useful common input of the others."""
 
+    @property
+    def monotone(self) -> bool:
+        """Whether the bound grows with epsilon0 while the other parameters stay as they are."""
+        return True
+
     def __str__(self) -> str:
         """Return the text form, which :func:`shuffledp.parse` reads back."""
         parameters = (

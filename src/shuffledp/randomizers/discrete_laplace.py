@@ -66,13 +66,14 @@ class DiscreteLaplace(SymmetricNoise):
             if middle
             else 1 - 2 * share * math.exp(-rate * (bound + 1) / 2)
         )
+        log_ratio = np.concatenate([mean, centre, [self.epsilon0]])
         return HalfCells(
             outer=np.concatenate([outer, centre, [self.epsilon0]]),
             inner=np.concatenate([inner, centre, [self.epsilon0]]),
-            log_ratio=np.concatenate([mean, centre, [self.epsilon0]]),
+            log_ratio=log_ratio,
             near=np.concatenate([near, centre + half, [share]]),
             far=np.concatenate([far, centre + half, [share * math.exp(-self.epsilon0)]]),
             error=np.concatenate([4 * UNIT * mean, centre, [0.0]]),
-            mass_error=UNIT * (24 + 2 * self.epsilon0),
+            mass_error=np.full(log_ratio.size, UNIT * (24 + 2 * self.epsilon0)),
             residual=odd_gap,
         )

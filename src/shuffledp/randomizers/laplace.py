@@ -65,6 +65,6 @@ class Laplace(SymmetricNoise):
             near=np.append(near, 0.5),
             far=np.append(far, math.exp(-self.epsilon0) / 2),
             error=np.append(8 * UNIT * log_ratio, 0.0),
-            mass_error=UNIT * (16 + 2 * self.epsilon0),
+            mass_error=np.full(CELLS + 1, UNIT * (16 + 2 * self.epsilon0)),
             residual=-math.expm1(-self.epsilon0 / 2),
         )

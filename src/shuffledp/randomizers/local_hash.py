@@ -100,6 +100,11 @@ class LocalHash(_LocalHash):
         object.__setattr__(self, "domain_size", check_domain_size(self.domain_size))
 
     @property
+    def monotone(self) -> bool:
+        """False if the number of buckets follows epsilon0: it jumps, and the bound with it."""
+        return self.buckets is not None
+
+    @property
     def hash_buckets(self) -> int:
         """``buckets`` or its default."""
         return self.buckets if self.buckets is not None else round(math.exp(self.epsilon0)) + 1

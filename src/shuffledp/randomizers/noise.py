@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition import Decomposition, decompose_segments
 from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.randomizers.base import Background, LocalRandomizer, Pair
 
 #: Cells per half of the output range: fine enough for 1e-5 of delta at common settings.
-CELLS = 4096
+CELLS = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class HalfCells:
         near: mass of the cell under the near input.
         far: mass under the far input.
         error: absolute error of all logarithms.
-        mass_error: relative error of the masses.
+        mass_error: relative error of both masses of each cell.
         residual: 1 minus the mass of the blanket, which is twice the sum of ``far``.
         tail: masses (near, far) of the outputs beyond the outermost cell, where the ratio is unbounded.
     """
@@ -43,7 +43,7 @@ class HalfCells:
     near: FloatArray
     far: FloatArray
     error: FloatArray
-    mass_error: float
+    mass_error: FloatArray
     residual: float
     tail: tuple[float, float] | None = None
 
@@ -72,17 +72,16 @@ class SymmetricNoise(LocalRandomizer):
         if cells.tail is not None:
             near, far = cells.tail
             tails = [(near, far, far), (far, near, far)]
-        return Decomposition.from_cells(
-            _join(cells.log_ratio, one),
-            _join(one, cells.log_ratio),
+        return decompose_segments(
+            (_join(cells.log_ratio, one), _join(one, cells.log_ratio)),
             _join(cells.far, cells.far),
-            residual=cells.residual,
             start=(_join(cells.inner, one), _join(one, cells.inner)),
             stop=(_join(cells.outer, one), _join(one, cells.outer)),
+            residual=cells.residual,
             log_ratio_error=_join(cells.error, cells.error),
-            weight_error=cells.mass_error,
+            weight_error=_join(cells.mass_error, cells.mass_error),
             tails=tails,
-        ).merge()
+        )
 
     def backgrounds(self, pair: Pair) -> Iterator[Background]:
         """Yield the others holding 0 and B; inputs in between reveal less."""
@@ -99,17 +98,16 @@ class SymmetricNoise(LocalRandomizer):
         if cells.tail is not None:
             near, far = cells.tail
             tails = [(near, far, near), (far, near, far)]
-        return Decomposition.from_cells(
-            one,
-            _join(-cells.log_ratio, cells.log_ratio),
+        return decompose_segments(
+            (one, _join(-cells.log_ratio, cells.log_ratio)),
             _join(cells.near, cells.far),
-            residual=0.0,
             start=(one, _join(-cells.inner, cells.inner)),
             stop=(one, _join(-cells.outer, cells.outer)),
+            residual=0.0,
             log_ratio_error=_join(cells.error, cells.error),
-            weight_error=cells.mass_error,
+            weight_error=_join(cells.mass_error, cells.mass_error),
             tails=tails,
-        ).merge()
+        )
 
 
 def _join(first: FloatArray, second: FloatArray) -> FloatArray:

@@ -43,6 +43,11 @@ class SubsetSelection(SupportRandomizer):
             object.__setattr__(self, "size", size)
 
     @property
+    def monotone(self) -> bool:
+        """False if the number of values in a report follows epsilon0: it jumps, and the bound with it."""
+        return self.size is not None
+
+    @property
     def subset_size(self) -> int:
         """``size`` or its default."""
         if self.size is not None:

@@ -15,6 +15,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+import numpy as np
+
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.errors import check_integer
@@ -90,12 +92,16 @@ class SupportRandomizer(LocalRandomizer):
         return self._decomposition(components, 0.0)
 
     def _decomposition(self, components: Sequence[_Component], residual: float) -> Decomposition:
-        log0, log1, weight = zip(*(c for c in components if c[2] > 0), strict=True)
-        error = [
-            self.log_ratio_error * ((a != 0) or (b != 0)) for a, b in zip(log0, log1, strict=True)
-        ]
+        log0, log1, weight = np.array([c for c in components if c[2] > 0]).T
+        error = self.log_ratio_error * ((log0 != 0) | (log1 != 0))
         return Decomposition(
-            log0, log1, weight, residual, log_ratio_error=error, weight_error=_MASS_ERROR
+            log0,
+            log1,
+            weight,
+            residual,
+            log_ratio_error=error,
+            weight_error=np.array(_MASS_ERROR),
+            residual_error=_MASS_ERROR,
         ).merge()
 
 

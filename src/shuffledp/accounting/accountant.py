@@ -1,0 +1,229 @@
+"""The questions users ask about one randomizer and one number of users."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shuffledp.accounting.worst_case import Candidate, WorstCase
+from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.divergence import LogEnclosure
+from shuffledp.errors import (
+    AccuracyWarning,
+    check_delta,
+    check_epsilon,
+    check_rtol,
+    check_users,
+)
+from shuffledp.interval import Interval, exp_down, exp_up
+from shuffledp.randomizers import LocalRandomizer, Pair
+
+#: Up to this many pairs, lower bounds look at every pair; beyond, at the worst one of the upper bound.
+_MAX_LOWER_PAIRS = 64
+
+
+@dataclass(frozen=True)
+class Report:
+    """A certified guarantee beside what is certainly leaked.
+
+    Attributes:
+        guarantee: enclosure of the optimal decomposition bound; its upper end is the guarantee.
+        worst_pair: the inputs of the differing user that attain it, in words.
+        lower_bound: what the datasets below already reveal, rounded down.
+        datasets: the pair of neighbouring datasets behind ``lower_bound``, in words.
+        rtol_reached: whether the enclosure is as narrow as was asked for.
+    """
+
+    guarantee: Interval
+    worst_pair: str
+    lower_bound: float
+    datasets: str
+    rtol_reached: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The privacy profile: enclosures of delta at several epsilons."""
+
+    epsilons: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+class ShuffleAccountant:
+    """Certified privacy of n users who run a local randomizer behind a shuffler.
+
+    n counts all users, the one whose input changes included. Neighbouring datasets replace one
+    user's input. The analyst sees the shuffled multiset of whole reports. Guarantees are rounded up,
+    lower bounds down, and the cost does not grow with n.
+
+    Args:
+        randomizer: what each user runs.
+        n: number of users, 1 to 2**53.
+        rtol: relative width of the enclosures, of delta and of epsilon. Where double precision or a
+            bounded effort cannot reach it, the enclosure is wider, still valid, and an
+            :class:`shuffledp.errors.AccuracyWarning` says so.
+
+    >>> from shuffledp import KRR
+    >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000)
+    >>> round(accountant.get_epsilon(target_delta=1e-6), 4)
+    0.1064
+    >>> round(accountant.epsilon_lower_bound(target_delta=1e-6), 4)
+    0.1064
+    """
+
+    def __init__(self, randomizer: LocalRandomizer, n: int, *, rtol: float = 1e-4) -> None:
+        if not isinstance(randomizer, LocalRandomizer):
+            raise TypeError(
+                "randomizer must be a local randomizer such as KRR(k=10, epsilon0=2.0), got "
+                f"{randomizer!r}"
+            )
+        self.randomizer = randomizer
+        self.n = check_users(n)
+        self.rtol = check_rtol(rtol)
+
+    def __repr__(self) -> str:
+        """Return the constructor call."""
+        return f"ShuffleAccountant({self.randomizer!r}, n={self.n})"
+
+    def get_epsilon(self, target_delta: float) -> float:
+        """Return the certified epsilon: the shuffled reports are (epsilon, target_delta)-DP.
+
+        Infinite if no epsilon has so small a delta.
+        """
+        return self.epsilon_interval(target_delta).upper
+
+    def get_delta(self, target_epsilon: float) -> float:
+        """Return the certified delta: the shuffled reports are (target_epsilon, delta)-DP."""
+        return self.delta_interval(target_epsilon).upper
+
+    def epsilon_interval(self, target_delta: float) -> Interval:
+        """Enclose the epsilon of the optimal decomposition bound at ``target_delta``."""
+        interval, _ = self._epsilon(self._upper, check_delta(target_delta))
+        if not self._reached(interval):
+            self._warn("epsilon", interval.width / interval.upper)
+        return interval
+
+    def delta_interval(self, target_epsilon: float) -> Interval:
+        """Enclose the delta of the optimal decomposition bound at ``target_epsilon``."""
+        return _to_delta(self._log_delta(target_epsilon))
+
+    def log_delta_interval(self, target_epsilon: float) -> Interval:
+        """Enclose the natural logarithm of delta, which never underflows."""
+        value = self._log_delta(target_epsilon)
+        return Interval(min(value.lower, 0.0), min(value.upper, 0.0))
+
+    def epsilon_lower_bound(self, target_delta: float) -> float:
+        """Return an epsilon below which a concrete pair of datasets exceeds ``target_delta``.
+
+        No analysis of this mechanism can claim less.
+        """
+        delta = check_delta(target_delta)
+        worst = self._epsilon(self._upper, delta)[1] if self._many_pairs else None
+        return self._epsilon(self._lower(worst), delta)[0].lower
+
+    def delta_lower_bound(self, target_epsilon: float) -> float:
+        """Return a delta that a concrete pair of datasets attains at ``target_epsilon``."""
+        epsilon = check_epsilon(target_epsilon)
+        worst = self._upper.log_delta(epsilon)[1] if self._many_pairs else None
+        return _to_delta(self._lower(worst).log_delta(epsilon)[0]).lower
+
+    def profile(self, epsilons: Iterable[float]) -> Profile:
+        """Enclose delta at every one of several epsilons."""
+        points = [check_epsilon(e, "epsilons") for e in epsilons]
+        deltas = [self.delta_interval(e) for e in points]
+        return Profile(
+            np.array(points),
+            np.array([d.lower for d in deltas]),
+            np.array([d.upper for d in deltas]),
+        )
+
+    def epsilon_report(self, target_delta: float) -> Report:
+        """Answer "which epsilon?" with guarantee, lower bound and where they are attained."""
+        delta = check_delta(target_delta)
+        guarantee, pair = self._epsilon(self._upper, delta)
+        lower, datasets = self._epsilon(self._lower(pair), delta)
+        reached = self._reached(guarantee)
+        return Report(guarantee, _label(pair), lower.lower, _label(datasets), reached)
+
+    def delta_report(self, target_epsilon: float) -> Report:
+        """Answer "which delta?" with guarantee, lower bound and where they are attained."""
+        epsilon = check_epsilon(target_epsilon)
+        value, pair = self._upper.log_delta(epsilon)
+        lower, datasets = self._lower(pair).log_delta(epsilon)
+        guarantee, leaked = _to_delta(value), _to_delta(lower).lower
+        reached = value.width <= self.rtol
+        return Report(guarantee, _label(pair), leaked, _label(datasets), reached)
+
+    @cached_property
+    def _pairs(self) -> dict[str, Pair]:
+        return {str(pair): pair for pair in self.randomizer.neighbours()}
+
+    @property
+    def _many_pairs(self) -> bool:
+        return len(self._pairs) > _MAX_LOWER_PAIRS
+
+    @cached_property
+    def _upper(self) -> WorstCase:
+        """The bound over all neighbours: one blanket per pair."""
+        candidates = [
+            Candidate(label, self.randomizer.blanket(pair)) for label, pair in self._pairs.items()
+        ]
+        return WorstCase(candidates, self.n, self.rtol)
+
+    def _lower(self, worst: Candidate | None) -> WorstCase:
+        """The bound of concrete datasets: one background per pair and common input."""
+        if not self._many_pairs:
+            return self._lower_of_all
+        pair = self._pairs[worst.label] if worst is not None else next(iter(self._pairs.values()))
+        return self._backgrounds((pair, Pair(pair.second, pair.first)))
+
+    @cached_property
+    def _lower_of_all(self) -> WorstCase:
+        return self._backgrounds(self._pairs.values())
+
+    def _backgrounds(self, pairs: Iterable[Pair]) -> WorstCase:
+        candidates = [
+            Candidate(f"{pair}, {background.others}", background.decomposition)
+            for pair in pairs
+            for background in self.randomizer.backgrounds(pair)
+        ]
+        return WorstCase(candidates, self.n, self.rtol)
+
+    def _log_delta(self, target_epsilon: float) -> LogEnclosure:
+        value, _ = self._upper.log_delta(check_epsilon(target_epsilon))
+        if value.width > self.rtol:
+            self._warn("delta", value.width)
+        return value
+
+    def _epsilon(self, bound: WorstCase, delta: float) -> tuple[Interval, Candidate | None]:
+        if delta == 0:
+            return bound.max_epsilon()
+        log = math.log(delta)
+        slack = 4 * UNIT * abs(log)
+        return bound.epsilon(Interval(log - slack, log + slack))
+
+    def _reached(self, epsilon: Interval) -> bool:
+        return epsilon.width <= self.rtol * epsilon.upper or epsilon.lower == epsilon.upper
+
+    def _warn(self, what: str, width: float) -> None:
+        warnings.warn(
+            f"the enclosure of {what} for {self.randomizer} and n = {self.n} has relative width "
+            f"{width:.1e} instead of rtol = {self.rtol:g}; it is valid but wider than asked",
+            AccuracyWarning,
+            stacklevel=4,
+        )
+
+
+def _to_delta(value: LogEnclosure) -> Interval:
+    """Return delta from its logarithm; it is never above 1."""
+    return Interval(min(exp_down(value.lower), 1.0), min(exp_up(value.upper), 1.0))
+
+
+def _label(candidate: Candidate | None) -> str:
+    return "no two inputs differ" if candidate is None else candidate.label

@@ -1,0 +1,169 @@
+r"""From delta to epsilon: a certified root of a decreasing function.
+
+One evaluation of :math:`\delta(\varepsilon)` on each side of the root, both certified, encloses it. Newton
+steps on a cheap estimate say where to evaluate; only certified comparisons move the bracket.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from shuffledp.decomposition import Decomposition
+from shuffledp.divergence import estimate_log_delta, log_delta
+from shuffledp.errors import MAX_EPSILON0
+from shuffledp.interval import Interval
+
+_MAX_EVALUATIONS = 80
+_MAX_NEWTON_STEPS = 30
+_SMALLEST_RTOL = 1e-9
+_ULP = 2.0**-52
+_MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
+
+
+def enclose_epsilon(
+    decomposition: Decomposition, n: int, log_target: Interval, rtol: float
+) -> Interval:
+    """Enclose the smallest epsilon >= 0 with delta(epsilon) <= target.
+
+    Args:
+        decomposition: the decomposition whose bound is inverted.
+        n: number of users.
+        log_target: enclosure of the logarithm of the target, a point up to rounding.
+        rtol: relative width of epsilon to aim for.
+    """
+    return _Search(decomposition, n, log_target, rtol).run()
+
+
+@dataclass(frozen=True)
+class _Point:
+    """An evaluated epsilon: its coordinate u, log delta minus target, and the width of log delta."""
+
+    u: float
+    miss: float
+    width: float
+
+
+class _Search:
+    r"""A bracket [low, high] around the root and the probes that shrink it.
+
+    Steps are taken in :math:`u=-\log(1-\varepsilon/\varepsilon_{max})`, in which log delta is nearly linear
+    both for small epsilon and close to :math:`\varepsilon_{max}`, where delta vanishes.
+    """
+
+    def __init__(
+        self, decomposition: Decomposition, n: int, log_target: Interval, rtol: float
+    ) -> None:
+        self.decomposition, self.n, self.log_target = decomposition, n, log_target
+        self.rtol = self.evaluation_rtol = rtol
+        self.end = max(decomposition.max_epsilon, 0.0)  # delta is 0 from here on
+        self.ceiling = min(self.end, MAX_EPSILON0)
+        self.low, self.high = 0.0, self.end
+        self.points: list[_Point] = []
+
+    def run(self) -> Interval:
+        """Probe until the bracket is narrow or nothing narrows it."""
+        probe: float | None = self._first_probe()
+        margin, stalled = 1.0, 0
+        for _ in range(_MAX_EVALUATIONS):
+            if probe is None:
+                break
+            gap = self.high - self.low
+            decided = self._evaluate(probe)
+            if self.high - self.low <= max(0.1 * self.rtol, 4 * _ULP) * self.high:
+                break
+            margin = 1.0 if decided else 3 * margin
+            stalled = stalled + 1 if self.high - self.low > 0.5 * gap else 0
+            probe = self._middle() if stalled % 4 == 3 else self._next_probe(margin)
+        return Interval(self.low, self.high)
+
+    def _evaluate(self, epsilon: float) -> bool:
+        """Move the end of the bracket that the enclosure at epsilon decides, if it does."""
+        value = log_delta(self.decomposition.at(epsilon), self.n, rtol=self.evaluation_rtol)
+        miss = 0.5 * (value.lower + value.upper) - self.log_target.upper
+        if abs(miss) < math.inf:
+            self.points.append(_Point(self._to_u(epsilon), miss, value.width))
+        if value.upper <= self.log_target.lower:
+            self.high = min(self.high, epsilon)
+        elif value.lower > self.log_target.upper:
+            self.low = max(self.low, epsilon)
+        return epsilon in (self.low, self.high)
+
+    def _next_probe(self, margin: float) -> float | None:
+        """Return where to evaluate next: beside the predicted root, on the side that is open."""
+        if self.low == self.ceiling:
+            return None  # not even the largest epsilon meets the target
+        if not self.points:
+            return self._middle()
+        best, *others = sorted(self.points, key=lambda point: abs(point.miss))
+        slope = self._slope(best, others)
+        if not -math.inf < slope < 0:
+            return self._middle()
+        root = best.u - best.miss / slope
+        if abs(best.miss) > 0.5:
+            return self._inside(root)
+        reach = margin * (0.55 * best.width + 0.03 * abs(best.miss) + 1e-13) / -slope
+        reach = max(reach, 2 * _ULP * root)
+        open_above = self._to_epsilon(root + 1.5 * reach) < self.high
+        open_below = self._to_epsilon(root - 1.5 * reach) > self.low
+        if open_above and (best.miss > 0 or not open_below):
+            return self._inside(root + reach)
+        if open_below:
+            return self._inside(root - reach)
+        if best.width > 2 * self.evaluation_rtol or self.evaluation_rtol <= _SMALLEST_RTOL:
+            return None  # a narrower enclosure of delta is not to be had
+        self.evaluation_rtol /= 10
+        return self._inside(root)
+
+    def _slope(self, best: _Point, others: list[_Point]) -> float:
+        """Return d(log delta)/du from the two best points, or from the estimate."""
+        for other in others:
+            if abs(other.miss - best.miss) > 10 * (other.width + best.width):
+                return (other.miss - best.miss) / (other.u - best.u)
+        epsilon = self._to_epsilon(best.u)
+        _, slope = estimate_log_delta(self.decomposition, self.n, epsilon)
+        return slope * (self.end - epsilon) if self.end < math.inf else slope
+
+    def _first_probe(self) -> float:
+        """Return the root of the estimate, found by Newton steps in u."""
+        u = self._to_u(min(self._gaussian_guess(), 0.9 * self.ceiling))
+        for _ in range(_MAX_NEWTON_STEPS):
+            epsilon = self._to_epsilon(u)
+            value, slope = estimate_log_delta(self.decomposition, self.n, epsilon)
+            if self.end < math.inf:
+                slope *= self.end - epsilon
+            miss = value - self.log_target.upper
+            if not (abs(miss) < math.inf and -math.inf < slope < 0):
+                break
+            moved = min(max(u - miss / slope, 0.0), u + 6.0, _MAX_U)
+            if abs(miss) <= 0.02 or moved == u:
+                return min(self._to_epsilon(moved), self.ceiling)
+            u = moved
+        return min(self._to_epsilon(u), self.ceiling)
+
+    def _gaussian_guess(self) -> float:
+        """Return epsilon as if the sum were normal: e^epsilon - 1 is about z sqrt(Var/n)."""
+        law = self.decomposition.at(0.0).lower
+        variance = float(law.weights @ law.values**2)
+        tail = math.sqrt(2 * max(-self.log_target.upper, 0.1))
+        return math.log1p(math.sqrt(variance / self.n) * tail)
+
+    def _inside(self, u: float) -> float:
+        """Return the epsilon of u if the bracket does not decide it yet, else its middle."""
+        epsilon = self._to_epsilon(u)
+        if epsilon <= 0 and self.low == 0 and not any(point.u == 0 for point in self.points):
+            return 0.0
+        return epsilon if self.low < epsilon < self.high else self._middle()
+
+    def _middle(self) -> float:
+        if self.high == math.inf:
+            return self.ceiling
+        return self._to_epsilon(0.5 * (self._to_u(self.low) + min(self._to_u(self.high), _MAX_U)))
+
+    def _to_u(self, epsilon: float) -> float:
+        if self.end == math.inf:
+            return epsilon
+        return -math.log1p(-epsilon / self.end) if epsilon < self.end else math.inf
+
+    def _to_epsilon(self, u: float) -> float:
+        return u if self.end == math.inf else -self.end * math.expm1(-max(u, -1.0))

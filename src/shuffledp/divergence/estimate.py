@@ -1,0 +1,30 @@
+"""A quick, uncertified estimate of log delta and its slope: where to look for a root."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shuffledp.decomposition import Decomposition
+from shuffledp.divergence.tail import cut_tail, estimate_jump, estimate_saddle
+
+_TAIL_RTOL = 1e-2
+
+
+def estimate_log_delta(decomposition: Decomposition, n: int, epsilon: float) -> tuple[float, float]:
+    r"""Return an estimate of log delta and of its derivative in epsilon, good to a few per cent.
+
+    The derivative uses :math:`dG/d\varepsilon=-e^\varepsilon b/c`. Components without absolute continuity
+    are left out.
+    """
+    law = decomposition.at(epsilon).lower
+    if law.values.max() <= 0:
+        return -math.inf, -math.inf
+    cut = cut_tail(law, n, _TAIL_RTOL)
+    estimate = estimate_saddle(cut.law, n)
+    if cut.log_delta < estimate.log_delta - 1:
+        estimate = estimate_jump(law, n)  # large values rule: the saddle point misleads
+    probability = estimate.probability[: decomposition.size]
+    fall = float(probability @ np.exp(decomposition.log_ratio1 + epsilon))
+    return estimate.log_delta, -estimate.drift * fall

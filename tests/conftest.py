@@ -1,0 +1,23 @@
+"""Options and profiles that all tests share."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+
+# Deterministic: the same examples on every machine, and no failure because one is slow.
+settings.register_profile("shuffledp", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("shuffledp")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--run-slow", action="store_true", help="run the long studies as well")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--run-slow"):
+        return
+    skip = pytest.mark.skip(reason="a long study: run with --run-slow")
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(skip)

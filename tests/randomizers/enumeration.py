@@ -1,0 +1,148 @@
+"""Mechanisms written out output by output from their definitions, and ways to compare laws.
+
+Nothing here uses the closed forms of the package: a matrix has one row per input and one column
+per output, in whatever order the outputs are listed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import combinations, product
+
+import mpmath
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.decomposition import Decomposition, Law
+
+Matrix = NDArray[np.float64]
+
+
+def precision(digits: int) -> mpmath.MPContext:
+    """Arithmetic of so many digits, apart from the global state of mpmath."""
+    context = mpmath.MPContext()
+    context.dps = digits
+    return context
+
+
+mp = precision(80)
+
+#: Unit round-off of double precision.
+U = 2.0**-53
+
+
+def normalised(rows: Iterable[Iterable[float]]) -> Matrix:
+    """Divide every row by its sum."""
+    matrix = np.array([list(row) for row in rows], dtype=np.float64)
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def krr_matrix(k: int, epsilon0: float) -> Matrix:
+    """The true value is e^epsilon0 times as likely as any other."""
+    return normalised([math.exp(epsilon0) if y == x else 1.0 for y in range(k)] for x in range(k))
+
+
+def local_hash_matrix(domain_size: int, buckets: int, epsilon0: float) -> Matrix:
+    """All functions from the domain to the buckets, each with all reported buckets."""
+    outputs = [(h, y) for h in product(range(buckets), repeat=domain_size) for y in range(buckets)]
+    return normalised(
+        [math.exp(epsilon0) if h[x] == y else 1.0 for h, y in outputs] for x in range(domain_size)
+    )
+
+
+def unary_matrix(domain_size: int, p: float, q: float) -> Matrix:
+    """All bit vectors; bit i is 1 with probability p if i is the input, else q."""
+
+    def probability(bits: tuple[int, ...], x: int) -> float:
+        ones = [p if i == x else q for i in range(domain_size)]
+        return math.prod(one if bit else 1 - one for bit, one in zip(bits, ones, strict=True))
+
+    outputs = list(product((0, 1), repeat=domain_size))
+    return np.array([[probability(y, x) for y in outputs] for x in range(domain_size)])
+
+
+def hadamard_matrix(domain_size: int, epsilon0: float) -> Matrix:
+    """Inputs 1..D; an output is likely if it shares an even number of bits with the input."""
+    outputs = 2
+    while outputs <= domain_size:
+        outputs *= 2
+    return normalised(
+        [1.0 if (x & y).bit_count() % 2 else math.exp(epsilon0) for y in range(outputs)]
+        for x in range(1, domain_size + 1)
+    )
+
+
+def subset_matrix(domain_size: int, size: int, epsilon0: float) -> Matrix:
+    """All subsets of the given size; those that hold the input are e^epsilon0 times as likely."""
+    return normalised(
+        [math.exp(epsilon0) if x in y else 1.0 for y in combinations(range(domain_size), size)]
+        for x in range(domain_size)
+    )
+
+
+def clamped_geometric_matrix(bound: int, epsilon0: float) -> Matrix:
+    """Two-sided geometric noise on 0..B, the report moved to the nearest of 0..B."""
+    alpha = math.exp(-epsilon0 / bound)
+    inside, beyond = (1 - alpha) / (1 + alpha), 1 / (1 + alpha)
+
+    def probability(x: int, y: int) -> float:
+        # The tail beyond an end sums to alpha^distance / (1 + alpha), the end itself included.
+        return (beyond if y in (0, bound) else inside) * alpha ** abs(y - x)
+
+    return np.array([[probability(x, y) for y in range(bound + 1)] for x in range(bound + 1)])
+
+
+def atoms(decomposition: Decomposition, tolerance: float = 1e-10) -> list[list[float]]:
+    """[log(a/c), log(b/c), c] of each component, those of equal ratios put together."""
+    found: list[list[float]] = []
+    rows = zip(
+        decomposition.log_ratio0.tolist(),
+        decomposition.log_ratio1.tolist(),
+        decomposition.weight.tolist(),
+        strict=True,
+    )
+    for log0, log1, weight in rows:
+        for atom in found:
+            if abs(atom[0] - log0) <= tolerance and abs(atom[1] - log1) <= tolerance:
+                atom[2] += weight
+                break
+        else:
+            found.append([log0, log1, weight])
+    return found
+
+
+def assert_same_law(
+    actual: Decomposition, expected: Decomposition, tolerance: float = 1e-12
+) -> None:
+    """Both hold the same multiset of ratios and weights, and the same residual."""
+    left, right = atoms(actual), atoms(expected)
+    assert len(left) == len(right), (left, right)
+    for log0, log1, weight in left:
+        log0_, log1_, weight_ = min(right, key=lambda a: abs(a[0] - log0) + abs(a[1] - log1))
+        assert abs(log0 - log0_) <= tolerance, (left, right)
+        assert abs(log1 - log1_) <= tolerance, (left, right)
+        assert abs(weight - weight_) <= tolerance, (left, right)
+    assert abs(actual.residual - expected.residual) <= tolerance
+    assert actual.singular0.size == expected.singular0.size == 0
+
+
+def excess(law: Law, thresholds: ArrayLike) -> NDArray[np.float64]:
+    """E(G - t)_+ at every t; for equal means it decides the convex order."""
+    gaps = np.subtract.outer(law.values, np.asarray(thresholds, dtype=np.float64))
+    return law.weights @ np.maximum(gaps, 0.0)
+
+
+def levels(*laws: Law, count: int = 41) -> NDArray[np.float64]:
+    """Thresholds across the range of the laws and a little beyond it."""
+    values = np.concatenate([law.values for law in laws])
+    margin = 0.1 * (1 + values.max() - values.min())
+    return np.linspace(values.min() - margin, values.max() + margin, count)
+
+
+def assert_dominated(smaller: Law, larger: Law, slack: float = 1e-12) -> None:
+    """``smaller`` is below ``larger`` in convex order, up to rounding."""
+    thresholds = levels(smaller, larger)
+    scale = float(np.abs(thresholds).max())
+    assert abs(smaller.values @ smaller.weights - larger.values @ larger.weights) <= slack * scale
+    assert (excess(smaller, thresholds) <= excess(larger, thresholds) + slack * scale).all()

@@ -1,0 +1,211 @@
+"""The discrete Laplace mechanism against its matrix, closed forms and direct sums."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from enumeration import (
+    assert_dominated,
+    assert_same_law,
+    clamped_geometric_matrix,
+    excess,
+    levels,
+    precision,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shuffledp.decomposition import Law
+from shuffledp.randomizers import DiscreteLaplace, MatrixRandomizer, Pair
+
+mp = precision(50)
+
+LEVELS = (0.1, 1.0, 4.0)
+BOUNDS = range(1, 7)
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("level", LEVELS)
+class TestSmallBound:
+    def test_level_is_that_of_the_matrix(self, level, bound):
+        matrix = MatrixRandomizer(clamped_geometric_matrix(bound, level))
+        assert DiscreteLaplace(epsilon0=level, bound=bound).epsilon0 == pytest.approx(
+            matrix.epsilon0, rel=1e-12
+        )
+
+    def test_blanket_is_that_of_the_clamped_matrix(self, level, bound):
+        randomizer = DiscreteLaplace(epsilon0=level, bound=bound)
+        assert randomizer.neighbours() == (Pair(0, bound),)
+        matrix = MatrixRandomizer(clamped_geometric_matrix(bound, level))
+        blanket = randomizer.blanket(Pair(0, bound))
+        assert_same_law(blanket, matrix.blanket(Pair(0, bound)))
+        # Single outputs are atoms, so spreading moves nothing.
+        assert_same_law(blanket.upper, matrix.blanket(Pair(0, bound)))
+
+    def test_backgrounds_are_those_of_the_clamped_matrix(self, level, bound):
+        closed = list(DiscreteLaplace(epsilon0=level, bound=bound).backgrounds(Pair(0, bound)))
+        matrix = MatrixRandomizer(clamped_geometric_matrix(bound, level))
+        enumerated = list(matrix.backgrounds(Pair(0, bound)))
+        for made, expected in ((closed[0], enumerated[0]), (closed[1], enumerated[bound])):
+            assert_same_law(made.decomposition, expected.decomposition)
+            assert_same_law(made.decomposition.upper, expected.decomposition)
+
+    def test_end_points_are_the_universally_worst_pair(self, level, bound):
+        worst = DiscreteLaplace(epsilon0=level, bound=bound).blanket(Pair(0, bound))
+        matrix = MatrixRandomizer(clamped_geometric_matrix(bound, level))
+        for pair in matrix.neighbours():
+            blanket = matrix.blanket(pair)
+            # Also beyond the range in which privacy levels make sense.
+            for epsilon in (-1.5 * level, -0.5 * level, 0.0, 0.3 * level, level, 2 * level):
+                assert_dominated(blanket.at(epsilon).upper, worst.at(epsilon).lower, slack=1e-13)
+
+
+def test_clamping_keeps_the_blanket_of_the_unbounded_report():
+    """The same atoms from reports that are not clamped, on a long stretch of the integers."""
+    bound, level = 3, 2.0
+    alpha = math.exp(-level / bound)
+    y = np.arange(-80, 84)
+    rows = np.array([(1 - alpha) / (1 + alpha) * alpha ** np.abs(y - x) for x in range(bound + 1)])
+    common = rows.min(axis=0)
+    unclamped = {}
+    for column, c in zip(rows.T, common, strict=True):
+        key = round(math.log(column[0] / c), 9), round(math.log(column[-1] / c), 9)
+        unclamped[key] = unclamped.get(key, 0.0) + c
+    blanket = DiscreteLaplace(epsilon0=level, bound=bound).blanket(Pair(0, bound))
+    found = {
+        (round(float(a), 9), round(float(b), 9)): float(c)
+        for a, b, c in zip(blanket.log_ratio0, blanket.log_ratio1, blanket.weight, strict=True)
+    }
+    assert found == pytest.approx(unclamped, rel=1e-12)
+
+
+def blanket_mass(bound: int, level: float):
+    """alpha^(B/2) for even B, 2 alpha^((B+1)/2) / (1 + alpha) for odd B."""
+    alpha = mp.exp(-mp.mpf(level) / bound)
+    if bound % 2 == 0:
+        return alpha ** (bound // 2)
+    return 2 * alpha ** ((bound + 1) // 2) / (1 + alpha)
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 4, 5, 6, 101, 102, 20000, 20001])
+@pytest.mark.parametrize("level", [0.01, 1.0, 10.0, 50.0, 300.0])
+def test_blanket_mass(level, bound):
+    blanket = DiscreteLaplace(epsilon0=level, bound=bound).blanket(Pair(0, bound))
+    assert blanket.weight.sum() == pytest.approx(float(blanket_mass(bound, level)), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "bounds", [(2, 4, 6, 102, 20000), (1, 3, 5, 101, 20001)], ids=["even", "odd"]
+)
+@pytest.mark.parametrize("level", [1e-12, 1e-6, 0.01, 1.0, 10.0, 50.0])
+def test_residual_is_within_its_declared_error(level, bounds):
+    for bound in bounds:
+        blanket = DiscreteLaplace(epsilon0=level, bound=bound).blanket(Pair(0, bound))
+        off = abs(blanket.residual / (1 - blanket_mass(bound, level)) - 1)
+        assert off <= blanket.weight_error, (bound, float(off))
+
+
+@pytest.mark.parametrize("level", [1e-6, 0.01, 1.0, 10.0, 50.0])
+@pytest.mark.parametrize("bound", [1, 2, 3, 8, 9])
+def test_masses_and_ratios_are_within_their_declared_errors(level, bound):
+    alpha = mp.exp(-mp.mpf(level) / bound)
+    kappa, beyond = (1 - alpha) / (1 + alpha), 1 / (1 + alpha)
+    expected = {(0, bound): beyond * alpha**bound, (bound, 0): beyond * alpha**bound}
+    for y in range(1, bound):
+        far = max(y, bound - y)
+        expected[far - y, far - (bound - y)] = kappa * alpha**far
+    blanket = DiscreteLaplace(epsilon0=level, bound=bound).blanket(Pair(0, bound))
+    assert blanket.size == len(expected)
+    for log0, log1, weight, error in zip(
+        blanket.log_ratio0, blanket.log_ratio1, blanket.weight, blanket.log_ratio_error, strict=True
+    ):
+        steps = round(float(log0) * bound / level), round(float(log1) * bound / level)
+        mass = expected.pop(steps)
+        assert abs(mp.mpf(float(weight)) / mass - 1) <= blanket.weight_error
+        assert abs(float(log0) - mp.mpf(level) * steps[0] / bound) <= error
+        assert abs(float(log1) - mp.mpf(level) * steps[1] / bound) <= error
+    assert not expected
+
+
+@settings(max_examples=60)
+@given(level=st.floats(1e-6, 50), bound=st.integers(1, 30) | st.integers(1, 10**9))
+def test_masses_add_up(level, bound):
+    randomizer = DiscreteLaplace(epsilon0=level, bound=bound)
+    pair = Pair(0, bound)
+    decompositions = [randomizer.blanket(pair)]
+    decompositions += [b.decomposition for b in randomizer.backgrounds(pair)]
+    for decomposition in decompositions:
+        for part in (decomposition, decomposition.upper):
+            assert part.weight.sum() + part.residual == pytest.approx(1, rel=1e-12)
+            assert part.weight @ part.ratio0 == pytest.approx(1, rel=1e-12)
+            assert part.weight @ part.ratio1 == pytest.approx(1, rel=1e-12)
+    assert decompositions[0].size <= 20_000
+
+
+@pytest.mark.parametrize("bound", [8192, 8193, 8194, 8195, 20000, 20001])
+@pytest.mark.parametrize("level", [0.5, 8.0])
+def test_runs_of_outputs_against_direct_sums(level, bound):
+    cells = DiscreteLaplace(epsilon0=level, bound=bound).half_cells()
+    alpha = math.exp(-level / bound)
+    kappa = math.tanh(level / bound / 2)
+    inside = (bound - 1) // 2
+    runs = cells.far.size - 1 - (bound % 2 == 0)
+    assert runs <= 10_000
+    first = np.rint((bound - cells.outer[:runs] * bound / level) / 2).astype(int)
+    last = np.rint((bound - cells.inner[:runs] * bound / level) / 2).astype(int)
+    assert first[0] == 1
+    assert last[-1] == inside
+    np.testing.assert_array_equal(first[1:], last[:-1] + 1)
+    near = kappa * np.exp(-level / bound * np.arange(bound + 1))
+    far = near[::-1]
+    near_sums = np.add.reduceat(near, np.append(first, inside + 1))[:-1]
+    far_sums = np.add.reduceat(far, np.append(first, inside + 1))[:-1]
+    np.testing.assert_allclose(cells.near[:runs], near_sums, rtol=1e-11)
+    np.testing.assert_allclose(cells.far[:runs], far_sums, rtol=1e-11)
+    np.testing.assert_allclose(cells.log_ratio[:runs], np.log(near_sums / far_sums), atol=1e-11)
+    assert cells.near[-1] == pytest.approx(1 / (1 + alpha), rel=1e-12)
+    assert cells.far[-1] == pytest.approx(math.exp(-level) / (1 + alpha), rel=1e-12)
+    if bound % 2 == 0:
+        assert cells.near[-2] == cells.far[-2] == pytest.approx(near[bound // 2] / 2, rel=1e-12)
+
+
+def direct_law(bound: int, level: float, epsilon: float) -> Law:
+    """The law of G for the end points, output by output."""
+    y = np.arange(bound + 1)
+    rate = level / bound
+    near = math.tanh(rate / 2) * np.exp(-rate * y)
+    near[0], near[-1] = 1 / (1 + math.exp(-rate)), math.exp(-level) / (1 + math.exp(-rate))
+    far = near[::-1]
+    common = np.minimum(near, far)
+    values = np.append((near - math.exp(epsilon) * far) / common, 0.0)
+    weights = np.append(common, 1 - common.sum())
+    return Law(values, weights, np.zeros(values.size), 0.0)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize(("level", "bound"), [(0.5, 20000), (8.0, 20000), (2.0, 30001)])
+def test_runs_enclose_the_law_in_convex_order(level, bound, share):
+    epsilon = share * level
+    exact = direct_law(bound, level, epsilon)
+    law = DiscreteLaplace(epsilon0=level, bound=bound).blanket(Pair(0, bound)).at(epsilon)
+    thresholds = np.concatenate([levels(exact, count=101), exact.values[:: bound // 50]])
+    lower, upper = excess(law.lower, thresholds), excess(law.upper, thresholds)
+    middle = excess(exact, thresholds)
+    slack = 1e-12 * math.exp(level + epsilon)
+    assert (lower <= middle + slack).all()
+    assert (middle <= upper + slack).all()
+    assert (upper - lower <= 1e-5 * math.exp(level + epsilon)).all()
+
+
+def test_fine_grids_tend_to_the_laplace_mechanism():
+    from shuffledp.randomizers import Laplace
+
+    level, epsilon = 2.0, 0.4
+    fine = DiscreteLaplace(epsilon0=level, bound=10**8).blanket(Pair(0, 10**8)).at(epsilon)
+    limit = Laplace(epsilon0=level).blanket(Pair(0, 1)).at(epsilon)
+    thresholds = np.linspace(-8, 6, 57)
+    np.testing.assert_allclose(
+        excess(fine.lower, thresholds), excess(limit.lower, thresholds), atol=1e-6
+    )

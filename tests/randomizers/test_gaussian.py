@@ -1,0 +1,256 @@
+"""The Gaussian mechanism against normal densities of high precision."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from enumeration import U, assert_dominated, excess, precision
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shuffledp.decomposition import Law
+from shuffledp.randomizers import Gaussian, Pair
+
+mp = precision(40)
+
+SIGMAS = (0.3, 1.0, 5.0, 50.0)
+EXTREMES = (0.05, 1e6)
+PAIR = Pair(0, 1)
+
+
+def density(y, x, sigma):
+    return mp.exp(-(((y - x) / sigma) ** 2) / 2) / (sigma * mp.sqrt(2 * mp.pi))
+
+
+def integral(x, sigma, start, stop):
+    """The mass of R(x) between two outputs, integrated in units of the density at the end."""
+    unit = density(stop, x, sigma)
+    return unit * mp.quad(lambda y: density(y, x, sigma) / unit, [start, stop])
+
+
+def lower_tail(z):
+    """Normal probability below z, to full relative precision on both sides."""
+    return mp.erfc(-z / mp.sqrt(2)) / 2
+
+
+def place(log_ratio: float, sigma):
+    """The output at which log R(0)/R(1) has this value: (1/2 - y)/sigma^2."""
+    return mp.mpf(1) / 2 - mp.mpf(log_ratio) * sigma**2
+
+
+def some_cells(count: int) -> list[int]:
+    return sorted({0, 1, 2, *range(0, count, count // 16), count - 2, count - 1})
+
+
+def test_there_is_no_pure_level():
+    assert Gaussian(sigma=1.0).epsilon0 == math.inf
+
+
+@pytest.mark.parametrize("sigma", SIGMAS + EXTREMES)
+def test_blanket_mass(sigma):
+    blanket = Gaussian(sigma=sigma).blanket(PAIR)
+    exact = mp.erf(1 / (2 * mp.sqrt(2) * mp.mpf(sigma)))
+    assert abs(blanket.residual / exact - 1) <= blanket.weight_error
+    assert blanket.weight_error < 1e-12
+    assert blanket.weight.sum() == pytest.approx(float(1 - exact), rel=1e-12)
+
+
+@pytest.mark.parametrize("sigma", SIGMAS + EXTREMES)
+def test_cells_cover_the_half_without_gaps(sigma):
+    cells = Gaussian(sigma=sigma).half_cells()
+    assert cells.inner[0] == 0
+    np.testing.assert_array_equal(cells.inner[1:], cells.outer[:-1])
+    assert (np.diff(cells.outer) > 0).all()
+    assert (cells.inner <= cells.log_ratio).all()
+    assert (cells.log_ratio <= cells.outer).all()
+
+
+@pytest.mark.parametrize("sigma", SIGMAS + EXTREMES)
+def test_halves_hold_all_mass(sigma):
+    cells = Gaussian(sigma=sigma).half_cells()
+    half = 1 / (2 * mp.mpf(sigma))
+    assert cells.near.sum() + cells.tail[0] == pytest.approx(float(lower_tail(half)), rel=1e-12)
+    assert cells.far.sum() + cells.tail[1] == pytest.approx(float(lower_tail(-half)), rel=1e-12)
+
+
+@pytest.mark.parametrize("sigma", SIGMAS + EXTREMES)
+def test_tail_masses(sigma):
+    cells = Gaussian(sigma=sigma).half_cells()
+    exact_sigma = mp.mpf(sigma)
+    edge = place(cells.outer[-1], exact_sigma)
+    near, far = lower_tail(edge / exact_sigma), lower_tail((edge - 1) / exact_sigma)
+    assert abs(cells.tail[0] / near - 1) < 1e-11
+    assert abs(cells.tail[1] / far - 1) < 1e-11
+    assert cells.tail[1] < 1e-290
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_masses_of_cells_are_integrals_of_the_densities(sigma):
+    cells = Gaussian(sigma=sigma).half_cells()
+    exact_sigma = mp.mpf(sigma)
+    for i in some_cells(cells.far.size):
+        start, stop = place(cells.outer[i], exact_sigma), place(cells.inner[i], exact_sigma)
+        near, far = (integral(x, exact_sigma, start, stop) for x in (0, 1))
+        # An edge is known to its rounding error only, a mass to that part of the width.
+        assert abs(cells.near[i] / near - 1) < 1e-11
+        assert abs(cells.far[i] / far - 1) < 1e-11
+
+
+@pytest.mark.parametrize("sigma", SIGMAS + EXTREMES)
+def test_mean_ratios_are_within_their_declared_errors(sigma):
+    cells = Gaussian(sigma=sigma).half_cells()
+    exact_sigma = mp.mpf(sigma)
+    worst = 0.0
+    for i in range(0, cells.far.size, 11):
+        start, stop = place(cells.outer[i], exact_sigma), place(cells.inner[i], exact_sigma)
+        near = lower_tail(stop / exact_sigma) - lower_tail(start / exact_sigma)
+        far = lower_tail((stop - 1) / exact_sigma) - lower_tail((start - 1) / exact_sigma)
+        off = abs(cells.log_ratio[i] - mp.log(near / far))
+        # The logs of the edges have errors of their own, which move the mean as much.
+        worst = max(worst, float(off / (cells.error[i] + 2 * U * cells.outer[i])))
+    assert worst <= 1
+
+
+@settings(max_examples=20)
+@given(sigma=st.floats(0.05, 1e6) | st.floats(0.05, 10))
+def test_masses_add_up(sigma):
+    randomizer = Gaussian(sigma=sigma)
+    decompositions = [randomizer.blanket(PAIR)]
+    decompositions += [b.decomposition for b in randomizer.backgrounds(PAIR)]
+    for decomposition in decompositions:
+        for part in (decomposition, decomposition.upper):
+            assert part.weight.sum() + part.residual == pytest.approx(1, rel=1e-12)
+            total0 = part.weight @ part.ratio0 + part.singular0.sum()
+            total1 = part.weight @ part.ratio1 + part.singular1.sum()
+            assert total0 == pytest.approx(1, rel=1e-11)
+            assert total1 == pytest.approx(1, rel=1e-11)
+
+
+def blanket_excess(t, epsilon, sigma) -> float:
+    """E(G - t)_+ for the pair (0, 1): integrals of R(0) - e^epsilon R(1) - t c where positive."""
+    t, big, sigma = mp.mpf(t), mp.exp(epsilon), mp.mpf(sigma)
+    half = mp.mpf(1) / 2
+
+    def masses(left, right):
+        """R(0) and R(1) of an interval of outputs, from the tail that is smaller."""
+        if left >= right:
+            return mp.mpf(0), mp.mpf(0)
+        return tuple(
+            lower_tail((x - left) / sigma) - lower_tail((x - right) / sigma)
+            if left > x
+            else lower_tail((right - x) / sigma) - lower_tail((left - x) / sigma)
+            for x in (0, 1)
+        )
+
+    # Nearer to 0, c = R(1): positive where the ratio exceeds e^epsilon + t.
+    level = big + t
+    stop = half if level <= 1 else half - sigma**2 * mp.log(level)
+    near0, near1 = masses(-mp.inf, stop)
+    total = near0 - level * near1
+    # Nearer to 1, c = R(0): positive where e^epsilon times the inverse ratio is below 1 - t.
+    keep = 1 - t
+    if keep > big:
+        far0, far1 = masses(half, half + sigma**2 * mp.log(keep / big))
+        total += keep * far0 - big * far1
+    residual = mp.erf(half / (mp.sqrt(2) * sigma))
+    return float(total + residual * max(-t, 0))
+
+
+def test_oracle_is_the_integral():
+    sigma, epsilon, count = 0.8, 0.3, 10**6
+    y = -8 + 17 * (np.arange(count) + 0.5) / count
+    f0, f1 = (
+        np.exp(-(((y - x) / sigma) ** 2) / 2) / (sigma * math.sqrt(2 * math.pi)) for x in (0, 1)
+    )
+    common = np.minimum(f0, f1)
+    for t in (-3, -0.5, 0, 0.7):
+        direct = np.maximum(f0 - math.exp(epsilon) * f1 - t * common, 0).sum() * 17 / count
+        direct += math.erf(1 / (2 * math.sqrt(2) * sigma)) * max(-t, 0)
+        assert blanket_excess(t, epsilon, sigma) == pytest.approx(direct, abs=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0, 3.0])
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_cells_enclose_the_law_in_convex_order(sigma, epsilon):
+    law = Gaussian(sigma=sigma).blanket(PAIR).at(epsilon)
+    big = math.exp(epsilon)
+    spread = big * math.expm1(min(3 / sigma, 20))
+    thresholds = [-30 * spread, -spread, -0.1 * spread, 1 - big, 1e-3, 0.0, 0.1 * spread, spread]
+    exact = np.array([blanket_excess(t, epsilon, sigma) for t in thresholds])
+    lower = excess(law.lower, thresholds)
+    upper = excess(law.upper, thresholds) + law.singular_upper
+    slack = 1e-12 * (1 + np.abs(thresholds) + spread)
+    assert (lower <= exact + slack).all()
+    assert (exact <= upper + slack).all()
+    assert (upper - lower <= 1e-4 * (1 - math.exp(-1 / sigma)) * big).all()
+    if epsilon == 0:
+        assert (upper > lower).any()
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_backgrounds_enclose_the_law_of_two_datasets(sigma, epsilon):
+    """The others hold 0: R(0)(1 - t) > e^epsilon R(1) below one output."""
+    first, second = Gaussian(sigma=sigma).backgrounds(PAIR)
+
+    def exact(t: float) -> float:
+        big, wide = mp.exp(epsilon), mp.mpf(sigma)
+        stop = mp.mpf(1) / 2 + wide**2 * mp.log((1 - mp.mpf(t)) / big)
+        return float(
+            (1 - mp.mpf(t)) * lower_tail(stop / wide) - big * lower_tail((stop - 1) / wide)
+        )
+
+    thresholds = [-5.0, -1.0, -0.1, 0.0, 0.1, 0.9]
+    expected = np.array([exact(t) for t in thresholds])
+    law = first.decomposition.at(epsilon)
+    lower = excess(law.lower, thresholds)
+    upper = excess(law.upper, thresholds) + law.singular_upper
+    assert (lower <= expected + 1e-11).all()
+    assert (expected <= upper + 1e-11).all()
+    assert (upper - lower <= 1e-4).all()
+    mirrored = second.decomposition.at(epsilon).lower
+    swapped = first.decomposition.swap().at(epsilon).lower
+    np.testing.assert_allclose(excess(mirrored, thresholds), excess(swapped, thresholds))
+
+
+@pytest.mark.parametrize("sigma", [0.4, 1.0, 3.0])
+def test_end_points_are_the_worst_pair(sigma):
+    """On a grid of outputs every pair of grid inputs is dominated by the end points."""
+    steps = 8
+    reach = math.ceil(9 * sigma)
+    y = np.arange(-reach * steps, (reach + 1) * steps + 1) / steps
+    rows = {x: np.exp(-(((y - x) / sigma) ** 2) / 2) for x in np.linspace(0, 1, steps + 1)}
+    total = rows[0.5].sum()
+    common = np.minimum(rows[0.0], rows[1.0]) / total
+
+    def law(x: float, other: float, epsilon: float) -> Law:
+        values = (rows[x] - math.exp(epsilon) * rows[other]) / total / common
+        weights = np.append(common, 1 - common.sum())
+        return Law(np.append(values, 0.0), weights, np.zeros(values.size + 1), 0.0)
+
+    for epsilon in (0.0, 0.5 / sigma):
+        worst = law(0.0, 1.0, epsilon)
+        thresholds = np.concatenate([np.linspace(-20, 20, 81), np.linspace(-1, 1, 21)])
+        for x in rows:
+            for other in rows:
+                smaller = law(x, other, epsilon)
+                assert (excess(smaller, thresholds) <= excess(worst, thresholds) + 1e-11).all()
+
+
+def test_more_noise_reveals_less():
+    """A wider normal law is the narrower one plus independent noise, a post-processing."""
+    previous = None
+    for sigma in (3.0, 1.0, 0.4):
+        law = Gaussian(sigma=sigma).blanket(PAIR).at(0.2)
+        thresholds = np.linspace(-10, 10, 41)
+        if previous is not None:
+            assert (excess(previous, thresholds) <= excess(law.upper, thresholds) + 1e-12).all()
+        previous = law.lower
+
+
+def test_swapped_pair_has_the_same_law():
+    blanket = Gaussian(sigma=0.7).blanket(PAIR)
+    assert_dominated(blanket.at(0.4).lower, blanket.swap().at(0.4).lower, slack=1e-11)
+    assert_dominated(blanket.swap().at(0.4).lower, blanket.at(0.4).lower, slack=1e-11)

@@ -1,0 +1,428 @@
+"""Randomizers given by a matrix: validation, laws, files, equality."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from enumeration import assert_same_law, krr_matrix, mp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shuffledp.decomposition import Decomposition
+from shuffledp.randomizers import KRR, MatrixRandomizer, Pair, parse
+
+BINARY = [[0.75, 0.25], [0.25, 0.75]]
+
+
+# Validation
+
+
+@pytest.mark.parametrize(
+    ("matrix", "value", "place"),
+    [
+        ([[0.5, 0.5], [-0.25, 1.25]], "-0.25", "row 1, column 0"),
+        ([[0.5, 0.5], [0.25, 1.75]], "1.75", "row 1, column 1"),
+        ([[0.5, math.nan], [0.5, 0.5]], "nan", "row 0, column 1"),
+        ([[0.5, 0.5], [math.inf, 0.5]], "inf", "row 1, column 0"),
+        ([[0.5, 0.5], [0.5, -math.inf]], "-inf", "row 1, column 1"),
+        ([[0.5, 0.5], [0.5, None]], "nan", "row 1, column 1"),
+        ([[0.5, 0.5], [0.5, 0.25], [0.25, 0.75]], "0.75", "row 1"),
+        ([[0.5, 0.5], [0.25, 0.25]], "0.5", "row 1"),
+        ([[0.5, 0.5], [0.5, 0.5 + 1e-9]], "1.000000001", "row 1"),
+        ([[0.0, 0.0], [0.5, 0.5]], "0.0", "row 0"),
+        ([[0.75, 0.75], [0.5, 0.5]], "1.5", "row 0"),
+    ],
+)
+def test_bad_entries_are_named(matrix, value, place):
+    with pytest.raises(ValueError, match="matrix") as error:
+        MatrixRandomizer(matrix)
+    assert value in str(error.value)
+    assert place in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "shape"),
+    [
+        ([0.5, 0.5], "(2,)"),
+        (1.0, "()"),
+        ([], "(0,)"),
+        ([[]], "(1, 0)"),
+        (np.zeros((0, 3)), "(0, 3)"),
+        ([[[0.5, 0.5]]], "(1, 1, 2)"),
+    ],
+)
+def test_bad_shapes_are_named(matrix, shape):
+    with pytest.raises(ValueError, match="matrix") as error:
+        MatrixRandomizer(matrix)
+    assert shape in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[0.5, 0.5], [1.0]],
+        [[0.5, 0.5], 1.0],
+        [["a", "b"], ["c", "d"]],
+        [["half", 0.5], [0.5, 0.5]],
+        "matrix",
+        {"rows": 1},
+        object(),
+        [[object()]],
+        [[1 + 0j]],
+    ],
+    ids=["ragged", "mixed", "texts", "text", "word", "mapping", "object", "objects", "complex"],
+)
+def test_things_that_are_no_matrix(matrix):
+    with pytest.raises((TypeError, ValueError), match="matrix"):
+        MatrixRandomizer(matrix)
+
+
+def test_texts_are_not_numbers():
+    with pytest.raises((TypeError, ValueError), match="matrix"):
+        MatrixRandomizer([["0.5", "0.5"]])
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_imaginary_parts_are_not_dropped():
+    with pytest.raises((TypeError, ValueError), match="matrix"):
+        MatrixRandomizer(np.array([[0.5 + 0.25j, 0.5]]))
+
+
+def test_rows_are_not_renormalised():
+    row = [0.1] * 10  # sums to 1 - 2^-53 in floating point
+    assert sum(row) != 1
+    made = MatrixRandomizer([row, row[::-1]])
+    assert made.matrix.tolist() == [row, row[::-1]]
+
+
+def test_matrix_is_a_frozen_copy():
+    source = np.array(BINARY)
+    made = MatrixRandomizer(source)
+    source[0, 0] = 7.0
+    assert made.matrix[0, 0] == 0.75
+    with pytest.raises(ValueError, match="read-only"):
+        made.matrix[0, 0] = 0.5
+    with pytest.raises(AttributeError):
+        made.matrix = source
+
+
+def test_accepts_integers_tuples_and_single_precision():
+    assert MatrixRandomizer(((1, 0), (0, 1))).matrix.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert MatrixRandomizer(np.array(BINARY, dtype=np.float32)) == MatrixRandomizer(BINARY)
+
+
+# Laws
+
+
+def test_one_row_has_nobody_to_tell_apart():
+    lonely = MatrixRandomizer([[0.25, 0.75]])
+    assert lonely.neighbours() == ()
+    assert lonely.epsilon0 == 0
+    blanket = lonely.blanket(Pair(0, 0))
+    assert blanket.residual == 0
+    assert blanket.log_ratio0.tolist() == blanket.log_ratio1.tolist() == [0.0]
+    assert blanket.weight.tolist() == [1.0]
+
+
+def test_identical_rows_reveal_nothing():
+    same = MatrixRandomizer([[0.25, 0.75], [0.25, 0.75], [0.25, 0.75]])
+    assert same.neighbours() == ()
+    assert same.epsilon0 == 0
+    assert same.blanket(Pair(0, 2)).at(0.0).upper.values.tolist() == [0.0]
+
+
+def test_neighbours_are_all_ordered_pairs():
+    rows = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]]
+    found = MatrixRandomizer(rows).neighbours()
+    assert len(found) == len(set(found)) == 6
+    assert set(found) == {Pair(x, y) for x in range(3) for y in range(3) if x != y}
+
+
+def test_equal_rows_are_looked_at_once():
+    rows = [[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]
+    assert set(MatrixRandomizer(rows).neighbours()) == {Pair(0, 1), Pair(1, 0)}
+
+
+def test_level_is_the_largest_log_ratio_of_a_column():
+    made = MatrixRandomizer([[0.5, 0.3, 0.2], [0.4, 0.1, 0.5], [0.45, 0.15, 0.4]])
+    assert made.epsilon0 == pytest.approx(math.log(3), rel=1e-14)
+
+
+def test_unused_outputs_do_not_count():
+    with_zero = MatrixRandomizer([[0.75, 0.0, 0.25], [0.25, 0.0, 0.75]])
+    assert with_zero.epsilon0 == pytest.approx(math.log(3))
+    assert_same_law(with_zero.blanket(Pair(0, 1)), MatrixRandomizer(BINARY).blanket(Pair(0, 1)))
+
+
+def test_outputs_some_inputs_never_give_are_singular():
+    made = MatrixRandomizer([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.5, 0.5]])
+    assert made.epsilon0 == math.inf
+    blanket = made.blanket(Pair(0, 1))
+    assert blanket.weight.tolist() == [0.5]
+    assert blanket.residual == 0.5
+    singular = sorted(zip(blanket.singular0.tolist(), blanket.singular1.tolist(), strict=True))
+    assert singular == [(0.0, 0.25), (0.5, 0.25)]
+    # No other user can give these outputs, so at n = 1 and n = infinity alike they add to delta.
+    law = blanket.at(math.log(1.5))
+    expected = 0.5 - 1.5 * 0.25
+    assert law.singular_lower == pytest.approx(expected, rel=1e-13)
+    assert law.singular_upper == pytest.approx(expected, rel=1e-13)
+    assert law.singular_lower <= expected <= law.singular_upper
+
+
+def test_disjoint_outputs_have_no_blanket():
+    made = MatrixRandomizer([[1.0, 0.0], [0.0, 1.0]])
+    blanket = made.blanket(Pair(0, 1))
+    assert blanket.size == 0
+    assert blanket.residual == 1
+    assert blanket.at(1.0).singular_lower == pytest.approx(1, rel=1e-13)
+    assert blanket.max_epsilon == math.inf
+
+
+def test_backgrounds_are_the_rows():
+    matrix = np.array([[0.5, 0.3, 0.2], [0.4, 0.1, 0.5], [0.45, 0.15, 0.4]])
+    backgrounds = list(MatrixRandomizer(matrix).backgrounds(Pair(0, 1)))
+    assert [b.others[-1] for b in backgrounds] == ["0", "1", "2"]
+    for row, background in zip(matrix, backgrounds, strict=True):
+        expected = Decomposition.from_coefficients(matrix[0], matrix[1], row)
+        assert background.decomposition.residual == 0
+        assert_same_law(background.decomposition, expected)
+
+
+@st.composite
+def matrices(draw, zeros=False):
+    """A few rows that sum to 1 up to rounding."""
+    width = draw(st.integers(2, 6))
+    entries = st.integers(0 if zeros else 1, 1000)
+    drawn = draw(
+        st.lists(
+            st.lists(entries, min_size=width, max_size=width).filter(any),
+            min_size=2,
+            max_size=5,
+        )
+    )
+    return [[entry / sum(row) for entry in row] for row in drawn]
+
+
+@settings(max_examples=60)
+@given(rows=matrices(zeros=True))
+def test_masses_add_up(rows):
+    made = MatrixRandomizer(rows)
+    for pair in made.neighbours():
+        decompositions = [made.blanket(pair)]
+        decompositions += [b.decomposition for b in made.backgrounds(pair)]
+        for d in decompositions:
+            assert d.weight.sum() + d.residual == pytest.approx(1, abs=1e-12)
+            assert d.weight @ d.ratio0 + d.singular0.sum() == pytest.approx(1, abs=1e-12)
+            assert d.weight @ d.ratio1 + d.singular1.sum() == pytest.approx(1, abs=1e-12)
+
+
+@settings(max_examples=60)
+@given(rows=matrices(), epsilon=st.floats(-2, 2))
+def test_blanket_at_one_user_is_the_divergence_of_two_rows(rows, epsilon):
+    """With a single user the bound is the hockey-stick divergence, whatever the blanket."""
+    made = MatrixRandomizer(rows)
+    for pair in made.neighbours():
+        first, second = made.matrix[pair.first], made.matrix[pair.second]
+        expected = np.maximum(first - math.exp(epsilon) * second, 0).sum()
+        law = made.blanket(pair).at(epsilon).upper
+        assert np.maximum(law.values, 0) @ law.weights == pytest.approx(expected, abs=1e-13)
+
+
+@settings(max_examples=60)
+@given(
+    row=st.lists(st.floats(1e-3, 1), min_size=2, max_size=4),
+    tilt=st.lists(st.floats(-1, 1) | st.floats(-1e-6, 1e-6), min_size=4, max_size=4),
+)
+def test_log_ratios_are_within_their_declared_errors(row, tilt):
+    base = np.array(row) / sum(row)
+    other = base * np.exp(tilt[: base.size])
+    other /= other.sum()
+    made = MatrixRandomizer([base, other])
+    a, b = made.matrix
+    decomposition = Decomposition.from_coefficients(a, b, np.minimum(a, b))
+    for i in range(base.size):
+        common = mp.mpf(min(a[i], b[i]))
+        error = decomposition.log_ratio_error[i]
+        assert abs(decomposition.log_ratio0[i] - mp.log(mp.mpf(a[i]) / common)) <= error
+        assert abs(decomposition.log_ratio1[i] - mp.log(mp.mpf(b[i]) / common)) <= error
+
+
+@pytest.mark.parametrize("level", [1e-9, 1e-6, 1e-3, 0.1, 2.0])
+def test_residual_is_within_its_declared_error(level):
+    """The entries are what they are: the missing mass of the blanket is an exact difference."""
+    made = MatrixRandomizer(krr_matrix(3, level))
+    exact = 1 - sum(Fraction(float(c)) for c in made.matrix.min(axis=0))
+    blanket = made.blanket(Pair(0, 1))
+    off = abs(Fraction(blanket.residual) / exact - 1)
+    assert off <= Fraction(blanket.weight_error), float(off)
+
+
+# Files
+
+
+def test_reads_npy(tmp_path):
+    path = tmp_path / "m.npy"
+    np.save(path, np.array(BINARY))
+    made = MatrixRandomizer.from_file(str(path))
+    assert made == MatrixRandomizer(BINARY)
+    assert str(made) == f"matrix({str(path)!r})"
+    assert parse(str(made)) == made
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.75,0.25\n0.25,0.75\n",
+        "0.75, 0.25\n0.25, 0.75",
+        "0.75 0.25\n0.25 0.75\n",
+        "  0.75\t0.25 \n\n0.25\t0.75\n\n",
+        "# a comment\n0.75,0.25\n0.25,0.75  # another\n",
+        "7.5e-1,.25\r\n2.5e-1,75e-2\r\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["m.csv", "m.txt", "matrix"])
+def test_reads_text(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    made = MatrixRandomizer.from_file(str(path))
+    assert made == MatrixRandomizer(BINARY)
+    assert parse(str(made)) == made
+
+
+def test_reads_a_single_row_and_a_single_column(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text("0.25,0.25,0.5\n")
+    assert MatrixRandomizer.from_file(str(path)).matrix.shape == (1, 3)
+    path.write_text("1\n1\n")
+    assert MatrixRandomizer.from_file(str(path)).matrix.shape == (2, 1)
+
+
+def test_reads_names_with_quotes_and_spaces(tmp_path):
+    path = tmp_path / 'it\'s "mine" \\ here.csv'
+    path.write_text("0.75,0.25\n0.25,0.75\n")
+    made = MatrixRandomizer.from_file(str(path))
+    assert parse(str(made)) == made
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "missing.npy"])
+def test_missing_file(tmp_path, name):
+    path = str(tmp_path / name)
+    with pytest.raises(ValueError, match="path") as error:
+        MatrixRandomizer.from_file(path)
+    assert name in str(error.value)
+
+
+def test_folder_is_not_a_file(tmp_path):
+    with pytest.raises(ValueError, match="path"):
+        MatrixRandomizer.from_file(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"0.5;0.5\n",
+        b"one,two\n",
+        b"0.5,0.5\n1\n",
+        b"\xff\xfe\x00\x01",
+        b"0.5,0.5 0x1\n",
+    ],
+)
+def test_bad_text_files(tmp_path, content):
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="path") as error:
+        MatrixRandomizer.from_file(str(path))
+    assert "bad.csv" in str(error.value)
+
+
+@pytest.mark.filterwarnings("ignore:loadtxt")
+def test_empty_text_file(tmp_path):
+    path = tmp_path / "empty.csv"
+    path.write_text("\n")
+    with pytest.raises(ValueError, match="matrix"):
+        MatrixRandomizer.from_file(str(path))
+
+
+def test_missing_fields_are_not_skipped(tmp_path):
+    path = tmp_path / "gap.csv"
+    path.write_text("0.75,,0.25\n0.25,,0.75\n")
+    with pytest.raises(ValueError, match="path"):
+        MatrixRandomizer.from_file(str(path))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no numbers",
+        b"\x93NUMPY\x01\x00v\x00{'descr'",
+        b"PK\x03\x04 looks like an archive",
+    ],
+    ids=["empty", "text", "cut off", "archive"],
+)
+def test_bad_npy_files(tmp_path, content):
+    path = tmp_path / "bad.npy"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="path") as error:
+        MatrixRandomizer.from_file(str(path))
+    assert "bad.npy" in str(error.value)
+
+
+def test_pickled_objects_are_refused(tmp_path):
+    path = tmp_path / "objects.npy"
+    np.save(path, np.array([{"a": 1}, None], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="path"):
+        MatrixRandomizer.from_file(str(path))
+
+
+def test_archives_hold_no_single_matrix(tmp_path):
+    path = tmp_path / "several.npy"
+    with path.open("wb") as file:
+        np.savez(file, a=np.eye(2))
+    with pytest.raises((TypeError, ValueError), match=r"path|matrix"):
+        MatrixRandomizer.from_file(str(path))
+
+
+def test_bad_probabilities_in_a_file(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text("0.5,0.6\n0.5,0.5\n")
+    with pytest.raises(ValueError, match="row 0"):
+        MatrixRandomizer.from_file(str(path))
+
+
+# Equality and text
+
+
+def test_equality_and_hash():
+    one, same = MatrixRandomizer(BINARY), MatrixRandomizer(np.array(BINARY, order="F"))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert len({one, same}) == 1
+    assert one != MatrixRandomizer([[0.75, 0.25], [0.5, 0.5]])
+    assert one != MatrixRandomizer([*BINARY, [0.5, 0.5]])
+    assert one != KRR(k=2, epsilon0=math.log(3))
+    assert one != "matrix"
+
+
+def test_path_is_no_part_of_equality():
+    assert MatrixRandomizer(BINARY, "somewhere") == MatrixRandomizer(BINARY)
+    assert hash(MatrixRandomizer(BINARY, "somewhere")) == hash(MatrixRandomizer(BINARY))
+
+
+def test_equal_matrices_have_equal_hashes_whatever_the_sign_of_zero():
+    plus, minus = MatrixRandomizer([[0.0, 1.0]]), MatrixRandomizer([[-0.0, 1.0]])
+    assert plus == minus
+    assert hash(plus) == hash(minus)
+
+
+@settings(max_examples=60)
+@given(rows=matrices(zeros=True))
+def test_text_form_keeps_every_bit(rows):
+    made = MatrixRandomizer(rows)
+    again = parse(str(made))
+    assert again == made
+    assert again.matrix.tobytes() == made.matrix.tobytes()
