@@ -13,7 +13,6 @@ from shuffledp.decomposition.cells import (
     choose_edges,
     interpolate,
     split_to_corners,
-    split_to_edges,
 )
 
 seeds = st.integers(0, 2**32 - 1)
@@ -29,7 +28,7 @@ def points(seed: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def law(values: np.ndarray, weights: np.ndarray) -> Law:
-    return Law(values, weights, np.zeros(values.size), 0.0)
+    return Law(values, weights, np.zeros(values.size), np.zeros(values.size))
 
 
 @given(seeds, st.integers(1, 200), st.integers(2, 60))
@@ -78,18 +77,6 @@ def test_interpolation_returns_the_value(seed, size, count):
     assert ((share >= 0) & (share <= 1)).all()
     top = edges[np.minimum(index + 1, edges.size - 1)]
     np.testing.assert_allclose((1 - share) * edges[index] + share * top, x, atol=1e-14)
-
-
-@given(seeds, st.integers(1, 100), st.integers(2, 20))
-def test_splitting_to_edges_keeps_mass_and_mean_and_spreads(seed, size, count):
-    x, _, mass = points(seed, size)
-    edges = choose_edges(x, mass, count)
-    split = split_to_edges(x, mass, edges)
-    assert split.sum() == pytest.approx(mass.sum(), abs=1e-14)
-    assert split @ edges == pytest.approx(mass @ x, abs=1e-13)
-    before, after = law(x, mass), law(edges, split)
-    levels = thresholds(before, after)
-    assert (stop_loss(after, levels) >= stop_loss(before, levels) - 1e-13).all()
 
 
 @given(seeds, st.integers(1, 100), st.integers(4, 64))

@@ -23,7 +23,7 @@ from shuffledp.errors import (
 from shuffledp.interval import Interval, exp_down, exp_up
 from shuffledp.randomizers import LocalRandomizer, Pair
 
-#: Up to this many pairs, lower bounds look at every pair; beyond, at the worst one of the upper bound.
+#: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
 _MAX_LOWER_PAIRS = 64
 
 
@@ -59,14 +59,14 @@ class ShuffleAccountant:
     """Certified privacy of n users who run a local randomizer behind a shuffler.
 
     n counts all users, the one whose input changes included. Neighbouring datasets replace one
-    user's input. The analyst sees the shuffled multiset of whole reports. Guarantees are rounded up,
-    lower bounds down, and the cost does not grow with n.
+    user's input. The analyst sees the shuffled multiset of whole reports. Guarantees are rounded
+    up, lower bounds down, and the cost does not grow with n.
 
     Args:
         randomizer: what each user runs.
         n: number of users, 1 to 2**53.
-        rtol: relative width of the enclosures, of delta and of epsilon. Where double precision or a
-            bounded effort cannot reach it, the enclosure is wider, still valid, and an
+        rtol: relative width of the enclosures, of delta and of epsilon. Where double precision or
+            a bounded effort cannot reach it, the enclosure is wider, still valid, and an
             :class:`shuffledp.errors.AccuracyWarning` says so.
 
     >>> from shuffledp import KRR

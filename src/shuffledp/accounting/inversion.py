@@ -1,7 +1,8 @@
 r"""From delta to epsilon: a certified root of a decreasing function.
 
-One evaluation of :math:`\delta(\varepsilon)` on each side of the root, both certified, encloses it. Newton
-steps on a cheap estimate say where to evaluate; only certified comparisons move the bracket.
+One evaluation of :math:`\delta(\varepsilon)` on each side of the root, both certified, encloses
+it. Newton steps on a cheap estimate say where to evaluate; only certified comparisons move the
+bracket.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import math
 from dataclasses import dataclass
 
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import estimate_log_delta, log_delta
+from shuffledp.divergence import estimate_log_delta, log_delta, log_delta_bound
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval
 
 _MAX_EVALUATIONS = 80
+_MAX_BISECTIONS = 30
 _MAX_NEWTON_STEPS = 30
 _SMALLEST_RTOL = 1e-9
 _ULP = 2.0**-52
@@ -37,7 +39,7 @@ def enclose_epsilon(
 
 @dataclass(frozen=True)
 class _Point:
-    """An evaluated epsilon: its coordinate u, log delta minus target, and the width of log delta."""
+    """An evaluated epsilon: its coordinate u, log delta minus target, width of log delta."""
 
     u: float
     miss: float
@@ -47,8 +49,9 @@ class _Point:
 class _Search:
     r"""A bracket [low, high] around the root and the probes that shrink it.
 
-    Steps are taken in :math:`u=-\log(1-\varepsilon/\varepsilon_{max})`, in which log delta is nearly linear
-    both for small epsilon and close to :math:`\varepsilon_{max}`, where delta vanishes.
+    Steps are taken in :math:`u=-\log(1-\varepsilon/\varepsilon_{max})`, in which log delta is
+    nearly linear both for small epsilon and close to :math:`\varepsilon_{max}`, where delta
+    vanishes.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class _Search:
         self.ceiling = min(self.end, MAX_EPSILON0)
         self.low, self.high = 0.0, self.end
         self.points: list[_Point] = []
+        self.failed = False  # an enclosure had no lower end: effort or precision ran out
 
     def run(self) -> Interval:
         """Probe until the bracket is narrow or nothing narrows it."""
@@ -70,6 +74,9 @@ class _Search:
                 break
             gap = self.high - self.low
             decided = self._evaluate(probe)
+            if self.failed:
+                self._shrink_by_cheap_bound()
+                break
             if self.high - self.low <= max(0.1 * self.rtol, 4 * _ULP) * self.high:
                 break
             margin = 1.0 if decided else 3 * margin
@@ -85,25 +92,42 @@ class _Search:
             self.points.append(_Point(self._to_u(epsilon), miss, value.width))
         if value.upper <= self.log_target.lower:
             self.high = min(self.high, epsilon)
+        elif value.lower == -math.inf:
+            self.failed = True
         elif value.lower > self.log_target.upper:
             self.low = max(self.low, epsilon)
         return epsilon in (self.low, self.high)
 
+    def _shrink_by_cheap_bound(self) -> None:
+        """Lower the upper end by bisection with the bound of one tilt, which always exists."""
+        low, high = self.low, self.high
+        for _ in range(_MAX_BISECTIONS):
+            middle = self.ceiling if high == math.inf else 0.5 * (low + high)
+            bound = log_delta_bound(self.decomposition.at(middle), self.n)
+            if bound <= self.log_target.lower:
+                self.high = high = middle
+            elif middle == self.ceiling:
+                break
+            else:
+                low = middle
+
     def _next_probe(self, margin: float) -> float | None:
-        """Return where to evaluate next: beside the predicted root, on the side that is open."""
+        """Return where to evaluate next, None if nothing is left to gain."""
         if self.low == self.ceiling:
             return None  # not even the largest epsilon meets the target
-        if not self.points:
-            return self._middle()
-        best, *others = sorted(self.points, key=lambda point: abs(point.miss))
-        slope = self._slope(best, others)
+        ranked = sorted(self.points, key=lambda point: abs(point.miss))
+        slope = self._slope(ranked) if ranked else math.nan
         if not -math.inf < slope < 0:
             return self._middle()
+        best = ranked[0]
         root = best.u - best.miss / slope
         if abs(best.miss) > 0.5:
             return self._inside(root)
         reach = margin * (0.55 * best.width + 0.03 * abs(best.miss) + 1e-13) / -slope
-        reach = max(reach, 2 * _ULP * root)
+        return self._beside(root, max(reach, 2 * _ULP * root), best)
+
+    def _beside(self, root: float, reach: float, best: _Point) -> float | None:
+        """Return a point on the side of the predicted root that the bracket leaves open."""
         open_above = self._to_epsilon(root + 1.5 * reach) < self.high
         open_below = self._to_epsilon(root - 1.5 * reach) > self.low
         if open_above and (best.miss > 0 or not open_below):
@@ -115,9 +139,10 @@ class _Search:
         self.evaluation_rtol /= 10
         return self._inside(root)
 
-    def _slope(self, best: _Point, others: list[_Point]) -> float:
+    def _slope(self, ranked: list[_Point]) -> float:
         """Return d(log delta)/du from the two best points, or from the estimate."""
-        for other in others:
+        best = ranked[0]
+        for other in ranked[1:]:
             if abs(other.miss - best.miss) > 10 * (other.width + best.width):
                 return (other.miss - best.miss) / (other.u - best.u)
         epsilon = self._to_epsilon(best.u)

@@ -29,7 +29,8 @@ def choose_edges(values: FloatArray, mass: FloatArray, count: int) -> FloatArray
     targets = np.linspace(0.0, position[-1], max(count - heavy.size, 2))
     chosen = np.searchsorted(position, targets)
     picked = np.unique(np.concatenate([chosen, heavy, [0, ordered.size - 1]]))
-    return ordered[np.minimum(picked, ordered.size - 1)]
+    edges: FloatArray = ordered[np.minimum(picked, ordered.size - 1)]
+    return edges
 
 
 def boxes(values: FloatArray, edges: FloatArray) -> IntArray:

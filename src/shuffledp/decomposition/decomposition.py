@@ -244,7 +244,10 @@ class Decomposition:
         candidates = np.concatenate([ratios, singular])
         if candidates.size == 0:
             return Interval(-np.inf, -np.inf)
-        return Interval(float((candidates - errors).max()), float((candidates + errors).max()))
+        exact = errors == 0
+        lower = np.where(exact, candidates, np.nextafter(candidates - errors, -np.inf))
+        upper = np.where(exact, candidates, np.nextafter(candidates + errors, np.inf))
+        return Interval(float(lower.max()), float(upper.max()))
 
     def merge(self) -> Decomposition:
         """Merge components of equal ratios: the simplified decomposition (paper, theorem 7).

@@ -24,10 +24,10 @@ def decompose_segments(
 ) -> Decomposition:
     r"""Build a decomposition from cells of a continuous law.
 
-    A cell stands for outputs whose ratios (a/c, b/c) lie on a segment of the plane and have a known
-    mean there. Moving its mass to the mean contracts the law of G in convex order; moving it to the
-    two ends with the same mean spreads it (``Decomposition.spread``). Both statements hold for every
-    epsilon, because G is linear in the ratios.
+    A cell stands for outputs whose ratios (a/c, b/c) lie on a segment of the plane and have a
+    known mean there. Moving its mass to the mean contracts the law of G in convex order; moving it
+    to the two ends with the same mean spreads it (``Decomposition.spread``). Both statements hold
+    for every epsilon, because G is linear in the ratios.
 
     Args:
         mean: logs of the means of (a/c, b/c) in each cell.
@@ -37,9 +37,9 @@ def decompose_segments(
         residual: mass of the left-over laws.
         log_ratio_error: bound on the absolute error of all logs.
         weight_error: bound on the relative error of the weights.
-        tails: (a, b, c) of further cells whose ratios are unbounded. The contraction keeps them as
-            atoms; the spread gives their c-mass to the residual and calls them singular, which is a
-            smaller blanket and so still an upper bound.
+        tails: (a, b, c) of further cells whose ratios are unbounded. The contraction keeps them
+            as atoms; the spread gives their c-mass to the residual and calls them singular, which
+            is a smaller blanket and so still an upper bound.
 
     >>> import math
     >>> one = decompose_segments(  # ratios (u, 1) and (1, u), u from 1 to 4 with mean 2

@@ -2,8 +2,8 @@ r"""Few atoms for many: enclose a law of G, at one epsilon, between two small la
 
 Edges are chosen among the atoms by the tilted law, the one that decides the answer. Atoms between
 two edges are moved to their mean in the lower law and split between the edges in the upper law
-(:mod:`shuffledp.decomposition.cells`). A spread of variance v per summand changes log delta by about
-:math:`\frac12\theta^2nv`, which tells how many edges are needed.
+(:mod:`shuffledp.decomposition.cells`). A spread of variance v per summand changes log delta by
+about :math:`\frac12\theta^2nv`, which tells how many edges are needed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _jump_measure(law: Law, tilted: FloatArray, n: int) -> FloatArray:
 def _contract(law: Law, edges: FloatArray) -> Law:
     """Move the atoms between two edges to their mean; atoms on an edge stay."""
     _, group = np.unique(boxes(law.values, edges), return_inverse=True)
-    mass = np.bincount(group, law.weights)
+    mass = np.bincount(group, law.weights).astype(np.float64)
     mean = np.bincount(group, law.weights * law.values) / mass
     rounding = (np.bincount(group) + 4) * UNIT
     error = np.bincount(group, law.weights * _value_error(law)) / mass
@@ -81,7 +81,8 @@ def _spread(law: Law, edges: FloatArray) -> Law:
     parts = np.concatenate([law.weights * (1 - share), law.weights * share])
 
     def collect(factors: FloatArray) -> FloatArray:
-        return np.bincount(ends, parts * np.tile(factors, 2), edges.size)
+        total = np.bincount(ends, parts * np.tile(factors, 2), edges.size)
+        return total.astype(np.float64)
 
     used = collect(np.ones(law.size)) > 0
     mass = collect(np.ones(law.size))[used]

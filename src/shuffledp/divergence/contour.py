@@ -11,16 +11,17 @@ Each step from the integral to a finite sum of doubles has a bound:
 1. Smoothing: :math:`E S_+ \le E X_+ \le E S_+ + \tau^2 f_X(0)`. (Jensen; and
    :math:`\frac{d}{d\tau}E(S+\tau Z)_+ = E\varphi(S/\tau)` increases with tau.)
 2. Trapezoidal rule with step 2 pi/L: Poisson summation gives
-   :math:`\sum_m e^{\theta mL}E(X-mL)_+`, which is at least the term m = 0. The other terms are at most
-   :math:`\frac{F(s)}{es}\frac{q}{1-q}`, :math:`q=e^{-|s-\theta|L}`, for any s > theta (m > 0) plus any
-   0 < s < theta (m < 0), because :math:`x_+\le e^{sx}/(es)`.
+   :math:`\sum_m e^{\theta mL}E(X-mL)_+`, which is at least the term m = 0. The other terms are at
+   most :math:`\frac{F(s)}{es}\frac{q}{1-q}`, :math:`q=e^{-|s-\theta|L}`, for any s > theta
+   (m > 0) plus any 0 < s < theta (m < 0), because :math:`x_+\le e^{sx}/(es)`.
 3. Truncation at T: the normal factor leaves :math:`\tau e^{-x^2/2}/(\pi x^3)` and
    :math:`e^{-x^2/2}/(\pi\tau x)`, x = tau T.
 4. Skipped nodes (:mod:`shuffledp.divergence.nodes`): their bound is added.
 5. Rounding: a bound per node, and one for the common factor.
 
-S = 0 with all summands 0 adds nothing to :math:`E S_+` but, smoothed, much to both integrals; this part
-is known in closed form and subtracted. Sums are in units of F(theta); cost does not depend on n.
+S = 0 with all summands 0 adds nothing to :math:`E S_+` but, smoothed, much to both integrals; this
+part is known in closed form and subtracted. Sums are in units of F(theta); the cost does not depend
+on n.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@ r"""Enumeration for small n: sum over all ways in which n draws can fall on the 
 
 .. math:: E[S_+] = \sum_{k_1+\dots+k_J=n} \binom{n}{k}\prod_j w_j^{k_j}\,\Bigl(\sum_j k_jg_j\Bigr)_+
 
-There are :math:`\binom{n+J-1}{J-1}` terms. Nothing is approximated, so the result is sharp to rounding where
-the contour would need many nodes: few users, or sums that nearly hit 0.
+There are :math:`\binom{n+J-1}{J-1}` terms. Nothing is approximated, so the result is sharp to
+rounding where the contour would need many nodes: few users, or sums that nearly hit 0.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ _TAIL_RTOL = 1e-2
 def estimate_log_delta(decomposition: Decomposition, n: int, epsilon: float) -> tuple[float, float]:
     r"""Return an estimate of log delta and of its derivative in epsilon, good to a few per cent.
 
-    The derivative uses :math:`dG/d\varepsilon=-e^\varepsilon b/c`. Components without absolute continuity
-    are left out.
+    The derivative uses :math:`dG/d\varepsilon=-e^\varepsilon b/c`. Components without absolute
+    continuity are left out.
     """
     law = decomposition.at(epsilon).lower
     if law.values.max() <= 0:

@@ -2,8 +2,8 @@ r"""The sum over the nodes of the contour, visiting only the nodes that matter.
 
 Let :math:`\varphi` be the characteristic function of the centred tilted law. Because
 :math:`|\varphi|^n` is tiny for nearly all t once n is large, almost every node can be skipped, with
-a bound: :math:`R=|\varphi|^2=E\cos(t(G-G'))` satisfies :math:`|R''|\le2s^2` (s the standard deviation), so on a
-block with centre c and half width r
+a bound: :math:`R=|\varphi|^2=E\cos(t(G-G'))` satisfies :math:`|R''|\le2s^2` (s the standard
+deviation), so on a block with centre c and half width r
 
 .. math:: R \le R(c) + |R'(c)|\,r + s^2r^2 .
 
@@ -156,7 +156,7 @@ class _Contour:
         chunk = max(_SPARSE_CHUNK // p.size, 1)
         for begin in range(0, nodes.size, chunk):
             k = nodes[begin : begin + chunk]
-            t = self.step * k
+            t = self.step * k.astype(np.float64)
             angle = np.multiply.outer(t, half_c)
             sine = np.sin(angle)
             x = -2 * (sine**2 @ p)
@@ -179,7 +179,7 @@ class _Contour:
             k = (rows[:, None] + np.arange(side)).ravel()
             inside = k <= count
             phi, k = phi[inside], k[inside]
-            t = self.step * k
+            t = self.step * k.astype(np.float64)
             with np.errstate(divide="ignore"):
                 log_modulus = np.log(np.abs(phi))
             error = 2 * self.relative + 16 * UNIT + 8 * UNIT * t * self.tilted.mean_deviation

@@ -14,6 +14,7 @@ drift or by the common effort of moderate values.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +27,7 @@ _SHARE_OF_RTOL = 0.05
 _LEVELS = 10.0 ** -np.array([3, 5, 7, 10, 14, 20, 30, 45, 70, 100, 150, 220])
 _MAX_KURTOSIS = 0.7  # of the tilted sum, beyond which its law is far from normal
 _SKETCH = 256
+_SETTLED = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +61,19 @@ class CutLaw:
 
 
 def estimate_saddle(law: Law, n: int) -> Estimate:
-    r"""Estimate by the saddle point: :math:`nK-2\log\theta-\log n-\frac12\log(2\pi(nK''+2/\theta^2))`."""
+    r"""Estimate by the saddle point.
+
+    :math:`\log\delta\approx nK-2\log\theta-\log n-\frac12\log(2\pi(nK''+2/\theta^2))`.
+    """
     tilted = tilt(law, saddle_point(law, n))
     theta = tilted.theta
     spread = n * tilted.variance + 2 / theta**2
     value = n * tilted.log_mgf - 2 * math.log(theta) - math.log(n)
     value -= 0.5 * math.log(2 * math.pi * spread)
-    fourth = float(tilted.probability @ tilted.centred**4)
-    kurtosis = fourth / (n * square) if (square := tilted.variance**2) > 0 else 0.0
+    kurtosis = 0.0
+    if tilted.variance > 0:
+        standardised = np.minimum(np.abs(tilted.centred) / math.sqrt(tilted.variance), 1e70)
+        kurtosis = float(tilted.probability @ standardised**4) / n
     return Estimate(value, n * theta, tilted.probability, kurtosis)
 
 
@@ -95,7 +102,22 @@ def cut_tail(law: Law, n: int, rtol: float) -> CutLaw:
     tail_mass = np.cumsum(parts[order])
     log_delta = _estimate_size(law, n, order, tail_mass)
     size = math.exp(min(max(log_delta, -690.0), math.log(single)))
-    count = int(np.searchsorted(tail_mass, _SHARE_OF_RTOL * rtol * size, side="right"))
+    return _cut(law, order, tail_mass, _SHARE_OF_RTOL * rtol * size, log_delta)
+
+
+def tail_cuts(law: Law) -> Iterator[CutLaw]:
+    """Yield the law cut at several depths, from a tenth of E[G_+] to nothing."""
+    order = np.argsort(-law.values, kind="stable")
+    tail_mass = np.cumsum((law.weights * np.maximum(law.values, 0.0))[order])
+    for level in 10.0 ** -np.arange(1, 31):
+        yield _cut(law, order, tail_mass, level * tail_mass[-1], math.inf)
+
+
+def _cut(
+    law: Law, order: IntArray, tail_mass: FloatArray, limit: float, log_delta: float
+) -> CutLaw:
+    """Set the largest values to 0, as many as have E[G; cut] <= limit."""
+    count = int(np.searchsorted(tail_mass, limit, side="right"))
     if count == 0:
         return CutLaw(law)
     removed = order[:count]
@@ -109,18 +131,20 @@ def cut_tail(law: Law, n: int, rtol: float) -> CutLaw:
 def _estimate_size(law: Law, n: int, order: IntArray, tail_mass: FloatArray) -> float:
     """Estimate log(E[S_+]/n): one jump, or moderate values together, whichever is larger.
 
-    Moderate values are those of the deepest cut at which the tilted sum is nearly normal.
+    Deeper and deeper cuts are tried. If the saddle-point estimate settles, large values do not
+    matter; if it keeps growing, it is believed as long as the tilted sum is nearly normal.
     """
-    jump = estimate_jump(law, n).log_delta
     starts = np.arange(0, law.size, -(-law.size // _SKETCH))
     weights = np.add.reduceat(law.weights[order], starts)
     values = np.add.reduceat((law.weights * law.values)[order], starts) / weights
-    bulk = -math.inf
+    believed = previous = -math.inf
     for level in _LEVELS * tail_mass[-1]:
         kept = np.where(tail_mass[starts] <= level, 0.0, values)
         moderate = Law(kept, weights, np.zeros_like(kept), np.zeros_like(kept))
         estimate = estimate_saddle(moderate, n)
-        if estimate.kurtosis > _MAX_KURTOSIS:
-            break
-        bulk = estimate.log_delta
-    return max(jump, bulk)
+        if abs(estimate.log_delta - previous) < _SETTLED:
+            return estimate.log_delta
+        if estimate.kurtosis <= _MAX_KURTOSIS:
+            believed = estimate.log_delta
+        previous = estimate.log_delta
+    return max(believed, estimate_jump(law, n).log_delta)

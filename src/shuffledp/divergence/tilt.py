@@ -117,9 +117,9 @@ def saddle_point(law: Law, n: int, start: float | None = None) -> float:
     r"""Return the minimiser of :math:`nK(\theta)-2\log\theta`, to 5% of its local scale.
 
     It is where the integrand :math:`M(\theta)^n/\theta^2` of the contour integral for
-    :math:`E[(G_1+\dots+G_n)_+]` is smallest on the real axis. The function is convex, so the root of
-    :math:`nK'(\theta)=2/\theta` is unique; it exists whenever the largest value is positive. Any
-    theta > 0 gives a valid bound, this one a sharp one.
+    :math:`E[(G_1+\dots+G_n)_+]` is smallest on the real axis. The function is convex, so the root
+    of :math:`nK'(\theta)=2/\theta` is unique; it exists whenever the largest value is positive.
+    Any theta > 0 gives a valid bound, this one a sharp one.
     """
     values, log_weights = law.values, np.log(law.weights)
 

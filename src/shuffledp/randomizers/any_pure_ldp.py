@@ -17,9 +17,9 @@ class AnyPureLDP(LocalRandomizer):
     r"""The generic bound: valid for every epsilon0-LDP randomizer, also adaptively chosen ones.
 
     The GPARV of any epsilon0-LDP randomizer is dominated in convex order by that of binary
-    randomized response, for :math:`|\varepsilon|\le\varepsilon_0`, and beyond that range both bounds are
-    trivial; so binary randomized response gives the best bound that depends on epsilon0 alone. It
-    is never above the standard clone (Feldman, McMillan and Talwar 2021).
+    randomized response, for :math:`|\varepsilon|\le\varepsilon_0`, and beyond that range both
+    bounds are trivial; so binary randomized response gives the best bound that depends on epsilon0
+    alone. It is never above the standard clone (Feldman, McMillan and Talwar 2021).
 
     The lower bound is what the worst of binary and ternary randomized response reveals: no
     analysis that knows epsilon0 alone can claim less.

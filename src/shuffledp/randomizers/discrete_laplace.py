@@ -17,8 +17,9 @@ from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
 class DiscreteLaplace(SymmetricNoise):
     r"""Adds two-sided geometric noise to an integer in {0, ..., B}.
 
-    :math:`P(Z=z)=\frac{1-\alpha}{1+\alpha}\alpha^{|z|}` with :math:`\alpha=e^{-\varepsilon_0/B}`. Clamping the report to
-    {0, ..., B} changes no bound: all outputs beyond an end have the same ratios.
+    :math:`P(Z=z)=\frac{1-\alpha}{1+\alpha}\alpha^{|z|}` with
+    :math:`\alpha=e^{-\varepsilon_0/B}`. Clamping the report to {0, ..., B} changes no bound: all
+    outputs beyond an end have the same ratios.
 
     Args:
         epsilon0: replace-one LDP level for inputs B apart.

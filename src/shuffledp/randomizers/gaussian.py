@@ -23,8 +23,10 @@ _MIN_SIGMA, _MAX_SIGMA = 0.05, 1e6
 class Gaussian(SymmetricNoise):
     r"""Adds normal noise of standard deviation sigma to a value in [0, 1].
 
-    At distance s from 1/2 on the side of 0, :math:`\log R(0)/R(1)=s/\sigma^2`, which is unbounded: the
-    mechanism is not pure LDP. Outputs beyond 37 sigma of the far input are given to the adversary.
+    At distance s from 1/2 on the side of 0, :math:`\log R(0)/R(1)=s/\sigma^2`, which is
+    unbounded: the mechanism is not pure LDP. Outputs beyond 37 sigma of the far input are given to
+    the adversary. Below sigma of about 1, with few users and a small delta, single large ratios
+    rule; enclosures are then wide, and say so.
 
     Args:
         sigma: standard deviation, between 0.05 and 1e6 times the length of the domain.

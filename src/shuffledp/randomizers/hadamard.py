@@ -17,8 +17,8 @@ from shuffledp.randomizers.support import SupportRandomizer, check_domain_size
 class HadamardResponse(SupportRandomizer):
     r"""Hadamard response (Acharya, Sun and Zhang 2019).
 
-    Inputs are 1..D, outputs 0..N-1 with N the smallest power of two above D. An output y supports x if
-    the bits they share are even in number; the N/2 supported outputs have probability
+    Inputs are 1..D, outputs 0..N-1 with N the smallest power of two above D. An output y supports
+    x if the bits they share are even in number; the N/2 supported outputs have probability
     :math:`2E/(N(E+1))` each, the others :math:`2/(N(E+1))`. Two different inputs are linearly
     independent over GF(2), so all pairs look alike; y = 0 supports everybody.
 

@@ -37,7 +37,7 @@ class KRR(SupportRandomizer):
 
     @property
     def inputs(self) -> int:
-        """k."""
+        """The number of values."""
         return self.k
 
     def support_mass(self, supported: int, named: int) -> float:

@@ -19,10 +19,12 @@ _DOMAINS = ("binary", "interval")
 class Laplace(SymmetricNoise):
     r"""Adds Laplace noise of scale :math:`1/\varepsilon_0` to a value in {0, 1} or [0, 1].
 
-    On the half near 0 let :math:`u=R(0)/R(1)=v^2` run from 1 to :math:`e^{\varepsilon_0}`. The mass under R(1) is
-    :math:`\frac12e^{-\varepsilon_0/2}(1/v_1-1/v_2)` between :math:`v_1` and :math:`v_2`, under R(0) it is
-    :math:`\frac12e^{-\varepsilon_0/2}(v_2-v_1)`, so the mean ratio is :math:`v_1v_2`; outputs below 0 form an atom at
-    :math:`e^{\varepsilon_0}` of masses :math:`\frac12e^{-\varepsilon_0}` and :math:`\frac12`.
+    On the half near 0 let :math:`u=R(0)/R(1)=v^2` run from 1 to :math:`e^{\varepsilon_0}`. Between
+    :math:`v_1` and :math:`v_2` the mass under R(1) is
+    :math:`\frac12e^{-\varepsilon_0/2}(1/v_1-1/v_2)` and under R(0)
+    :math:`\frac12e^{-\varepsilon_0/2}(v_2-v_1)`, so the mean ratio is :math:`v_1v_2`. Outputs below
+    0 form an atom at :math:`e^{\varepsilon_0}` of masses :math:`\frac12e^{-\varepsilon_0}` and
+    :math:`\frac12`.
 
     Args:
         epsilon0: replace-one LDP level.

@@ -77,9 +77,10 @@ class LocalHash(_LocalHash):
 
     Args:
         epsilon0: replace-one LDP level.
-        buckets: number of buckets g, at least 2; None chooses :math:`\mathrm{round}(e^{\varepsilon_0})+1`,
-            the value of least variance. The choice jumps with epsilon0, so that the bound is not
-            monotone in epsilon0 unless ``buckets`` is given.
+        buckets: number of buckets g, at least 2; None chooses
+            :math:`\mathrm{round}(e^{\varepsilon_0})+1`, the value of least variance. The choice
+            jumps with epsilon0, so that the bound is not monotone in epsilon0 unless ``buckets`` is
+            given.
         domain_size: size D of the input domain; None for the limit, an upper bound for every D.
 
     >>> str(LocalHash(epsilon0=1.0, buckets=4))

@@ -34,7 +34,7 @@ class HalfCells:
         error: absolute error of all logarithms.
         mass_error: relative error of both masses of each cell.
         residual: 1 minus the mass of the blanket, which is twice the sum of ``far``.
-        tail: masses (near, far) of the outputs beyond the outermost cell, where the ratio is unbounded.
+        tail: masses (near, far) beyond the outermost cell, where the ratio is unbounded.
     """
 
     outer: FloatArray

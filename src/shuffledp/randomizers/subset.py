@@ -21,8 +21,9 @@ class SubsetSelection(SupportRandomizer):
         epsilon0: replace-one LDP level.
         domain_size: number of values D, at least 2.
         size: number of values in a report, from 1 to D-1; None chooses
-            :math:`\mathrm{round}(D/(e^{\varepsilon_0}+1))`, the value of least variance. The choice
-            jumps with epsilon0, so that the bound is not monotone in epsilon0 unless ``size`` is given.
+            :math:`\mathrm{round}(D/(e^{\varepsilon_0}+1))`, the value of least variance. The
+            choice jumps with epsilon0, so that the bound is not monotone in epsilon0 unless
+            ``size`` is given.
 
     >>> SubsetSelection(epsilon0=1.0, domain_size=10).subset_size
     3
@@ -44,7 +45,7 @@ class SubsetSelection(SupportRandomizer):
 
     @property
     def monotone(self) -> bool:
-        """False if the number of values in a report follows epsilon0: it jumps, and the bound with it."""
+        """False if the size of a report follows epsilon0: it jumps, and the bound with it."""
         return self.size is not None
 
     @property

@@ -110,7 +110,7 @@ def _read(text: str) -> tuple[str, dict[str, object]]:
     for key, node in zip(known, call.args, strict=False):
         arguments[key] = _literal(node, text)
     for keyword in call.keywords:
-        if keyword.arg not in known:
+        if keyword.arg is None or keyword.arg not in known:
             raise ValueError(
                 f"{name} has no parameter {keyword.arg!r}; it takes {', '.join(known)}"
             )
