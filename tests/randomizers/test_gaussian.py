@@ -52,8 +52,8 @@ def test_there_is_no_pure_level():
 def test_blanket_mass(sigma):
     blanket = Gaussian(sigma=sigma).blanket(PAIR)
     exact = mp.erf(1 / (2 * mp.sqrt(2) * mp.mpf(sigma)))
-    assert abs(blanket.residual / exact - 1) <= blanket.weight_error
-    assert blanket.weight_error < 1e-12
+    assert abs(blanket.residual / exact - 1) <= blanket.residual_error
+    assert (blanket.weight_error < 1e-12).all()
     assert blanket.weight.sum() == pytest.approx(float(1 - exact), rel=1e-12)
 
 
@@ -84,6 +84,19 @@ def test_tail_masses(sigma):
     assert abs(cells.tail[0] / near - 1) < 1e-11
     assert abs(cells.tail[1] / far - 1) < 1e-11
     assert cells.tail[1] < 1e-290
+
+
+@pytest.mark.parametrize("sigma", SIGMAS + EXTREMES)
+def test_tail_ratio_is_within_its_declared_error(sigma):
+    randomizer = Gaussian(sigma=sigma)
+    exact_sigma = mp.mpf(sigma)
+    edge = place(randomizer.half_cells().outer[-1], exact_sigma)
+    ratio = mp.log(lower_tail(edge / exact_sigma) / lower_tail((edge - 1) / exact_sigma))
+    blanket = randomizer.blanket(PAIR)
+    top = int(np.argmax(blanket.log_ratio0))
+    assert blanket.log_ratio0[top] > randomizer.half_cells().outer[-1]
+    off = abs(blanket.log_ratio0[top] - ratio)
+    assert off <= blanket.log_ratio_error[top], float(off)
 
 
 @pytest.mark.parametrize("sigma", SIGMAS)
@@ -228,7 +241,8 @@ def test_end_points_are_the_worst_pair(sigma):
     def law(x: float, other: float, epsilon: float) -> Law:
         values = (rows[x] - math.exp(epsilon) * rows[other]) / total / common
         weights = np.append(common, 1 - common.sum())
-        return Law(np.append(values, 0.0), weights, np.zeros(values.size + 1), 0.0)
+        exact = np.zeros(values.size + 1)
+        return Law(np.append(values, 0.0), weights, exact, exact)
 
     for epsilon in (0.0, 0.5 / sigma):
         worst = law(0.0, 1.0, epsilon)

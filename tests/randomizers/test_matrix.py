@@ -72,8 +72,20 @@ def test_bad_shapes_are_named(matrix, shape):
         object(),
         [[object()]],
         [[1 + 0j]],
+        [[10**400, 0.5]],
     ],
-    ids=["ragged", "mixed", "texts", "text", "word", "mapping", "object", "objects", "complex"],
+    ids=[
+        "ragged",
+        "mixed",
+        "texts",
+        "text",
+        "word",
+        "mapping",
+        "object",
+        "objects",
+        "complex",
+        "huge",
+    ],
 )
 def test_things_that_are_no_matrix(matrix):
     with pytest.raises((TypeError, ValueError), match="matrix"):
@@ -258,7 +270,7 @@ def test_residual_is_within_its_declared_error(level):
     exact = 1 - sum(Fraction(float(c)) for c in made.matrix.min(axis=0))
     blanket = made.blanket(Pair(0, 1))
     off = abs(Fraction(blanket.residual) / exact - 1)
-    assert off <= Fraction(blanket.weight_error), float(off)
+    assert off <= Fraction(blanket.residual_error), float(off)
 
 
 # Files

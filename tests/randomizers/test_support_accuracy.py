@@ -142,11 +142,12 @@ def assert_accurate(
     expected = {key: mass for key, mass in expected.items() if mass != 0}
     assert decomposition.size == len(expected)
     found = set()
-    for log0, log1, weight, error in zip(
+    for log0, log1, weight, error, weight_error in zip(
         decomposition.log_ratio0.tolist(),
         decomposition.log_ratio1.tolist(),
         decomposition.weight.tolist(),
         decomposition.log_ratio_error.tolist(),
+        decomposition.weight_error.tolist(),
         strict=True,
     ):
         key = (log0 > 0) - (log0 < 0), (log1 > 0) - (log1 < 0)
@@ -154,13 +155,13 @@ def assert_accurate(
         assert abs(log0 - key[0] * level) <= error
         assert abs(log1 - key[1] * level) <= error
         off = abs(weight / expected[key] - 1)
-        assert off <= decomposition.weight_error, (key, float(off))
+        assert off <= weight_error, (key, float(off))
     assert found == set(expected)
 
 
 def assert_residual_accurate(decomposition: Decomposition, exact: Exact) -> None:
     off = abs(decomposition.residual / exact.residual() - 1)
-    assert off <= decomposition.weight_error, float(off)
+    assert off <= decomposition.residual_error, float(off)
 
 
 def assert_randomizer_accurate(randomizer: LocalRandomizer, exact: Exact) -> None:

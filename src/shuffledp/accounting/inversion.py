@@ -16,7 +16,7 @@ from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval
 
 _MAX_EVALUATIONS = 80
-_MAX_BISECTIONS = 30
+_MAX_BISECTIONS = 20
 _MAX_NEWTON_STEPS = 30
 _SMALLEST_RTOL = 1e-9
 _ULP = 2.0**-52

@@ -88,8 +88,8 @@ def contour_log_mean(
         target = 0.5 * rtol * value
         if bias <= target and grid.alias + grid.tail_mean + sums.skipped_mean <= target:
             break  # rounding dominates: no choice of parameters helps
-        shrink = min(max(target / bias, 0.04), 0.85) if bias > target else 1.0
-        tau *= math.sqrt(shrink) if shrink > 0.1 else shrink
+        shrink = min(max(target / bias, 0.12), 0.85) if bias > target else 1.0
+        tau *= math.sqrt(shrink) if shrink > 0.2 else shrink
     return best
 
 

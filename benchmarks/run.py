@@ -1,0 +1,195 @@
+"""Ratios of running times, measured in one run: ``make bench`` or ``python benchmarks/run.py``.
+
+Every line compares two times of this machine; no absolute time is stated. Medians of several
+calls, except for the paper's own algorithm, which is run once because it takes minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shuffledp import (
+    KRR,
+    OUE,
+    RAPPOR,
+    BinaryLocalHash,
+    DiscreteLaplace,
+    Gaussian,
+    HadamardResponse,
+    Laplace,
+    LocalHash,
+    MatrixRandomizer,
+    ShuffleAccountant,
+    SubsetSelection,
+)
+from shuffledp.divergence.grid import grid_epsilon, paper_interval_length
+from shuffledp.errors import AccuracyWarning
+from shuffledp.randomizers import LocalRandomizer
+
+USERS = [10**i for i in range(13)]
+DELTAS = [1e-3, 1e-6, 1e-10, 1e-30]
+SUPPORT = [
+    KRR(k=2, epsilon0=1.0),
+    KRR(k=10, epsilon0=1.0),
+    KRR(k=1000, epsilon0=4.0),
+    BinaryLocalHash(epsilon0=1.0),
+    LocalHash(epsilon0=2.0),
+    RAPPOR(epsilon0=4.0),
+    OUE(epsilon0=2.0),
+    HadamardResponse(epsilon0=1.0, domain_size=100),
+    SubsetSelection(epsilon0=1.0, domain_size=10),
+]
+NOISE = [
+    Laplace(epsilon0=1.0),
+    Laplace(epsilon0=4.0),
+    DiscreteLaplace(epsilon0=1.0, bound=100),
+    Gaussian(sigma=2.0),
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured ratio and what is asked of it."""
+
+    name: str
+    ratio: float
+    limit: float
+    at_least: bool
+
+    @property
+    def met(self) -> bool:
+        return self.ratio >= self.limit if self.at_least else self.ratio <= self.limit
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<="
+        mark = "ok" if self.met else "MISSED"
+        return f"{self.name:<66} {self.ratio:>12.3g}   {sign} {self.limit:<8g} {mark}"
+
+
+def seconds(call: Callable[[], object], repeat: int = 7) -> float:
+    """Return the median time of a call after one to warm up."""
+    call()
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def once(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def get_epsilon(randomizer: LocalRandomizer, n: int, delta: float) -> Callable[[], float]:
+    """Return a call that builds the accountant and answers, as a user would."""
+    return lambda: ShuffleAccountant(randomizer, n).get_epsilon(delta)
+
+
+def paper(randomizer: KRR, n: int, delta: float) -> Callable[[], float]:
+    """Return a call of the paper's algorithm with its own step."""
+    decomposition = randomizer.blanket(randomizer.neighbours()[0])
+    length = paper_interval_length(randomizer.epsilon0)
+    return lambda: grid_epsilon(
+        decomposition, n, target_delta=delta, interval_length=length, rounding="up"
+    )
+
+
+def against_paper() -> list[Row]:
+    ours = KRR(k=10, epsilon0=0.1)
+    one_point = once(paper(ours, 1000, 1e-6))
+    curve = [int(n) for n in np.geomspace(1e3, 1e5, 100)]
+    whole_curve = seconds(lambda: [get_epsilon(ours, n, 1e-6)() for n in curve], repeat=3)
+    large = once(paper(ours, 10**4, 1e-6)) / seconds(get_epsilon(ours, 10**4, 1e-6))
+    return [
+        Row("paper's algorithm / ours: 10-RR, epsilon0 = 0.1, n = 1e4", large, 1000, True),
+        Row("one paper point (n = 1000) / our curve of 100 points", one_point / whole_curve, 10, True),
+    ]
+
+
+def independence_of_n() -> list[Row]:
+    ours = KRR(k=10, epsilon0=0.1)
+    many, few = (seconds(get_epsilon(ours, n, 1e-10), 15) for n in (10**12, 10**3))
+    return [Row("n = 1e12 / n = 1e3: 10-RR, epsilon0 = 0.1", many / few, 2, False)]
+
+
+def spread(name: str, randomizers: list[LocalRandomizer]) -> tuple[Row, float]:
+    """Return slowest/median over the whole grid, and the median time."""
+    times = {
+        (str(r), n, delta): seconds(get_epsilon(r, n, delta), 3)
+        for r in randomizers
+        for n in USERS
+        for delta in DELTAS
+    }
+    median = statistics.median(times.values())
+    slowest = max(times, key=lambda key: times[key])
+    label = f"slowest / median of {len(times)} {name} ({slowest[0]}, n={slowest[1]:g}, {slowest[2]:g})"
+    return Row(label, times[slowest] / median, 30, False), median
+
+
+def mechanisms() -> list[Row]:
+    support, support_median = spread("support cases", SUPPORT)
+    noise, _ = spread("noise cases", NOISE)
+    laplace = seconds(get_epsilon(Laplace(epsilon0=1.0), 1000, 1e-6))
+    krr = seconds(get_epsilon(KRR(k=10, epsilon0=1.0), 1000, 1e-6))
+    rng = np.random.default_rng(0)
+    weights = rng.uniform(1.0, 3.0, (8, 60))
+    matrix = MatrixRandomizer(weights / weights.sum(axis=1, keepdims=True))
+    pairs = len(matrix.neighbours())
+    per_pair = once(get_epsilon(matrix, 50, 1e-6)) / pairs
+    return [
+        Row("Laplace / 10-RR, n = 1000", laplace / krr, 20, False),
+        support,
+        noise,
+        Row("random 8 x 60 matrix, n = 50, per pair / median", per_pair / support_median, 100, False),
+    ]
+
+
+def cold_start() -> list[Row]:
+    command = [sys.executable, "-m", "shuffledp", "epsilon", "krr(k=10, epsilon0=2)"]
+    command += ["-n", "10000", "--delta", "1e-6"]
+    imports = [sys.executable, "-c", "import numpy, scipy.special"]
+    ours, theirs = (
+        seconds(lambda c=c: subprocess.run(c, check=True, capture_output=True), 5)
+        for c in (command, imports)
+    )
+    return [Row("cold command line / import numpy, scipy.special", ours / theirs, 3, False)]
+
+
+GROUPS = {
+    "users": independence_of_n,
+    "mechanisms": mechanisms,
+    "start": cold_start,
+    "paper": against_paper,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("groups", nargs="*", choices=[[], *GROUPS], help="default: all")
+    chosen = parser.parse_args().groups or list(GROUPS)
+    warnings.simplefilter("ignore", AccuracyWarning)
+    rows = []
+    for name in chosen:
+        for row in GROUPS[name]():
+            rows.append(row)
+            sys.stdout.write(f"{row}\n")
+            sys.stdout.flush()
+    missed = sum(not row.met for row in rows)
+    sys.stdout.write(f"{len(rows) - missed} met, {missed} missed\n")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+"""The answer to a question about privacy, as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from dataclasses import dataclass
+from typing import Literal
+
+from shuffledp import __version__
+from shuffledp.accounting import Report
+from shuffledp.cli.facts import ASSUMPTIONS
+from shuffledp.cli.numbers import DIGITS, gap, plain, power_of_ten, round_down, round_up
+from shuffledp.interval import Interval
+from shuffledp.randomizers import LocalRandomizer
+
+_WIDTH = 88
+_MAX_TEXT = 72
+_SMALLEST_LOG = -690.0  # below 1e-299 doubles lose digits: show a power of ten
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A certified guarantee and lower bound, with the question they answer.
+
+    Attributes:
+        quantity: what ``report`` bounds; the other one of epsilon and delta is given.
+        head: labelled lines with the question and, where something was solved for, the solution.
+        randomizer: what each user runs.
+        n: number of users.
+        target_epsilon: the epsilon that was given, if any.
+        target_delta: the delta that was given, if any.
+        rtol: the relative width that was asked for.
+        report: the guarantee, the lower bound and where they are attained.
+        log_guarantee: enclosure of the logarithm of the guarantee, for delta.
+        family: the text that was calibrated, if any.
+    """
+
+    quantity: Literal["epsilon", "delta"]
+    head: tuple[tuple[str, str], ...]
+    randomizer: LocalRandomizer
+    n: int
+    target_epsilon: float | None = None
+    target_delta: float | None = None
+    rtol: float
+    report: Report
+    log_guarantee: Interval | None = None
+    family: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse to show bounds that contradict each other."""
+        if self.report.lower_bound > self.report.guarantee.upper:
+            raise ArithmeticError(
+                f"the lower bound {self.report.lower_bound!r} exceeds the guarantee "
+                f"{self.report.guarantee.upper!r}"
+            )
+
+    def to_text(self) -> str:
+        """Return aligned lines and one sentence of meaning."""
+        report, name = self.report, self.quantity
+        rows = [
+            *self.head,
+            (
+                "guarantee",
+                f"{name} = {self._guarantee}  (worst pair: {report.worst_pair})",
+            ),
+            (
+                "lower bound",
+                f"{name} = {self._bound}  (datasets: {report.datasets})",
+            ),
+            ("gap", gap(report.guarantee.upper, report.lower_bound)),
+        ]
+        width = max(len(label) for label, _ in rows) + 2
+        lines = [label.ljust(width) + value for label, value in rows]
+        paragraphs = [self._meaning, *self._notes]
+        return "\n".join([*lines, "", *(textwrap.fill(p, _WIDTH) for p in paragraphs)])
+
+    def to_json(self, command: str) -> str:
+        """Return one JSON object; README.md documents its fields."""
+        fields: dict[str, object] = {"command": command}
+        if self.family is not None:
+            fields["family"] = self.family
+        pure = math.isfinite(self.randomizer.epsilon0)
+        fields |= {
+            "mechanism": str(self.randomizer),
+            "epsilon0": self.randomizer.epsilon0 if pure else None,
+            "epsilon0_reason": None if pure else "the mechanism is not pure LDP",
+            "n": self.n,
+            "target_epsilon": self.target_epsilon,
+            "target_delta": self.target_delta,
+            "quantity": self.quantity,
+            "guarantee": _ends(self.report.guarantee),
+            "lower_bound": self.report.lower_bound,
+            "worst_pair": self.report.worst_pair,
+            "datasets": self.report.datasets,
+            "rtol": self.rtol,
+            "rtol_reached": self.report.rtol_reached,
+        }
+        if self.log_guarantee is not None:
+            ends = _ends(self.log_guarantee)
+            zero = None in ends.values()
+            fields["log_guarantee"] = ends
+            fields["log_guarantee_reason"] = "delta may be 0, without logarithm" if zero else None
+        fields |= {"assumptions": ASSUMPTIONS, "version": __version__}
+        return json.dumps(fields, indent=2, allow_nan=False)
+
+    @property
+    def _digits(self) -> int:
+        """As many digits as the asked accuracy makes meaningful."""
+        return max(DIGITS, math.ceil(-math.log10(self.rtol)))
+
+    @property
+    def _guarantee(self) -> str:
+        log = self.log_guarantee
+        if log is not None and -math.inf < log.upper < _SMALLEST_LOG:
+            return power_of_ten(log.upper)
+        return round_up(self.report.guarantee.upper, self._digits)
+
+    @property
+    def _bound(self) -> str:
+        return round_down(self.report.lower_bound, self._digits)
+
+    @property
+    def _meaning(self) -> str:
+        targets = {"epsilon": self.target_epsilon, "delta": self.target_delta}
+        shown = {name: plain(value) for name, value in targets.items() if value is not None}
+        shown[self.quantity] = self._guarantee
+        claim = (
+            f"With {self.n:,} users the shuffled reports are "
+            f"({shown['epsilon']}, {shown['delta']})-differentially private"
+        )
+        if self.report.lower_bound == 0:
+            return f"{claim}."
+        return f"{claim}; no analysis can prove less than {self.quantity} = {self._bound}."
+
+    @property
+    def _notes(self) -> list[str]:
+        if self.report.rtol_reached:
+            return []
+        lower = round_down(self.report.guarantee.lower, self._digits + 2)
+        upper = round_up(self.report.guarantee.upper, self._digits + 2)
+        return [
+            f"Note: the guarantee is certified, but known less precisely than asked: its enclosure "
+            f"[{lower}, {upper}] is wider than rtol = {plain(self.rtol)}."
+        ]
+
+
+def shorten(text: str) -> str:
+    """Return ``text``, cut where it would fill several lines (a matrix written out)."""
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
+
+
+def _ends(interval: Interval) -> dict[str, float | None]:
+    """Return the ends of an interval; JSON has no infinity."""
+    return {
+        name: end if math.isfinite(end) else None
+        for name, end in (("lower", interval.lower), ("upper", interval.upper))
+    }

@@ -1,0 +1,31 @@
+"""``shuffledp delta``: the failure probability at a given epsilon."""
+
+from __future__ import annotations
+
+from shuffledp.accounting import ShuffleAccountant
+from shuffledp.cli.answer import Answer, shorten
+from shuffledp.cli.numbers import plain
+from shuffledp.cli.parameters import EPSILON, MECHANISM, RTOL, USERS
+from shuffledp.cli.question import question
+from shuffledp.randomizers import LocalRandomizer
+
+
+@question(MECHANISM, USERS, EPSILON, RTOL)
+def delta(mechanism: LocalRandomizer, n: int, epsilon: float, rtol: float) -> Answer:
+    """Find the delta of the shuffled reports at a given epsilon.
+
+    MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
+    mechanisms" for all of them.
+    """
+    accountant = ShuffleAccountant(mechanism, n, rtol=rtol)
+    text = shorten(str(mechanism))
+    return Answer(
+        quantity="delta",
+        head=(("mechanism", text), ("users", f"{n:,}"), ("epsilon", plain(epsilon))),
+        randomizer=mechanism,
+        n=n,
+        target_epsilon=epsilon,
+        rtol=rtol,
+        report=accountant.delta_report(epsilon),
+        log_guarantee=accountant.log_delta_interval(epsilon),
+    )

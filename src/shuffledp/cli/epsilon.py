@@ -1,0 +1,44 @@
+"""``shuffledp epsilon``: the privacy level at a given delta."""
+
+from __future__ import annotations
+
+import math
+
+from shuffledp.accounting import ShuffleAccountant
+from shuffledp.cli.answer import Answer, shorten
+from shuffledp.cli.numbers import plain, round_down
+from shuffledp.cli.parameters import DELTA, MECHANISM, RTOL, USERS
+from shuffledp.cli.question import question
+from shuffledp.errors import NoAnswerError
+from shuffledp.randomizers import LocalRandomizer
+
+
+@question(MECHANISM, USERS, DELTA, RTOL)
+def epsilon(mechanism: LocalRandomizer, n: int, delta: float, rtol: float) -> Answer:
+    """Find the epsilon of the shuffled reports at a given delta.
+
+    MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
+    mechanisms" for all of them.
+    """
+    report = ShuffleAccountant(mechanism, n, rtol=rtol).epsilon_report(delta)
+    text = shorten(str(mechanism))
+    if report.guarantee.upper == math.inf:
+        raise NoAnswerError(
+            f"no finite epsilon can be certified at so small a delta as {plain(delta)} for {n:,} "
+            f"users of {text}" + _leak(report.lower_bound)
+        )
+    return Answer(
+        quantity="epsilon",
+        head=(("mechanism", text), ("users", f"{n:,}"), ("delta", plain(delta))),
+        randomizer=mechanism,
+        n=n,
+        target_delta=delta,
+        rtol=rtol,
+        report=report,
+    )
+
+
+def _leak(lower_bound: float) -> str:
+    if lower_bound == math.inf:
+        return ": two neighbouring datasets have a larger delta at every epsilon"
+    return f"; no analysis can prove less than epsilon = {round_down(lower_bound)}"

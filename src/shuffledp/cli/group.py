@@ -1,0 +1,66 @@
+"""The command ``shuffledp`` and what happens when something goes wrong."""
+
+from __future__ import annotations
+
+import errno
+import warnings
+from typing import Any
+
+import click
+
+from shuffledp import __version__
+from shuffledp.cli.calibrate import calibrate
+from shuffledp.cli.delta import delta
+from shuffledp.cli.epsilon import epsilon
+from shuffledp.cli.facts import EPILOG
+from shuffledp.cli.mechanisms import mechanisms
+from shuffledp.cli.users import users
+from shuffledp.errors import NoAnswerError
+
+_INTERRUPTED = 130  # what shells report after Ctrl-C
+
+
+class _Group(click.Group):
+    """A group whose commands never end in a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which they were added."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; say in one line what went wrong.
+
+        Warnings are not shown: answers say themselves where the asked accuracy was not reached.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except KeyboardInterrupt:
+            ctx.exit(_INTERRUPTED)
+        except NoAnswerError as error:
+            raise click.ClickException(str(error)) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # click ends quietly when nobody reads on
+            raise click.ClickException(f"cannot write the answer: {error.strerror}") from error
+        except Exception as error:
+            raise click.ClickException(
+                f"no answer because of an error in shuffledp itself, please report it: {error!r}"
+            ) from error
+
+
+@click.group(cls=_Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="shuffledp", message="%(prog)s %(version)s")
+def main() -> None:
+    """Certified privacy of locally randomized reports behind a shuffler.
+
+    n people each randomize their own answer, and a shuffler hides who sent which report. How much
+    privacy is there really?
+    """
+
+
+for _command in (epsilon, delta, calibrate, users, mechanisms):
+    main.add_command(_command)

@@ -1,0 +1,119 @@
+"""The arguments and options of the commands, and how their text is read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import NoReturn, TypeVar
+
+import click
+
+from shuffledp.errors import MAX_USERS, check_delta, check_epsilon, check_rtol
+from shuffledp.randomizers import parse, parse_family
+
+_MAX_ECHO = 60
+
+_T = TypeVar("_T")
+
+
+def _by(read: Callable[[str], _T]) -> Callable[[click.Context, click.Parameter, str], _T | None]:
+    """Return a callback that reads a value; what cannot be read is a usage error that names it."""
+
+    def callback(ctx: click.Context, param: click.Parameter, text: str) -> _T | None:
+        if ctx.resilient_parsing:  # the shell completes a line that is not whole yet
+            return None
+        try:
+            return read(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error), ctx, param) from None
+
+    return callback
+
+
+def _read_family(text: str) -> str:
+    parse_family(text)
+    return text.strip()
+
+
+def _read_users(text: str) -> int:
+    """Read 10000, 1e4 or 10_000; Decimal neither rounds nor expands a huge exponent."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("nan")
+    if not number.is_finite():
+        _refuse("n must be a whole number such as 10000, 1e4 or 10_000", text)
+    if not 1 <= number <= MAX_USERS:
+        _refuse(f"n must be at least 1 and at most 2**53 = {MAX_USERS}", text)
+    if number != int(number):
+        _refuse("n must be a whole number", text)
+    return int(number)
+
+
+def _number(name: str, check: Callable[[object, str], float]) -> Callable[[str], float]:
+    """Return a reader of real numbers within the bounds of ``check``."""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            _refuse(f"{name} must be a number", text)
+        if number == 0 and _has_digits_above_0(text):
+            _refuse(f"{name} must be 0 or at least 5e-324, the smallest double", text)
+        return check(number, name)
+
+    return read
+
+
+def _has_digits_above_0(text: str) -> bool:
+    mantissa = text.lower().partition("e")[0]
+    return any(character.isdecimal() and int(character) > 0 for character in mantissa)
+
+
+def _refuse(rule: str, text: str) -> NoReturn:
+    shown = text if len(text) <= _MAX_ECHO else text[: _MAX_ECHO - 3] + "..."
+    raise ValueError(f"{rule}, got {shown!r}")
+
+
+MECHANISM = click.Argument(["mechanism"], callback=_by(parse))
+
+FAMILY = click.Argument(["family"], callback=_by(_read_family))
+
+USERS = click.Option(
+    ["-n", "--users", "n"],
+    callback=_by(_read_users),
+    metavar="INTEGER",
+    required=True,
+    help="Number of users, the one whose data changes included: 10000, 1e4 or 10_000.",
+)
+
+EPSILON = click.Option(
+    ["--epsilon"],
+    callback=_by(_number("epsilon", check_epsilon)),
+    metavar="NUMBER",
+    required=True,
+    help="Privacy level of the shuffled reports, at least 0.",
+)
+
+DELTA = click.Option(
+    ["--delta"],
+    callback=_by(_number("delta", check_delta)),
+    metavar="NUMBER",
+    required=True,
+    help="Failure probability of the shuffled reports, from 0 to 1.",
+)
+
+RTOL = click.Option(
+    ["--rtol"],
+    callback=_by(_number("rtol", check_rtol)),
+    metavar="NUMBER",
+    default="1e-4",
+    show_default=True,
+    help="Relative width of the enclosure of the guarantee, from 1e-10 to 0.5.",
+)
+
+JSON = click.Option(
+    ["--json", "as_json"],
+    is_flag=True,
+    help="Print one JSON object with all digits; README.md lists its fields.",
+)

@@ -1,0 +1,263 @@
+"""What the four questions print, compared with what the library answers."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from command_line import ask
+
+from shuffledp import (
+    ShuffleAccountant,
+    __version__,
+    calibrate_epsilon0,
+    parse,
+    required_users,
+)
+from shuffledp.cli.facts import ASSUMPTIONS
+
+QUESTIONS = {
+    "epsilon": ("epsilon", "krr(k=10, epsilon0=2)", "-n", "10000", "--delta", "1e-6"),
+    "epsilon of a matrix": (
+        "epsilon",
+        "matrix([[.7,.2,.1],[.2,.5,.3]])",
+        "-n",
+        "9",
+        "--delta",
+        "0",
+    ),
+    "epsilon, wide": ("epsilon", "oue(4)", "-n", "1e4", "--delta", "1e-3", "--rtol", "0.3"),
+    "delta": ("delta", "laplace(epsilon0=1)", "-n", "1000", "--epsilon", "0.2"),
+    "delta, narrow": ("delta", "blh(1)", "-n", "500", "--epsilon", "0.1", "--rtol", "1e-7"),
+    "delta of nothing": ("delta", "matrix([[1, 0], [1, 0]])", "-n", "5", "--epsilon", "0"),
+    "calibrate": ("calibrate", "krr(k=10)", "-n", "1000", "--epsilon", "1", "--delta", "1e-6"),
+    "calibrate, retuned": ("calibrate", "olh()", "-n", "300", "--epsilon", "1", "--delta", "1e-3"),
+    "users": ("users", "oue(epsilon0=4)", "--epsilon", "0.5", "--delta", "1e-8"),
+    "users, one": ("users", "krr(k=3, epsilon0=1)", "--epsilon", "1", "--delta", "0"),
+}
+
+FIELDS = [
+    "command",
+    "mechanism",
+    "epsilon0",
+    "epsilon0_reason",
+    "n",
+    "target_epsilon",
+    "target_delta",
+    "quantity",
+    "guarantee",
+    "lower_bound",
+    "worst_pair",
+    "datasets",
+    "rtol",
+    "rtol_reached",
+    "assumptions",
+    "version",
+]
+
+
+def read_json(text: str) -> dict[str, object]:
+    """Read JSON in which NaN and Infinity, which are no JSON, are errors."""
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+
+
+def rows(text: str) -> dict[str, str]:
+    """The aligned lines before the first empty one."""
+    head = text.partition("\n\n")[0]
+    return dict(re.split(r"  +", line, maxsplit=1) for line in head.splitlines())
+
+
+def meaning(text: str) -> str:
+    return " ".join(text.partition("\n\n")[2].split())
+
+
+def shown(value: str) -> Decimal:
+    """The number in ``epsilon = 0.1  (...)``."""
+    return Decimal(value.split()[2])
+
+
+@pytest.mark.parametrize("arguments", QUESTIONS.values(), ids=QUESTIONS)
+def test_text_and_json_agree_and_round_to_the_safe_side(arguments):
+    answer = read_json(ask(*arguments, "--json"))
+    text = ask(*arguments)
+    lines = rows(text)
+    upper, lower = Decimal(answer["guarantee"]["upper"]), Decimal(answer["lower_bound"])
+    guarantee, bound = shown(lines["guarantee"]), shown(lines["lower bound"])
+    assert upper <= guarantee <= upper * (1 + Decimal("1e-3"))
+    assert lower * (1 - Decimal("1e-3")) <= bound <= lower
+    assert f"(worst pair: {answer['worst_pair']})" in lines["guarantee"]
+    assert f"(datasets: {answer['datasets']})" in lines["lower bound"]
+    assert lines["mechanism"] == answer["mechanism"]
+    assert lines["users"].split()[0] == f"{answer['n']:,}"
+    assert "gap" in lines
+    assert f"With {answer['n']:,} users the shuffled reports are (" in meaning(text)
+    assert ("Note:" in text) != answer["rtol_reached"]
+
+
+@pytest.mark.parametrize("arguments", QUESTIONS.values(), ids=QUESTIONS)
+def test_lines_are_short_and_aligned(arguments):
+    text = ask(*arguments)
+    head = text.partition("\n\n")[0].splitlines()
+    assert max(map(len, text.splitlines())) <= 100
+    assert len({re.match(r"[a-z0-9 ]*?  +", line).end() for line in head}) == 1
+
+
+@pytest.mark.parametrize("arguments", QUESTIONS.values(), ids=QUESTIONS)
+def test_json_fields_are_stable(arguments):
+    command = arguments[0]
+    answer = read_json(ask(*arguments, "--json"))
+    extra = {
+        "calibrate": {"family"},
+        "delta": {"log_guarantee", "log_guarantee_reason"},
+    }.get(command, set())
+    assert set(answer) == set(FIELDS) | extra
+    assert answer["command"] == command
+    assert answer["version"] == __version__
+    assert answer["assumptions"] == list(ASSUMPTIONS)
+    assert answer["quantity"] == ("delta" if command == "delta" else "epsilon")
+    assert (answer["target_epsilon"] is None) == (command == "epsilon")
+    assert (answer["target_delta"] is None) == (command == "delta")
+    assert type(answer["n"]) is int
+    assert set(answer["guarantee"]) == {"lower", "upper"}
+    assert 0 <= answer["lower_bound"] <= answer["guarantee"]["upper"]
+    assert 0 <= answer["guarantee"]["lower"] <= answer["guarantee"]["upper"]
+    assert str(parse(answer["mechanism"])) == answer["mechanism"]
+
+
+def test_epsilon_is_that_of_the_library():
+    answer = read_json(ask(*QUESTIONS["epsilon"], "--json"))
+    report = ShuffleAccountant(parse("krr(k=10, epsilon0=2)"), 10_000).epsilon_report(1e-6)
+    assert answer["guarantee"] == {
+        "lower": report.guarantee.lower,
+        "upper": report.guarantee.upper,
+    }
+    assert answer["lower_bound"] == report.lower_bound
+    assert answer["mechanism"] == "krr(k=10, epsilon0=2.0)"
+    assert (answer["n"], answer["target_delta"], answer["epsilon0"]) == (10_000, 1e-6, 2.0)
+
+
+def test_delta_is_that_of_the_library():
+    answer = read_json(ask(*QUESTIONS["delta"], "--json"))
+    accountant = ShuffleAccountant(parse("laplace(epsilon0=1)"), 1000)
+    delta, log = accountant.delta_interval(0.2), accountant.log_delta_interval(0.2)
+    assert answer["guarantee"] == {"lower": delta.lower, "upper": delta.upper}
+    assert answer["log_guarantee"] == {"lower": log.lower, "upper": log.upper}
+    assert answer["log_guarantee_reason"] is None
+
+
+def test_rtol_is_passed_on_and_decides_the_digits():
+    arguments = ("epsilon", "krr(10, 2)", "-n", "1000", "--delta", "1e-6")
+    wide = read_json(ask(*arguments, "--rtol", "0.1", "--json"))
+    narrow = read_json(ask(*arguments, "--rtol", "1e-9", "--json"))
+    assert (wide["rtol"], narrow["rtol"]) == (0.1, 1e-9)
+    spread = narrow["guarantee"]["upper"] - narrow["guarantee"]["lower"]
+    assert spread <= 1e-9 * narrow["guarantee"]["upper"]
+    text = ask(*arguments, "--rtol", "1e-9")
+    assert len(shown(rows(text)["guarantee"]).as_tuple().digits) >= 9
+
+
+def test_calibrated_level_is_safe_and_rounded_down():
+    answer = read_json(ask(*QUESTIONS["calibrate"], "--json"))
+    exact = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1, target_delta=1e-6)
+    assert answer["family"] == "krr(k=10)"
+    assert answer["epsilon0"] == exact
+    assert answer["guarantee"]["upper"] <= 1
+    lines = rows(ask(*QUESTIONS["calibrate"]))
+    level = Decimal(lines["epsilon0"].split()[0])
+    assert level <= Decimal(exact)
+    assert exact - float(level) <= 1e-3 * exact
+    accountant = ShuffleAccountant(parse(f"krr(k=10, epsilon0={level})"), 1000)
+    assert accountant.get_delta(1.0) <= 1e-6
+
+
+def test_a_level_that_must_not_be_rounded_is_shown_in_full():
+    """olh() re-tunes its buckets: a smaller epsilon0 may be less private."""
+    lines = rows(ask(*QUESTIONS["calibrate, retuned"]))
+    level = calibrate_epsilon0("olh()", n=300, target_epsilon=1, target_delta=1e-3)
+    assert lines["epsilon0"].split()[0] == repr(level)
+    assert lines["family"] == "olh()"
+
+
+def test_users_are_the_smallest_number():
+    answer = read_json(ask(*QUESTIONS["users"], "--json"))
+    assert answer["n"] == required_users(
+        parse("oue(epsilon0=4)"), target_epsilon=0.5, target_delta=1e-8
+    )
+    assert answer["guarantee"]["upper"] <= 0.5
+    lines = rows(ask(*QUESTIONS["users"]))
+    assert "smallest safe number" in lines["users"]
+    assert lines["target"] == "epsilon = 0.5, delta = 1e-8"
+
+
+@pytest.mark.parametrize("text", ["10000", "1e4", "10_000", "10000.0", " 10000 ", "+1E+4"])
+def test_spellings_of_n(text):
+    arguments = ("epsilon", "krr(10, 2)", "--users", text, "--delta", "1e-6", "--json")
+    assert read_json(ask(*arguments))["n"] == 10_000
+
+
+@pytest.mark.parametrize("n", [1, 2**53])
+def test_ends_of_the_range_of_n(n):
+    answer = read_json(ask("delta", "krr(3, 1)", "-n", str(n), "--epsilon", "0.5", "--json"))
+    assert answer["n"] == n
+
+
+def test_delta_below_the_smallest_double_is_shown_as_a_power_of_ten():
+    arguments = ("delta", "krr(k=10, epsilon0=2)", "-n", "1e9", "--epsilon", "0.2")
+    answer = read_json(ask(*arguments, "--json"))
+    assert answer["guarantee"]["lower"] == 0
+    log = answer["log_guarantee"]["upper"]
+    assert log < -1e6
+    text = ask(*arguments)
+    exponent = int(re.search(r"guarantee    delta = 1e(-\d+)", text).group(1))
+    assert exponent - 1 < log / math.log(10) <= exponent
+    assert f"(0.2, 1e{exponent})-differentially private." in meaning(text)
+
+
+def test_delta_of_zero_has_no_logarithm():
+    arguments = ("delta", "krr(k=10, epsilon0=2)", "-n", "50", "--epsilon", "2.5")
+    answer = read_json(ask(*arguments, "--json"))
+    assert answer["guarantee"] == {"lower": 0, "upper": 0}
+    assert answer["log_guarantee"] == {"lower": None, "upper": None}
+    assert "0" in answer["log_guarantee_reason"]
+    assert "are (2.5, 0)-differentially private." in meaning(ask(*arguments))
+
+
+def test_mechanism_that_is_not_pure_has_no_level():
+    arguments = ("delta", "gaussian(sigma=1)", "-n", "1000", "--epsilon", "0.2", "--rtol", "0.1")
+    answer = read_json(ask(*arguments, "--json"))
+    assert answer["epsilon0"] is None
+    assert "not pure LDP" in answer["epsilon0_reason"]
+
+
+def test_missed_rtol_is_said_in_words():
+    arguments = (
+        "delta",
+        "krr(k=3, epsilon0=1)",
+        "-n",
+        "1e15",
+        "--epsilon",
+        "0.1",
+        "--rtol",
+        "1e-10",
+    )
+    assert read_json(ask(*arguments, "--json"))["rtol_reached"] is False
+    assert "is wider than rtol = 1e-10." in meaning(ask(*arguments))
+
+
+def test_long_mechanisms_are_shortened_for_people_only():
+    row = [0.05] * 20
+    arguments = ("delta", f"matrix({[row, row]})", "-n", "5", "--epsilon", "0")
+    assert rows(ask(*arguments))["mechanism"].endswith("...")
+    assert read_json(ask(*arguments, "--json"))["mechanism"] == f"matrix({[row, row]})"
+
+
+def test_matrix_from_a_file(tmp_path: Path):
+    file = tmp_path / "channel.csv"
+    file.write_text("0.7,0.2,0.1\n0.2,0.5,0.3\n", encoding="utf-8")
+    written_out = ask(*QUESTIONS["epsilon of a matrix"])
+    from_file = shuffledp("epsilon", f"matrix({str(file)!r})", "-n", "9", "--delta", "0").stdout
+    assert rows(from_file)["guarantee"] == rows(written_out)["guarantee"]
