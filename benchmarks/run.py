@@ -112,9 +112,10 @@ def against_paper() -> list[Row]:
     curve = [int(n) for n in np.geomspace(1e3, 1e5, 100)]
     whole_curve = seconds(lambda: [get_epsilon(ours, n, 1e-6)() for n in curve], repeat=3)
     large = once(paper(ours, 10**4, 1e-6)) / seconds(get_epsilon(ours, 10**4, 1e-6))
+    small = one_point / whole_curve
     return [
         Row("paper's algorithm / ours: 10-RR, epsilon0 = 0.1, n = 1e4", large, 1000, True),
-        Row("one paper point (n = 1000) / our curve of 100 points", one_point / whole_curve, 10, True),
+        Row("one paper point (n = 1000) / our curve of 100 points", small, 10, True),
     ]
 
 
@@ -134,7 +135,8 @@ def spread(name: str, randomizers: list[LocalRandomizer]) -> tuple[Row, float]:
     }
     median = statistics.median(times.values())
     slowest = max(times, key=lambda key: times[key])
-    label = f"slowest / median of {len(times)} {name} ({slowest[0]}, n={slowest[1]:g}, {slowest[2]:g})"
+    case = f"{slowest[0]}, n={slowest[1]:g}, {slowest[2]:g}"
+    label = f"slowest / median of {len(times)} {name} ({case})"
     return Row(label, times[slowest] / median, 30, False), median
 
 
@@ -147,12 +149,12 @@ def mechanisms() -> list[Row]:
     weights = rng.uniform(1.0, 3.0, (8, 60))
     matrix = MatrixRandomizer(weights / weights.sum(axis=1, keepdims=True))
     pairs = len(matrix.neighbours())
-    per_pair = once(get_epsilon(matrix, 50, 1e-6)) / pairs
+    per_pair = once(get_epsilon(matrix, 50, 1e-6)) / pairs / support_median
     return [
         Row("Laplace / 10-RR, n = 1000", laplace / krr, 20, False),
         support,
         noise,
-        Row("random 8 x 60 matrix, n = 50, per pair / median", per_pair / support_median, 100, False),
+        Row("random 8 x 60 matrix, n = 50, per pair / median", per_pair, 100, False),
     ]
 
 

@@ -12,8 +12,11 @@ import numbers
 #: Largest number of users: every integer up to here is an exact double.
 MAX_USERS = 2**53
 
-#: Largest LDP level: beyond it the ratios of probabilities leave the range of doubles.
-MAX_EPSILON0 = 300.0
+#: Largest size of a domain, for the same reason.
+MAX_SIZE = 2**53
+
+#: Range of LDP levels: beyond it the ratios of probabilities, or their logarithms, lose meaning.
+MIN_EPSILON0, MAX_EPSILON0 = 1e-12, 300.0
 
 
 class NoAnswerError(ArithmeticError):
@@ -62,21 +65,29 @@ def check_integer(name: str, value: object, minimum: int, maximum: int | None = 
         raise TypeError(f"{name} must be {allowed}, got {value!r}")
     if isinstance(value, numbers.Integral):
         number = int(value)
-    elif float(value).is_integer():
-        number = int(float(value))
     else:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        try:
+            number = int(value) if value == math.floor(value) else minimum - 1
+        except (OverflowError, ValueError):  # infinite or NaN
+            number = minimum - 1
     if number < minimum or (maximum is not None and number > maximum):
         raise ValueError(f"{name} must be {allowed}, got {_shorten(value)}")
     return number
 
 
 def check_epsilon0(value: object, name: str = "epsilon0") -> float:
-    """Return an LDP level in (0, 300]."""
-    number = check_positive(name, value)
-    if number > MAX_EPSILON0:
-        raise ValueError(f"{name} must be at most {MAX_EPSILON0:g}, got {value!r}")
+    """Return an LDP level between 1e-12 and 300."""
+    number = check_real(name, value)
+    if not MIN_EPSILON0 <= number <= MAX_EPSILON0:
+        raise ValueError(
+            f"{name} must be between {MIN_EPSILON0:g} and {MAX_EPSILON0:g}, got {value!r}"
+        )
     return number
+
+
+def check_size(name: str, value: object, minimum: int = 2) -> int:
+    """Return the size of a finite set, from ``minimum`` to 2**53."""
+    return check_integer(name, value, minimum, MAX_SIZE)
 
 
 def check_users(value: object, name: str = "n") -> int:

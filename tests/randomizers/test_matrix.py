@@ -28,7 +28,6 @@ BINARY = [[0.75, 0.25], [0.25, 0.75]]
         ([[0.5, math.nan], [0.5, 0.5]], "nan", "row 0, column 1"),
         ([[0.5, 0.5], [math.inf, 0.5]], "inf", "row 1, column 0"),
         ([[0.5, 0.5], [0.5, -math.inf]], "-inf", "row 1, column 1"),
-        ([[0.5, 0.5], [0.5, None]], "nan", "row 1, column 1"),
         ([[0.5, 0.5], [0.5, 0.25], [0.25, 0.75]], "0.75", "row 1"),
         ([[0.5, 0.5], [0.25, 0.25]], "0.5", "row 1"),
         ([[0.5, 0.5], [0.5, 0.5 + 1e-9]], "1.000000001", "row 1"),
@@ -73,6 +72,7 @@ def test_bad_shapes_are_named(matrix, shape):
         [[object()]],
         [[1 + 0j]],
         [[10**400, 0.5]],
+        [[0.5, None]],
     ],
     ids=[
         "ragged",
@@ -85,6 +85,7 @@ def test_bad_shapes_are_named(matrix, shape):
         "objects",
         "complex",
         "huge",
+        "missing",
     ],
 )
 def test_things_that_are_no_matrix(matrix):

@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray, log_quotient, vector
 from shuffledp.decomposition.decomposition import Decomposition
 
+#: Relative error of the masses of tails: normal probabilities at 37 standard deviations.
+_TAIL_ERROR = 4e-13
+
 
 def decompose_segments(
     mean: tuple[ArrayLike, ArrayLike],
@@ -34,7 +37,7 @@ def decompose_segments(
         weight: c-mass of each cell.
         start: logs of (a/c, b/c) at the first end of each cell.
         stop: logs of (a/c, b/c) at the second end.
-        residual: mass of the left-over laws.
+        residual: mass of the left-over laws, to 16 ulps.
         log_ratio_error: bound on the absolute error of all logs.
         weight_error: bound on the relative error of the weights.
         tails: (a, b, c) of further cells whose ratios are unbounded. The contraction keeps them
@@ -73,9 +76,10 @@ def decompose_segments(
         residual + float(c.sum()),
         np.tile(error, 2)[kept],
         np.tile(mass_error, 2)[kept] + 4 * UNIT,
+        20 * UNIT,
         singular0=a,
         singular1=b,
-        singular_error=1e-13,
+        singular_error=_TAIL_ERROR,
     )
     tail0, tail1 = log_quotient(a, c), log_quotient(b, c)
     return Decomposition(
@@ -83,8 +87,9 @@ def decompose_segments(
         np.append(log1, tail1),
         np.append(mass, c),
         residual,
-        np.append(error, 1e-13 * (1 + np.abs(tail0) + np.abs(tail1))),
-        np.append(mass_error, np.full(c.size, 1e-13)),
+        np.append(error, 2 * _TAIL_ERROR + 4 * UNIT * (np.abs(tail0) + np.abs(tail1))),
+        np.append(mass_error, np.full(c.size, _TAIL_ERROR)),
+        16 * UNIT,
         spread=spread.merge(),
     ).merge()
 

@@ -62,11 +62,11 @@ class DiscreteLaplace(SymmetricNoise):
         middle = bound % 2 == 0
         half = math.tanh(rate / 2) * math.exp(-self.epsilon0 / 2) / 2  # half of the output B/2
         centre = np.zeros(int(middle))
-        odd_gap = (
-            -math.expm1(-self.epsilon0 / 2)
-            if middle
-            else 1 - 2 * share * math.exp(-rate * (bound + 1) / 2)
-        )
+        # 1 - 2 alpha^((B+1)/2)/(1+alpha) for odd B, 1 - alpha^(B/2) for even B.
+        residual = -math.expm1(-self.epsilon0 / 2)
+        if not middle:
+            shifted = math.exp(-rate) * math.expm1(-rate * inside)
+            residual = -share * (math.expm1(-rate * (inside + 1)) + shifted)
         log_ratio = np.concatenate([mean, centre, [self.epsilon0]])
         return HalfCells(
             outer=np.concatenate([outer, centre, [self.epsilon0]]),
@@ -76,5 +76,5 @@ class DiscreteLaplace(SymmetricNoise):
             far=np.concatenate([far, centre + half, [share * math.exp(-self.epsilon0)]]),
             error=np.concatenate([4 * UNIT * mean, centre, [0.0]]),
             mass_error=np.full(log_ratio.size, UNIT * (24 + 2 * self.epsilon0)),
-            residual=odd_gap,
+            residual=residual,
         )

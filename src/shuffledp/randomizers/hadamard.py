@@ -59,6 +59,11 @@ class HadamardResponse(SupportRandomizer):
         r""":math:`2/(N(E+1))`: the output 0."""
         return 0.0 if self.outputs is None else 2 / self.outputs / (math.exp(self.epsilon0) + 1)
 
+    def partial_support_mass(self, named: int) -> float:
+        r"""Return :math:`(2^{1-m}-2/N)/(E+1)`."""
+        share = 1.0 if self.outputs is None else 1 - 2**named / self.outputs
+        return share * self.support_mass(named, named)
+
     def neighbours(self) -> tuple[Pair]:
         """Return one pair: all look alike."""
         return (Pair(1, 2),)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shuffledp.errors import check_epsilon0, check_integer
+from shuffledp.errors import check_epsilon0, check_size
 from shuffledp.randomizers.support import SupportRandomizer
 
 
@@ -32,7 +32,7 @@ class KRR(SupportRandomizer):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        object.__setattr__(self, "k", check_integer("k", self.k, 2))
+        object.__setattr__(self, "k", check_size("k", self.k))
         object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
 
     @property
@@ -49,3 +49,7 @@ class KRR(SupportRandomizer):
     def full_support_mass(self) -> float:
         """0: no output supports two inputs."""
         return 0.0
+
+    def partial_support_mass(self, named: int) -> float:
+        """Return the mass of the one output that supports an input; none supports two."""
+        return self.support_mass(named, named)

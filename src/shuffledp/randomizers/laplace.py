@@ -45,6 +45,7 @@ class Laplace(SymmetricNoise):
         object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
         if self.domain not in _DOMAINS:
             raise ValueError(f"domain must be one of {', '.join(_DOMAINS)}, got {self.domain!r}")
+        object.__setattr__(self, "domain", str(self.domain))
 
     @property
     def largest_input(self) -> int:

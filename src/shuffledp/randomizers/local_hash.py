@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shuffledp.errors import check_epsilon0, check_integer
+from shuffledp.errors import check_epsilon0, check_size
 from shuffledp.randomizers.support import SupportRandomizer, check_domain_size
 
 
@@ -40,6 +40,13 @@ class _LocalHash(SupportRandomizer):
             return 0.0
         g = self.hash_buckets
         return float(g) ** (1 - self.domain_size) / (math.exp(self.epsilon0) + (g - 1))
+
+    def partial_support_mass(self, named: int) -> float:
+        r"""Return :math:`\frac{g}{E+g-1}(g^{-m}-g^{-D})`."""
+        mass = self.support_mass(named, named)
+        if self.domain_size is None:
+            return mass
+        return -mass * math.expm1((named - self.domain_size) * math.log(self.hash_buckets))
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ class LocalHash(_LocalHash):
         """Check the parameters."""
         object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
         if self.buckets is not None:
-            object.__setattr__(self, "buckets", check_integer("buckets", self.buckets, 2))
+            object.__setattr__(self, "buckets", check_size("buckets", self.buckets))
         object.__setattr__(self, "domain_size", check_domain_size(self.domain_size))
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,9 @@ from numpy.typing import ArrayLike
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.randomizers.base import Background, LocalRandomizer, Pair
+
+#: Smaller probabilities would make ratios that leave the range of doubles.
+_SMALLEST_ENTRY = 1e-250
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,20 +47,19 @@ class MatrixRandomizer(LocalRandomizer):
         object.__setattr__(self, "_infimum", matrix.min(axis=0))
 
     @classmethod
-    def from_file(cls, path: str) -> MatrixRandomizer:
+    def from_file(cls, path: str | Path) -> MatrixRandomizer:
         """Read a matrix from a .npy file or a text file of comma- or space-separated rows."""
         file = Path(path)
         try:
             if file.suffix == ".npy":
                 matrix = np.load(file, allow_pickle=False)
             else:
-                lines = file.read_text(encoding="utf-8").replace(",", " ").splitlines()
-                matrix = np.loadtxt(lines, ndmin=2)
+                matrix = _read_rows(file.read_text(encoding="utf-8"))
         except OSError as error:
-            raise ValueError(f"path {path!r} cannot be read: {error.strerror or error}") from None
-        except (ValueError, EOFError) as error:
-            raise ValueError(f"path {path!r} does not hold a matrix: {error}") from None
-        return cls(matrix, path)
+            raise ValueError(f"path {str(path)!r} cannot be read: {error.strerror}") from None
+        except (ValueError, EOFError, BadZipFile) as error:
+            raise ValueError(f"path {str(path)!r} does not hold a matrix: {error}") from None
+        return cls(matrix, str(path))
 
     @property
     def epsilon0(self) -> float:
@@ -101,11 +104,24 @@ class MatrixRandomizer(LocalRandomizer):
         return hash((self.matrix.shape, self.matrix.tobytes()))
 
 
+def _read_rows(text: str) -> list[list[float]]:
+    """Read one row of numbers per line, separated by commas or else by white space."""
+    lines = [line for raw in text.splitlines() if (line := raw.split("#")[0].strip())]
+    rows = [[float(x) for x in line.split("," if "," in line else None)] for line in lines]
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("its rows have different lengths")
+    return rows
+
+
 def _as_matrix(values: ArrayLike) -> FloatArray:
     try:
-        matrix = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        raw = np.asarray(values)
+    except ValueError:
         raise TypeError("matrix must be rows of real numbers of equal length") from None
+    if raw.dtype.kind not in "fiu":
+        raise TypeError(f"matrix must be rows of real numbers, got entries of type {raw.dtype}")
+    # Adding 0 turns -0 into 0, so that equal matrices have equal bytes.
+    matrix = raw.astype(np.float64) + 0.0
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"matrix must be two-dimensional and not empty, got shape {matrix.shape}")
     bad = np.argwhere(~((matrix >= 0) & (matrix <= 1)))
@@ -122,6 +138,11 @@ def _as_matrix(values: ArrayLike) -> FloatArray:
         raise ValueError(
             f"every row of matrix must sum to 1, got {float(totals[worst])!r} in row {worst}; "
             "divide each row by its sum if that is what you mean"
+        )
+    lowest = np.where(matrix > 0, matrix, 1.0).min()
+    if lowest < _SMALLEST_ENTRY:
+        raise ValueError(
+            f"entries of matrix must be 0 or at least {_SMALLEST_ENTRY:g}, got {lowest!r}"
         )
     matrix.setflags(write=False)
     return matrix

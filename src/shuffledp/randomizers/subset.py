@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shuffledp.errors import check_epsilon0, check_integer
+from shuffledp.errors import check_epsilon0, check_integer, check_size
 from shuffledp.randomizers.support import SupportRandomizer
 
 
@@ -38,7 +38,7 @@ class SubsetSelection(SupportRandomizer):
     def __post_init__(self) -> None:
         """Check the parameters."""
         object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
-        object.__setattr__(self, "domain_size", check_integer("domain_size", self.domain_size, 2))
+        object.__setattr__(self, "domain_size", check_size("domain_size", self.domain_size))
         if self.size is not None:
             size = check_integer("size", self.size, 1, self.domain_size - 1)
             object.__setattr__(self, "size", size)
@@ -76,3 +76,7 @@ class SubsetSelection(SupportRandomizer):
     def full_support_mass(self) -> float:
         """0: every subset misses somebody."""
         return 0.0
+
+    def partial_support_mass(self, named: int) -> float:
+        """Return the mass of the subsets that hold the named values."""
+        return self.support_mass(named, named)

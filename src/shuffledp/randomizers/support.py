@@ -19,7 +19,7 @@ import numpy as np
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import UNIT
-from shuffledp.errors import check_integer
+from shuffledp.errors import check_size
 from shuffledp.randomizers.base import Background, LocalRandomizer, Pair
 
 #: Relative error of the masses: a handful of elementary operations.
@@ -46,6 +46,23 @@ class SupportRandomizer(LocalRandomizer):
     def full_support_mass(self) -> float:
         """The w-mass of outputs that support every input."""
 
+    @abstractmethod
+    def partial_support_mass(self, named: int) -> float:
+        """Return the w-mass of outputs that support the named inputs but not all inputs.
+
+        This is W_t[t] - W_all, in a form that does not cancel.
+        """
+
+    @property
+    def ratio(self) -> float:
+        """E = e^epsilon0: how much likelier an output is for the inputs it supports."""
+        return math.exp(self.epsilon0)
+
+    @property
+    def ratio_excess(self) -> float:
+        """E - 1, without cancellation."""
+        return math.expm1(self.epsilon0)
+
     @property
     def log_ratio_error(self) -> float:
         """Absolute rounding error of ``epsilon0``; 0 where it is a parameter."""
@@ -62,11 +79,11 @@ class SupportRandomizer(LocalRandomizer):
         :math:`p=W_2[1]`, :math:`q=W_2[2]-W_{all}`, :math:`r=W_2[0]+E\,W_{all}` and residual
         :math:`(E-1)(W_1[1]-W_{all})`.
         """
-        level, full = self.epsilon0, self.full_support_mass
+        level = self.epsilon0
         one = self.support_mass(1, 2)
-        both = 0.0 if self.inputs == 2 else self.support_mass(2, 2) - full
-        none = self.support_mass(0, 2) + (math.exp(level) * full if full > 0 else 0.0)
-        residual = math.expm1(level) * (self.support_mass(1, 1) - full)
+        both = self.partial_support_mass(2)
+        none = self.support_mass(0, 2) + self.ratio * self.full_support_mass
+        residual = self.ratio_excess * self.partial_support_mass(1)
         components = [(level, 0.0, one), (0.0, level, one), (level, level, both), (0.0, 0.0, none)]
         return self._decomposition(components, residual)
 
@@ -85,7 +102,7 @@ class SupportRandomizer(LocalRandomizer):
             (
                 level * (supports[0] - supports[holder]),
                 level * (supports[1] - supports[holder]),
-                self.support_mass(sum(supports), named) * math.exp(level * supports[holder]),
+                self.support_mass(sum(supports), named) * (self.ratio if supports[holder] else 1.0),
             )
             for supports in product((0, 1), repeat=named)
         ]
@@ -107,4 +124,4 @@ class SupportRandomizer(LocalRandomizer):
 
 def check_domain_size(value: int | None, minimum: int = 2) -> int | None:
     """Return a domain size, or None for the limit of an ever larger domain."""
-    return None if value is None else check_integer("domain_size", value, minimum)
+    return None if value is None else check_size("domain_size", value, minimum)

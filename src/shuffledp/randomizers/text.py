@@ -69,9 +69,9 @@ def parse_family(text: str) -> Callable[[float], LocalRandomizer]:
     """
     name, arguments = _read(text)
     if "epsilon0" not in parameters(MECHANISMS[name]):
-        raise ValueError(f"{name} has no parameter epsilon0 to choose, got {text!r}")
+        raise ValueError(f"{name} has no parameter epsilon0 to choose, got {_shorten(text)}")
     if "epsilon0" in arguments:
-        raise ValueError(f"epsilon0 is what is looked for; leave it out of {text!r}")
+        raise ValueError(f"epsilon0 is what is looked for; leave it out of {_shorten(text)}")
     _build(text, name, {**arguments, "epsilon0": 1.0})  # reports bad parameters now
     return lambda epsilon0: _build(text, name, {**arguments, "epsilon0": epsilon0})
 
@@ -90,19 +90,25 @@ def _read(text: str) -> tuple[str, dict[str, object]]:
         raise TypeError(f"mechanism must be a text such as 'krr(k=10, epsilon0=2)', got {text!r}")
     if len(text) > _MAX_LENGTH:
         raise ValueError(f"mechanism text must have at most {_MAX_LENGTH} characters")
+    malformed = f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(text)}"
     try:
         call = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(
-            f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(text)}"
-        ) from None
+        raise ValueError(malformed) from None
+    try:
+        return _read_call(text, call)
+    except RecursionError:
+        raise ValueError(malformed) from None
+
+
+def _read_call(text: str, call: ast.expr) -> tuple[str, dict[str, object]]:
     if isinstance(call, ast.Name):
         raise ValueError(f"mechanism {_shorten(text)} needs its parameters in parentheses")
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise ValueError(f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(text)}")
     name = call.func.id
     if name not in MECHANISMS:
-        raise ValueError(f"unknown mechanism {name!r}; known: {', '.join(MECHANISMS)}")
+        raise ValueError(f"unknown mechanism {_shorten(name)}; known: {', '.join(MECHANISMS)}")
     known = parameters(MECHANISMS[name])
     arguments: dict[str, object] = {}
     if len(call.args) > len(known):
@@ -112,7 +118,7 @@ def _read(text: str) -> tuple[str, dict[str, object]]:
     for keyword in call.keywords:
         if keyword.arg is None or keyword.arg not in known:
             raise ValueError(
-                f"{name} has no parameter {keyword.arg!r}; it takes {', '.join(known)}"
+                f"{name} has no parameter {_shorten(str(keyword.arg))}; it takes {', '.join(known)}"
             )
         if keyword.arg in arguments:
             raise ValueError(f"{name} got {keyword.arg} twice in {_shorten(text)}")
@@ -145,11 +151,11 @@ def _literal(node: ast.expr, text: str) -> object:
         return [_literal(item, text) for item in node.elts]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         value = _literal(node.operand, text)
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and not isinstance(value, bool):
             return -value if isinstance(node.op, ast.USub) else value
     raise ValueError(
         f"parameters must be numbers, texts, None or lists of numbers in {_shorten(text)}, got "
-        f"{_shorten(ast.unparse(node))}"
+        f"{type(node).__name__}"
     )
 
 

@@ -44,11 +44,16 @@ class _Unary(SupportRandomizer):
     @property
     def full_support_mass(self) -> float:
         r""":math:`\frac{1-a}{1-b}b^D`: all bits 1."""
-        return (
-            0.0
-            if self.domain_size is None
-            else self.support_mass(self.domain_size, self.domain_size)
-        )
+        size = self.domain_size
+        return 0.0 if size is None else self.support_mass(size, size)
+
+    def partial_support_mass(self, named: int) -> float:
+        r"""Return :math:`\frac{1-a}{1-b}b^m(1-b^{D-m})`."""
+        mass = self.support_mass(named, named)
+        if self.domain_size is None:
+            return mass
+        log_noise = -math.log1p(1 / self.noise_odds)
+        return -mass * math.expm1((self.domain_size - named) * log_noise)
 
 
 @dataclass(frozen=True)
@@ -155,6 +160,19 @@ class UnaryEncoding(_Unary):
     def epsilon0(self) -> float:
         """|logit p - logit q|."""
         return abs(math.log(self.p / self.q) + math.log1p(-self.q) - math.log1p(-self.p))
+
+    @property
+    def ratio(self) -> float:
+        """p(1-q)/(q(1-p)), or its inverse where a 0 is the supporting bit."""
+        odds = self.p * (1 - self.q) / (self.q * (1 - self.p))
+        return odds if self.p > self.q else 1 / odds
+
+    @property
+    def ratio_excess(self) -> float:
+        """(p-q)/(q(1-p)), or (q-p)/(p(1-q)) where a 0 is the supporting bit."""
+        if self.p > self.q:
+            return (self.p - self.q) / (self.q * (1 - self.p))
+        return (self.q - self.p) / (self.p * (1 - self.q))
 
     @property
     def log_ratio_error(self) -> float:
