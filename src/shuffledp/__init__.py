@@ -3,10 +3,15 @@
 >>> from shuffledp import KRR, ShuffleAccountant
 >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000)
 >>> round(accountant.get_epsilon(target_delta=1e-6), 4)
-0.1064
+0.0798
 """
 
-from shuffledp.accounting import ShuffleAccountant, calibrate_epsilon0, required_users
+from shuffledp.accounting import (
+    GeneralClone,
+    ShuffleAccountant,
+    calibrate_epsilon0,
+    required_users,
+)
 from shuffledp.decomposition import Decomposition
 from shuffledp.interval import Interval
 from shuffledp.randomizers import (
@@ -23,7 +28,10 @@ from shuffledp.randomizers import (
     MatrixRandomizer,
     SubsetSelection,
     UnaryEncoding,
+    joint,
+    parallel,
     parse,
+    subsample,
 )
 
 __version__ = "0.1.0"
@@ -37,6 +45,7 @@ __all__ = [
     "Decomposition",
     "DiscreteLaplace",
     "Gaussian",
+    "GeneralClone",
     "HadamardResponse",
     "Interval",
     "Laplace",
@@ -46,6 +55,9 @@ __all__ = [
     "SubsetSelection",
     "UnaryEncoding",
     "calibrate_epsilon0",
+    "joint",
+    "parallel",
     "parse",
     "required_users",
+    "subsample",
 ]

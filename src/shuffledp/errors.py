@@ -67,7 +67,7 @@ def check_integer(name: str, value: object, minimum: int, maximum: int | None = 
         number = int(value)
     else:
         try:
-            number = int(value) if value == math.floor(value) else minimum - 1
+            number = int(float(value)) if float(value).is_integer() else minimum - 1
         except (OverflowError, ValueError):  # infinite or NaN
             number = minimum - 1
     if number < minimum or (maximum is not None and number > maximum):

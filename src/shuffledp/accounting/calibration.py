@@ -112,7 +112,7 @@ def required_users(
 
     >>> from shuffledp import KRR
     >>> required_users(KRR(k=10, epsilon0=2.0), target_epsilon=0.1, target_delta=1e-6)
-    11317
+    6562
     """
     if not isinstance(randomizer, LocalRandomizer):
         raise TypeError(f"randomizer must be a local randomizer, got {randomizer!r}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from shuffledp.accounting import ShuffleAccountant, calibrate_epsilon0
 from shuffledp.cli.answer import Answer, shorten
-from shuffledp.cli.numbers import plain, round_down
 from shuffledp.cli.parameters import DELTA, EPSILON, FAMILY, USERS
 from shuffledp.cli.question import question, report_met_target
+from shuffledp.cli.rounding import plain, round_down
 from shuffledp.randomizers import LocalRandomizer, parse_family
 
 

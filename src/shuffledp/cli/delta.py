@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.cli.answer import Answer, shorten
-from shuffledp.cli.numbers import plain
 from shuffledp.cli.parameters import EPSILON, MECHANISM, RTOL, USERS
 from shuffledp.cli.question import question
+from shuffledp.cli.rounding import plain
 from shuffledp.randomizers import LocalRandomizer
 
 

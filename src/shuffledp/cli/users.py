@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from shuffledp.accounting import ShuffleAccountant, required_users
 from shuffledp.cli.answer import Answer, shorten
-from shuffledp.cli.numbers import plain
 from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM
 from shuffledp.cli.question import question, report_met_target
+from shuffledp.cli.rounding import plain
 from shuffledp.randomizers import LocalRandomizer
 
 

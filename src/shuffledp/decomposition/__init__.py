@@ -2,6 +2,7 @@
 
 from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.decomposition.gparv import GPARV, Law
+from shuffledp.decomposition.lattice import product_of
 from shuffledp.decomposition.segments import decompose_segments
 
-__all__ = ["GPARV", "Decomposition", "Law", "decompose_segments"]
+__all__ = ["GPARV", "Decomposition", "Law", "decompose_segments", "product_of"]

@@ -445,7 +445,24 @@ class Decomposition:
         upper = self.upper
         if max(self.size, upper.size) <= limit:
             return self
-        edges0, edges1 = choose_axes(upper.ratio0, upper.ratio1, upper.weight, limit)
+        return self._coarsen(*choose_axes(upper.ratio0, upper.ratio1, upper.weight, limit))
+
+    def coarsen_to_lattice(self, step: float) -> Decomposition:
+        """Return cells whose corners lie on the lattice of multiples of ``step`` of both logs.
+
+        Ratios that are 0 stay as they are. Products of such decompositions stay on the lattice.
+        """
+        edges = []
+        for logs in (self.upper.log_ratio0, self.upper.log_ratio1):
+            finite = logs[np.isfinite(logs)]
+            low, high = np.floor(finite.min() / step), np.ceil(finite.max() / step)
+            points = np.exp(step * np.arange(low, high + 1))
+            edges.append(np.append(0.0, points) if finite.size < logs.size else points)
+        return self._coarsen(*edges)
+
+    def _coarsen(self, edges0: FloatArray, edges1: FloatArray) -> Decomposition:
+        """Gather components in boxes; the spread goes to the corners of the boxes."""
+        upper = self.upper
         box = boxes(self.ratio0, edges0) * (2 * edges1.size + 1) + boxes(self.ratio1, edges1)
         _, group = np.unique(box, return_inverse=True)
         weight, weight_error = self._group_weights(group)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0
-from shuffledp.randomizers.base import Background, LocalRandomizer, Pair
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
 from shuffledp.randomizers.krr import KRR
 
 
@@ -21,8 +21,8 @@ class AnyPureLDP(LocalRandomizer):
     bounds are trivial; so binary randomized response gives the best bound that depends on epsilon0
     alone. It is never above the standard clone (Feldman, McMillan and Talwar 2021).
 
-    The lower bound is what the worst of binary and ternary randomized response reveals: no
-    analysis that knows epsilon0 alone can claim less.
+    The lower bound is what the worst of binary and ternary randomized response reveals (ternary if
+    the others hold 2): no analysis that knows epsilon0 alone can claim less.
 
     Args:
         epsilon0: replace-one LDP level.
@@ -43,12 +43,26 @@ class AnyPureLDP(LocalRandomizer):
         """Return one pair, standing for all."""
         return (Pair(0, 1),)
 
+    def unchanged(self) -> Sequence[Pair]:
+        """Raise: the bound does not survive joint or parallel composition."""
+        raise ValueError(
+            "any_pure_ldp cannot be part of a joint or parallel composition; use any_pure_ldp with "
+            "the LDP level of the whole composition instead"
+        )
+
     def blanket(self, pair: Pair) -> Decomposition:
         """Return the blanket of binary randomized response."""
         return KRR(k=2, epsilon0=self.epsilon0).blanket(pair)
 
-    def backgrounds(self, pair: Pair) -> Iterator[Background]:
-        """Yield the backgrounds of binary and ternary randomized response."""
-        for k in (2, 3):
-            for background in KRR(k=k, epsilon0=self.epsilon0).backgrounds(pair):
-                yield Background(f"{k}-RR, {background.others}", background.decomposition)
+    def common_inputs(self, pair: Pair) -> Sequence[Input]:
+        """Return the inputs of ternary randomized response; without 2 it is the binary one."""
+        return (0, 1, 2)
+
+    def accepts(self, other: Input) -> bool:
+        """Whether ``other`` is one of these."""
+        return other in (0, 1, 2)
+
+    def background(self, pair: Pair, other: Input) -> Decomposition:
+        """Return what binary (others hold 0 or 1) or ternary (2) randomized response reveals."""
+        k = 3 if other == 2 else 2
+        return KRR(k=k, epsilon0=self.epsilon0).background(pair, other)

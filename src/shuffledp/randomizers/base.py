@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from shuffledp.decomposition import Decomposition
+
+#: An input of a randomizer; tuples for compositions.
+Input = int | float | tuple["Input", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """The two inputs of the user in whom neighbouring datasets differ, in order."""
 
-    first: int | float
-    second: int | float
+    first: Input
+    second: Input
 
     def __str__(self) -> str:
         """Return for example ``x1 = 0 vs 1``."""
         return f"x1 = {self.first} vs {self.second}"
 
-
-@dataclass(frozen=True, eq=False)
-class Background:
-    """What a concrete pair of datasets reveals: every other user holds the same input.
-
-    The divergence of the two shuffled datasets is exactly the bound of ``decomposition``, whose
-    residual is 0 (paper, theorem 14).
-    """
-
-    others: str
-    decomposition: Decomposition
+    @property
+    def changes(self) -> bool:
+        """Whether the two inputs differ."""
+        return self.first != self.second
 
 
 class LocalRandomizer(ABC):
@@ -51,17 +47,44 @@ class LocalRandomizer(ABC):
         def epsilon0(self) -> float:
             """The replace-one LDP level; infinite for mechanisms that are not pure LDP."""
 
+    @property
+    def has_worst_pair(self) -> bool:
+        """Whether ``neighbours`` is one pair that is proved to be the worst one.
+
+        Its GPARV must dominate, in convex order and at every epsilon, that of all pairs, also of
+        those with equal inputs; then it is worst in every composition, too.
+        """
+        return True
+
     @abstractmethod
     def neighbours(self) -> Sequence[Pair]:
-        """Return ordered pairs of inputs whose bounds, together, cover all neighbours."""
+        """Return ordered pairs of different inputs whose bounds, together, cover all such pairs."""
+
+    @abstractmethod
+    def unchanged(self) -> Sequence[Pair]:
+        """Return pairs of equal inputs whose GPARVs, together, dominate those of all such pairs.
+
+        They matter in a composition in which another attribute changes.
+        """
 
     @abstractmethod
     def blanket(self, pair: Pair) -> Decomposition:
         """Return the optimal decomposition for a pair: c is the infimum of R over all inputs."""
 
     @abstractmethod
-    def backgrounds(self, pair: Pair) -> Iterator[Background]:
-        """Yield decompositions for lower bounds, one per useful common input of the others."""
+    def common_inputs(self, pair: Pair) -> Sequence[Input]:
+        """Return the inputs of all other users that are worth trying in a lower bound."""
+
+    @abstractmethod
+    def accepts(self, other: Input) -> bool:
+        """Whether ``background`` knows the law of this input."""
+
+    @abstractmethod
+    def background(self, pair: Pair, other: Input) -> Decomposition:
+        """Return the decomposition with c = R(other): what is seen if all others hold ``other``.
+
+        Its bound is exactly the divergence of two datasets (paper, theorem 14).
+        """
 
     @property
     def monotone(self) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0
-from shuffledp.randomizers.base import Background, Pair
+from shuffledp.randomizers.base import Input, Pair
 from shuffledp.randomizers.support import SupportRandomizer, check_domain_size
 
 
@@ -17,10 +16,11 @@ from shuffledp.randomizers.support import SupportRandomizer, check_domain_size
 class HadamardResponse(SupportRandomizer):
     r"""Hadamard response (Acharya, Sun and Zhang 2019).
 
-    Inputs are 1..D, outputs 0..N-1 with N the smallest power of two above D. An output y supports
-    x if the bits they share are even in number; the N/2 supported outputs have probability
-    :math:`2E/(N(E+1))` each, the others :math:`2/(N(E+1))`. Two different inputs are linearly
-    independent over GF(2), so all pairs look alike; y = 0 supports everybody.
+    Value v has the codeword v + 1; outputs are 0..N-1 with N the smallest power of two above the
+    largest codeword D. An output y supports a codeword if the bits they share are even in number;
+    the N/2 supported outputs have probability :math:`2E/(N(E+1))` each, the others
+    :math:`2/(N(E+1))`. Two different codewords are linearly independent over GF(2), so all pairs
+    look alike; y = 0 supports everybody.
 
     Args:
         epsilon0: replace-one LDP level.
@@ -64,29 +64,15 @@ class HadamardResponse(SupportRandomizer):
         share = 1.0 if self.outputs is None else 1 - 2**named / self.outputs
         return share * self.support_mass(named, named)
 
-    def neighbours(self) -> tuple[Pair]:
-        """Return one pair: all look alike."""
-        return (Pair(1, 2),)
+    def common_inputs(self, pair: Pair) -> Sequence[Input]:
+        """Return 0 to 3: codeword 3 is the sum of codewords 1 and 2, codeword 4 is independent."""
+        return tuple(x for x in range(4) if self.accepts(x))
 
-    def backgrounds(self, pair: Pair) -> Iterator[Background]:
-        """Yield the others holding 1, 2, 3 = 1 xor 2, and 4, which is independent of both."""
-        for holder in (0, 1):
-            yield Background(f"all others hold {holder + 1}", self._background(2, holder))
-        if self.inputs is None or self.inputs > 2:
-            yield Background("all others hold 3", self._dependent_background())
-        if self.inputs is None or self.inputs > 3:
-            yield Background("all others hold 4", self._background(3, holder=2))
-
-    def _dependent_background(self) -> Decomposition:
-        """Decompose with c = R(3): an output supports 3 = 1 xor 2 iff it supports both or none."""
-        level, mass = self.epsilon0, self.support_mass(0, 2)
-        components = [
-            (
-                level * (first - (first == second)),
-                level * (second - (first == second)),
-                mass * math.exp(level * (first == second)),
-            )
-            for first in (0, 1)
-            for second in (0, 1)
-        ]
-        return self._decomposition(components, 0.0)
+    def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], float]:
+        """Return masses of support patterns; a third codeword may be the sum of two others."""
+        patterns = super()._patterns(named)
+        words = [int(x) + 1 for x in named if isinstance(x, int)]
+        if len(words) == 3 and words[0] ^ words[1] == words[2]:
+            # An output supports the sum iff it supports both or none: an odd number in all.
+            return {supports: 2 * mass * (sum(supports) % 2) for supports, mass in patterns.items()}
+        return patterns

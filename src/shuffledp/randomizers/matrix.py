@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray
-from shuffledp.randomizers.base import Background, LocalRandomizer, Pair
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
 
 #: Smaller probabilities would make ratios that leave the range of doubles.
 _SMALLEST_ENTRY = 1e-250
@@ -70,23 +70,51 @@ class MatrixRandomizer(LocalRandomizer):
         used = top > 0
         return float(np.log(top[used] / low[used]).max())
 
+    @property
+    def has_worst_pair(self) -> bool:
+        """False: all pairs must be compared."""
+        return False
+
     def neighbours(self) -> Sequence[Pair]:
         """Return all ordered pairs of different rows; equal rows are looked at once."""
-        _, first = np.unique(self.matrix, axis=0, return_index=True)
-        rows = sorted(int(i) for i in first)
+        rows = self._distinct_rows()
         return tuple(Pair(x, y) for x in rows for y in rows if x != y)
+
+    def unchanged(self) -> Sequence[Pair]:
+        """Return all pairs of equal rows."""
+        return tuple(Pair(x, x) for x in self._distinct_rows())
+
+    def _distinct_rows(self) -> list[int]:
+        _, first = np.unique(self.matrix, axis=0, return_index=True)
+        return sorted(int(i) for i in first)
 
     def blanket(self, pair: Pair) -> Decomposition:
         """Return the decomposition with c the smallest entry of each column."""
         return self._decompose(pair, self._infimum)  # type: ignore[attr-defined]
 
-    def backgrounds(self, pair: Pair) -> Iterator[Background]:
-        """Yield every input as the common input of the others."""
-        for x, row in enumerate(self.matrix):
-            yield Background(f"all others hold {x}", self._decompose(pair, row))
+    def common_inputs(self, pair: Pair) -> Sequence[Input]:
+        """Return all inputs."""
+        return range(self.matrix.shape[0])
+
+    def accepts(self, other: Input) -> bool:
+        """Whether ``other`` is the number of a row."""
+        return isinstance(other, int) and 0 <= other < self.matrix.shape[0]
+
+    def background(self, pair: Pair, other: Input) -> Decomposition:
+        """Return the decomposition with c the row of ``other``."""
+        return self._decompose(pair, self.row(other))
+
+    def row(self, x: Input) -> FloatArray:
+        """Return the output probabilities of input x."""
+        if not isinstance(x, int) or not self.accepts(x):
+            raise ValueError(
+                f"inputs of matrix are row numbers from 0 to {self.matrix.shape[0] - 1}, got {x!r}"
+            )
+        probabilities: FloatArray = self.matrix[x]
+        return probabilities
 
     def _decompose(self, pair: Pair, common: FloatArray) -> Decomposition:
-        first, second = self.matrix[int(pair.first)], self.matrix[int(pair.second)]
+        first, second = self.row(pair.first), self.row(pair.second)
         return Decomposition.from_coefficients(first, second, common).merge()
 
     def __str__(self) -> str:

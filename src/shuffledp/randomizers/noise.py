@@ -8,14 +8,14 @@ mechanism therefore states one thing: how the outputs nearer to 0 than to B fall
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from shuffledp.decomposition import Decomposition, decompose_segments
 from shuffledp.decomposition.arithmetic import FloatArray
-from shuffledp.randomizers.base import Background, LocalRandomizer, Pair
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
 
 #: Cells per half of the output range: fine enough for 1e-5 of delta at common settings.
 CELLS = 2048
@@ -64,46 +64,59 @@ class SymmetricNoise(LocalRandomizer):
         """Return the end points: the universally worst pair for symmetric unimodal noise."""
         return (Pair(0, self.largest_input),)
 
+    def unchanged(self) -> Sequence[Pair]:
+        """Return an end point: its ratio to the blanket varies most."""
+        return (Pair(0, 0),)
+
     def blanket(self, pair: Pair) -> Decomposition:
-        """Return c = R(B) on the half near 0, with ratios (u, 1), and its mirror image."""
+        """Return c = R(B) on the half near 0, where R(0)/c = u, and its mirror image."""
+        return self._decompose(pair, None)
+
+    def common_inputs(self, pair: Pair) -> Sequence[Input]:
+        """Return the end points; inputs in between reveal less."""
+        return (0, self.largest_input)
+
+    def accepts(self, other: Input) -> bool:
+        """Whether ``other`` is an end point."""
+        return other in (0, self.largest_input)
+
+    def background(self, pair: Pair, other: Input) -> Decomposition:
+        """Return the decomposition with c = R(0) or c = R(B)."""
+        return self._decompose(pair, other)
+
+    def _decompose(self, pair: Pair, holder: Input | None) -> Decomposition:
+        """Decompose with c the law of the holder, None for the blanket.
+
+        On the half near 0 the log densities of R(0) and R(B) are log u and 0, on the other half 0
+        and log u, up to a common term; ratios to c follow by subtraction.
+        """
         cells = self.half_cells()
-        one = np.zeros_like(cells.far)
+        if not self.accepts(pair.first) or not self.accepts(pair.second):
+            raise ValueError(f"pair must hold end points 0 or {self.largest_input}, got {pair}")
+
+        def factor(x: Input | None, half: int) -> int:
+            """Return 1 if the law of x is u times the smaller one on this half (0: near 0)."""
+            return int(x is not None and (x == 0) == (half == 0))
+
+        def logs(x: Input, values: FloatArray) -> FloatArray:
+            """Return the log ratios of R(x) to c on both halves."""
+            return _join(*((factor(x, half) - factor(holder, half)) * values for half in (0, 1)))
+
+        masses = [(cells.far, cells.near)[factor(holder, half)] for half in (0, 1)]
         tails = []
         if cells.tail is not None:
             near, far = cells.tail
-            tails = [(near, far, far), (far, near, far)]
+            for half in (0, 1):
+                a, b, c = (
+                    near if factor(x, half) else far for x in (pair.first, pair.second, holder)
+                )
+                tails.append((a, b, c))
         return decompose_segments(
-            (_join(cells.log_ratio, one), _join(one, cells.log_ratio)),
-            _join(cells.far, cells.far),
-            start=(_join(cells.inner, one), _join(one, cells.inner)),
-            stop=(_join(cells.outer, one), _join(one, cells.outer)),
-            residual=cells.residual,
-            log_ratio_error=_join(cells.error, cells.error),
-            weight_error=_join(cells.mass_error, cells.mass_error),
-            tails=tails,
-        )
-
-    def backgrounds(self, pair: Pair) -> Iterator[Background]:
-        """Yield the others holding 0 and B; inputs in between reveal less."""
-        decomposition = self._near_background()
-        yield Background(f"all others hold {pair.first}", decomposition)
-        # Mirrored: the divergence of the reversed pair with the others at 0.
-        yield Background(f"all others hold {pair.second}", decomposition.swap())
-
-    def _near_background(self) -> Decomposition:
-        """Decompose with c = R(0): ratios (1, 1/u) on the near half and (1, u) on the far half."""
-        cells = self.half_cells()
-        one = np.zeros(2 * cells.far.size)
-        tails = []
-        if cells.tail is not None:
-            near, far = cells.tail
-            tails = [(near, far, near), (far, near, far)]
-        return decompose_segments(
-            (one, _join(-cells.log_ratio, cells.log_ratio)),
-            _join(cells.near, cells.far),
-            start=(one, _join(-cells.inner, cells.inner)),
-            stop=(one, _join(-cells.outer, cells.outer)),
-            residual=0.0,
+            (logs(pair.first, cells.log_ratio), logs(pair.second, cells.log_ratio)),
+            _join(*masses),
+            start=(logs(pair.first, cells.inner), logs(pair.second, cells.inner)),
+            stop=(logs(pair.first, cells.outer), logs(pair.second, cells.outer)),
+            residual=cells.residual if holder is None else 0.0,
             log_ratio_error=_join(cells.error, cells.error),
             weight_error=_join(cells.mass_error, cells.mass_error),
             tails=tails,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.errors import check_size
-from shuffledp.randomizers.base import Background, LocalRandomizer, Pair
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
 
 #: Relative error of the masses: a handful of elementary operations.
 _MASS_ERROR = 32 * UNIT
@@ -72,39 +72,66 @@ class SupportRandomizer(LocalRandomizer):
         """Return one pair: the law of the ratios is the same for all ordered pairs."""
         return (Pair(0, 1),)
 
+    def unchanged(self) -> Sequence[Pair]:
+        """Return one pair: the law of the ratio is the same for all inputs."""
+        return (Pair(0, 0),)
+
     def blanket(self, pair: Pair) -> Decomposition:
         r"""Return the five-point decomposition.
 
         c-mass p at :math:`(E,1)` and :math:`(1,E)`, q at :math:`(E,E)`, r at (1,1), with
         :math:`p=W_2[1]`, :math:`q=W_2[2]-W_{all}`, :math:`r=W_2[0]+E\,W_{all}` and residual
-        :math:`(E-1)(W_1[1]-W_{all})`.
+        :math:`(E-1)(W_1[1]-W_{all})`. If the two inputs are equal, only the masses at
+        :math:`(E,E)` and (1,1) are left.
         """
         level = self.epsilon0
+        residual = self.ratio_excess * self.partial_support_mass(1)
+        if not pair.changes:
+            none = self.support_mass(0, 1) + self.ratio * self.full_support_mass
+            same = [(level, level, self.partial_support_mass(1)), (0.0, 0.0, none)]
+            return self._decomposition(same, residual)
         one = self.support_mass(1, 2)
         both = self.partial_support_mass(2)
         none = self.support_mass(0, 2) + self.ratio * self.full_support_mass
-        residual = self.ratio_excess * self.partial_support_mass(1)
         components = [(level, 0.0, one), (0.0, level, one), (level, level, both), (0.0, 0.0, none)]
         return self._decomposition(components, residual)
 
-    def backgrounds(self, pair: Pair) -> Iterator[Background]:
-        """Yield the others holding the first input, the second, and a third one if there is one."""
-        names = f"{pair.first}", f"{pair.second}"
-        yield Background(f"all others hold {names[0]}", self._background(2, holder=0))
-        yield Background(f"all others hold {names[1]}", self._background(2, holder=1))
-        if self.inputs is None or self.inputs > 2:
-            yield Background("all others hold a third value", self._background(3, holder=2))
+    def common_inputs(self, pair: Pair) -> Sequence[Input]:
+        """Return the two inputs of the pair and a third one if there is one."""
+        third = next(x for x in (0, 1, 2) if x not in (pair.first, pair.second))
+        inputs = dict.fromkeys((pair.first, pair.second, third))
+        return tuple(x for x in inputs if self.accepts(x))
 
-    def _background(self, named: int, holder: int) -> Decomposition:
-        """Decompose with c = R(named input ``holder``)."""
+    def accepts(self, other: Input) -> bool:
+        """Whether ``other`` is a number of the domain."""
+        return isinstance(other, int) and 0 <= other < (
+            math.inf if self.inputs is None else self.inputs
+        )
+
+    def background(self, pair: Pair, other: Input) -> Decomposition:
+        """Group the outputs by which of the three inputs they support."""
+        named = tuple(dict.fromkeys((pair.first, pair.second, other)))
+        first, second, holder = (named.index(x) for x in (pair.first, pair.second, other))
+        return self._background(self._patterns(named), first, second, holder)
+
+    def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], float]:
+        """Return the w-mass of the outputs that support exactly some of the named inputs."""
+        return {
+            supports: self.support_mass(sum(supports), len(named))
+            for supports in product((0, 1), repeat=len(named))
+        }
+
+    def _background(
+        self, patterns: dict[tuple[int, ...], float], first: int, second: int, holder: int
+    ) -> Decomposition:
         level = self.epsilon0
         components = [
             (
-                level * (supports[0] - supports[holder]),
-                level * (supports[1] - supports[holder]),
-                self.support_mass(sum(supports), named) * (self.ratio if supports[holder] else 1.0),
+                level * (supports[first] - supports[holder]),
+                level * (supports[second] - supports[holder]),
+                mass * (self.ratio if supports[holder] else 1.0),
             )
-            for supports in product((0, 1), repeat=named)
+            for supports, mass in patterns.items()
         ]
         return self._decomposition(components, 0.0)
 

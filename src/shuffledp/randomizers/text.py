@@ -8,17 +8,20 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from shuffledp.randomizers.any_pure_ldp import AnyPureLDP
 from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.discrete_laplace import DiscreteLaplace
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.hadamard import HadamardResponse
+from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.krr import KRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.local_hash import BinaryLocalHash, LocalHash
 from shuffledp.randomizers.matrix import MatrixRandomizer
+from shuffledp.randomizers.parallel import Parallel
+from shuffledp.randomizers.subsample import Subsample
 from shuffledp.randomizers.subset import SubsetSelection
 from shuffledp.randomizers.unary import OUE, RAPPOR, UnaryEncoding
 
@@ -42,6 +45,11 @@ MECHANISMS: Mapping[str, type[LocalRandomizer]] = {
     )
 }
 
+#: Compositions by name.
+COMPOSITIONS: Mapping[str, type[LocalRandomizer]] = {
+    cls.name: cls for cls in (Joint, Parallel, Subsample)
+}
+
 _MAX_LENGTH = 1_000_000
 
 
@@ -50,30 +58,34 @@ def parse(text: str) -> LocalRandomizer:
 
     >>> parse("krr(k=10, epsilon0=2)")
     KRR(k=10, epsilon0=2.0)
+    >>> str(parse("subsample(joint(krr(k=10, epsilon0=1), oue(epsilon0=1)), rate=0.5)"))
+    'subsample(joint(krr(k=10, epsilon0=1.0), oue(epsilon0=1.0)), rate=0.5)'
 
     Raises:
         ValueError: if the text is not a known mechanism with valid parameters.
     """
-    name, arguments = _read(text)
-    return _build(text, name, arguments)
+    return _Reader(text, None).read()
 
 
 def parse_family(text: str) -> Callable[[float], LocalRandomizer]:
     """Read a mechanism without epsilon0, such as ``krr(k=10)``, as a function of epsilon0.
 
+    In a composition every part without an epsilon0 gets it.
+
     >>> parse_family("krr(k=10)")(2.0)
     KRR(k=10, epsilon0=2.0)
 
     Raises:
-        ValueError: as for :func:`parse`; also if the mechanism has no epsilon0 or it is given.
+        ValueError: as for :func:`parse`; also if no part lacks its epsilon0.
     """
-    name, arguments = _read(text)
-    if "epsilon0" not in parameters(MECHANISMS[name]):
-        raise ValueError(f"{name} has no parameter epsilon0 to choose, got {_shorten(text)}")
-    if "epsilon0" in arguments:
-        raise ValueError(f"epsilon0 is what is looked for; leave it out of {_shorten(text)}")
-    _build(text, name, {**arguments, "epsilon0": 1.0})  # reports bad parameters now
-    return lambda epsilon0: _build(text, name, {**arguments, "epsilon0": epsilon0})
+    trial = _Reader(text, 1.0)
+    trial.read()  # reports bad parameters now
+    if not trial.filled_in:
+        raise ValueError(
+            f"epsilon0 is what is looked for; leave it out of a mechanism that has it in "
+            f"{_shorten(text)}"
+        )
+    return lambda epsilon0: _Reader(text, epsilon0).read()
 
 
 def parameters(mechanism: type[LocalRandomizer]) -> Mapping[str, inspect.Parameter]:
@@ -84,79 +96,133 @@ def parameters(mechanism: type[LocalRandomizer]) -> Mapping[str, inspect.Paramet
     return {field.name: signature[field.name] for field in dataclasses.fields(mechanism)}  # type: ignore[arg-type]
 
 
-def _read(text: str) -> tuple[str, dict[str, object]]:
-    """Return the name and the arguments of the call that ``text`` spells."""
-    if not isinstance(text, str):
-        raise TypeError(f"mechanism must be a text such as 'krr(k=10, epsilon0=2)', got {text!r}")
-    if len(text) > _MAX_LENGTH:
-        raise ValueError(f"mechanism text must have at most {_MAX_LENGTH} characters")
-    malformed = f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(text)}"
-    try:
-        call = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(malformed) from None
-    try:
-        return _read_call(text, call)
-    except RecursionError:
-        raise ValueError(malformed) from None
+class _Reader:
+    """Reads one text; ``epsilon0`` stands in wherever a mechanism lacks its own."""
 
-
-def _read_call(text: str, call: ast.expr) -> tuple[str, dict[str, object]]:
-    if isinstance(call, ast.Name):
-        raise ValueError(f"mechanism {_shorten(text)} needs its parameters in parentheses")
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise ValueError(f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(text)}")
-    name = call.func.id
-    if name not in MECHANISMS:
-        raise ValueError(f"unknown mechanism {_shorten(name)}; known: {', '.join(MECHANISMS)}")
-    known = parameters(MECHANISMS[name])
-    arguments: dict[str, object] = {}
-    if len(call.args) > len(known):
-        raise ValueError(f"{name} takes at most {len(known)} parameters, got {len(call.args)}")
-    for key, node in zip(known, call.args, strict=False):
-        arguments[key] = _literal(node, text)
-    for keyword in call.keywords:
-        if keyword.arg is None or keyword.arg not in known:
-            raise ValueError(
-                f"{name} has no parameter {_shorten(str(keyword.arg))}; it takes {', '.join(known)}"
+    def __init__(self, text: str, epsilon0: float | None) -> None:
+        if not isinstance(text, str):
+            raise TypeError(
+                f"mechanism must be a text such as 'krr(k=10, epsilon0=2)', got {text!r}"
             )
-        if keyword.arg in arguments:
-            raise ValueError(f"{name} got {keyword.arg} twice in {_shorten(text)}")
-        arguments[keyword.arg] = _literal(keyword.value, text)
-    return name, arguments
+        if len(text) > _MAX_LENGTH:
+            raise ValueError(f"mechanism text must have at most {_MAX_LENGTH} characters")
+        self.text, self.epsilon0, self.filled_in = text, epsilon0, False
 
+    def read(self) -> LocalRandomizer:
+        malformed = f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(self.text)}"
+        try:
+            tree = ast.parse(self.text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise ValueError(malformed) from None
+        try:
+            return self._randomizer(tree)
+        except RecursionError:
+            raise ValueError(malformed) from None
 
-def _build(text: str, name: str, arguments: Mapping[str, object]) -> LocalRandomizer:
-    """Call the constructor; report missing or wrong parameters as ValueError."""
-    mechanism = MECHANISMS[name]
-    for key, parameter in parameters(mechanism).items():
-        if key not in arguments and parameter.default is inspect.Parameter.empty:
-            raise ValueError(f"{name} needs {key}, missing in {_shorten(text)}")
-    try:
-        if mechanism is MatrixRandomizer:
-            source = arguments["path"]
-            if isinstance(source, str):
-                return MatrixRandomizer.from_file(source)
-            return MatrixRandomizer(source)  # type: ignore[arg-type]
-        return mechanism(**arguments)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: {error}") from None
+    def _randomizer(self, node: ast.expr) -> LocalRandomizer:
+        if isinstance(node, ast.Name):
+            raise ValueError(f"mechanism {_shorten(node.id)} needs its parameters in parentheses")
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            raise ValueError(
+                f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(self.text)}"
+            )
+        name = node.func.id
+        if name in COMPOSITIONS:
+            read = {"joint": self._joint, "parallel": self._parallel, "subsample": self._subsample}
+            return self._build(name, read[name], node)
+        if name not in MECHANISMS:
+            known = ", ".join((*MECHANISMS, *COMPOSITIONS))
+            raise ValueError(f"unknown mechanism {_shorten(name)}; known: {known}")
+        return self._build(name, self._mechanism, node)
 
+    def _build(
+        self, name: str, make: Callable[[ast.Call], LocalRandomizer], node: ast.Call
+    ) -> LocalRandomizer:
+        """Call a constructor; report what it objects to as ValueError with the name in front."""
+        try:
+            return make(node)
+        except (TypeError, ValueError) as error:
+            message = str(error)
+            prefix = "" if message.startswith((f"{name}:", f"{name} ", "unknown")) else f"{name}: "
+            raise ValueError(f"{prefix}{message}") from None
 
-def _literal(node: ast.expr, text: str) -> object:
-    """Return a number, text, None, or nested list of numbers."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str | None):
-        return node.value
-    if isinstance(node, ast.List):
-        return [_literal(item, text) for item in node.elts]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        value = _literal(node.operand, text)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return -value if isinstance(node.op, ast.USub) else value
-    raise ValueError(
-        f"parameters must be numbers, texts, None or lists of numbers in {_shorten(text)}, got "
-        f"{type(node).__name__}"
-    )
+    def _mechanism(self, node: ast.Call) -> LocalRandomizer:
+        name = node.func.id  # type: ignore[attr-defined]
+        mechanism = MECHANISMS[name]
+        known = parameters(mechanism)
+        arguments: dict[str, object] = {}
+        if len(node.args) > len(known):
+            raise ValueError(f"{name} takes at most {len(known)} parameters, got {len(node.args)}")
+        for key, value in zip(known, node.args, strict=False):
+            arguments[key] = self._literal(value)
+        for key, value in self._keywords(node, known):
+            if key in arguments:
+                raise ValueError(f"{name} got {key} twice in {_shorten(self.text)}")
+            arguments[key] = self._literal(value)
+        if self.epsilon0 is not None and "epsilon0" in known and "epsilon0" not in arguments:
+            arguments["epsilon0"] = self.epsilon0
+            self.filled_in = True
+        for key, parameter in known.items():
+            if key not in arguments and parameter.default is inspect.Parameter.empty:
+                raise ValueError(f"{name} needs {key}, missing in {_shorten(self.text)}")
+        if mechanism is not MatrixRandomizer:
+            return mechanism(**arguments)
+        source = arguments["path"]
+        if isinstance(source, str):
+            return MatrixRandomizer.from_file(source)
+        return MatrixRandomizer(source)  # type: ignore[arg-type]
+
+    def _joint(self, node: ast.Call) -> LocalRandomizer:
+        limits = {k: self._literal(v) for k, v in self._keywords(node, ("at_most", "exactly"))}
+        return Joint(tuple(map(self._randomizer, node.args)), **limits)  # type: ignore[arg-type]
+
+    def _parallel(self, node: ast.Call) -> LocalRandomizer:
+        self._keywords(node, ())
+        parts, weights = [], []
+        for term in node.args:
+            if not isinstance(term, ast.BinOp) or not isinstance(term.op, ast.Mult):
+                raise ValueError("parallel takes terms such as 0.5*krr(k=10, epsilon0=1)")
+            weights.append(self._literal(term.left))
+            parts.append(self._randomizer(term.right))
+        return Parallel(tuple(parts), tuple(weights))  # type: ignore[arg-type]
+
+    def _subsample(self, node: ast.Call) -> LocalRandomizer:
+        keywords = {k: self._literal(v) for k, v in self._keywords(node, ("rate",))}
+        rates = [*map(self._literal, node.args[1:]), *keywords.values()]
+        if not node.args or len(rates) != 1:
+            raise ValueError(
+                "subsample takes one mechanism and its rate, as in "
+                "subsample(krr(k=10, epsilon0=1), rate=0.1)"
+            )
+        return Subsample(self._randomizer(node.args[0]), rates[0])  # type: ignore[arg-type]
+
+    def _keywords(self, node: ast.Call, known: Iterable[str]) -> list[tuple[str, ast.expr]]:
+        """Return the keyword arguments of a call; reject unknown ones."""
+        name, allowed = node.func.id, tuple(known)  # type: ignore[attr-defined]
+        found: dict[str, ast.expr] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg not in allowed:
+                takes = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
+                raise ValueError(f"{name} has no parameter {_shorten(str(keyword.arg))}; {takes}")
+            if keyword.arg in found:
+                raise ValueError(f"{name} got {keyword.arg} twice in {_shorten(self.text)}")
+            found[keyword.arg] = keyword.value
+        return list(found.items())
+
+    def _literal(self, node: ast.expr) -> object:
+        """Return a number, text, None, or nested list of numbers."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str | None):
+            return node.value
+        if isinstance(node, ast.List):
+            return [self._literal(item) for item in node.elts]
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+            value = self._literal(node.operand)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return -value if isinstance(node.op, ast.USub) else value
+        raise ValueError(
+            f"parameters must be numbers, texts, None or lists of numbers in "
+            f"{_shorten(self.text)}, got {type(node).__name__}"
+        )
 
 
 def _shorten(text: str, limit: int = 80) -> str:

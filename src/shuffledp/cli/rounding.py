@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 #: Significant digits of a displayed guarantee or lower bound.
 DIGITS = 4
 
-_WORKING = Context(prec=50)
+_WORKING = Context(prec=50, rounding=ROUND_CEILING)
 _FIXED = range(-4, 7)  # decimal exponents shown without a power of ten
 
 
@@ -17,7 +17,7 @@ def round_up(number: float, digits: int = DIGITS) -> str:
     >>> round_up(0.0798031), round_up(3.9003e-22), round_up(2.0)
     ('0.07981', '3.901e-22', '2')
     """
-    return _show(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(number)))
+    return _show(_above(digits).create_decimal(Decimal(number)))
 
 
 def round_down(number: float, digits: int = DIGITS) -> str:
@@ -51,18 +51,22 @@ def power_of_ten(log: float) -> str:
 def gap(upper: float, lower: float) -> str:
     """Return how far ``upper`` lies above ``lower``, rounded up.
 
-    >>> gap(0.1001, 0.1), gap(3.0, 1.0), gap(0.5, 0.5), gap(0.5, 0.0)
-    ('0.11%', 'factor 3', 'none', 'no lower bound above 0')
+    >>> gap(0.101001, 0.1), gap(3.0, 1.0), gap(0.5, 0.5), gap(0.5, 0.0)
+    ('1.1%', 'factor 3', 'none', 'no lower bound above 0')
     """
     if upper == lower:
         return "none"
     if lower == 0:
         return "no lower bound above 0"
     excess = _WORKING.divide(_WORKING.subtract(Decimal(upper), Decimal(lower)), Decimal(lower))
-    if excess < 1:
-        percent = Context(prec=2, rounding=ROUND_CEILING).multiply(excess, Decimal(100))
-        return f"{_show(percent)}%"
-    return f"factor {_show(Context(prec=DIGITS, rounding=ROUND_CEILING).add(excess, Decimal(1)))}"
+    if excess >= 1:
+        return f"factor {_show(_above(DIGITS).add(excess, Decimal(1)))}"
+    percent = _above(2).multiply(excess, Decimal(100))
+    return f"{_show(max(percent, percent.quantize(Decimal('0.01'), ROUND_CEILING)))}%"
+
+
+def _above(digits: int) -> Context:
+    return Context(prec=digits, rounding=ROUND_CEILING)
 
 
 def _show(number: Decimal) -> str:

@@ -1,0 +1,152 @@
+"""Joint composition: one report per attribute, shuffled as a unit."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import ClassVar, TypeVar
+
+from shuffledp.decomposition import Decomposition, product_of
+from shuffledp.errors import check_integer
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+from shuffledp.randomizers.composition import Composition, check_parts, join, split
+
+T = TypeVar("T")
+
+#: At most this many combinations of common inputs are tried in lower bounds.
+_MAX_COMMON_INPUTS = 81
+
+
+@dataclass(frozen=True)
+class Joint(Composition):
+    r"""Every user reports m attributes, each through its own randomizer, as one tuple.
+
+    The blanket of the product is the product of the blankets (paper, section 4.5), so the
+    decompositions multiply. Attributes whose randomizer has a proved worst pair are taken at that
+    pair, which is worst for the product, too; the pairs of the others are compared, unchanged
+    inputs included, because an attribute that stays the same can reveal more than one that changes.
+
+    Args:
+        parts: the randomizers, one per attribute.
+        at_most: neighbours differ in at most this many attributes; None for any number.
+        exactly: neighbours differ in exactly this many attributes.
+
+    Use :func:`joint` to make one.
+    """
+
+    name: ClassVar[str] = "joint"
+
+    parts: tuple[LocalRandomizer, ...]
+    at_most: int | None = None
+    exactly: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        object.__setattr__(self, "parts", check_parts("joint", self.parts))
+        if self.at_most is not None and self.exactly is not None:
+            raise ValueError("at_most and exactly cannot both be given")
+        for name in ("at_most", "exactly"):
+            value = getattr(self, name)
+            if value is not None:
+                value = check_integer(name, value, 1, len(self.parts))
+                object.__setattr__(self, name, value)
+
+    @property
+    def epsilon0(self) -> float:
+        """The sum of the levels of the attributes in which neighbours may differ most."""
+        levels = sorted((part.epsilon0 for part in self.parts), reverse=True)
+        return float(sum(levels[: self.at_most or self.exactly]))
+
+    @property
+    def has_worst_pair(self) -> bool:
+        """Whether all attributes may change and each has a worst pair."""
+        return self.at_most is None and self.exactly is None and super().has_worst_pair
+
+    def neighbours(self) -> Sequence[Pair]:
+        """Return the pairs to compare, one of each kind where attributes are interchangeable."""
+        changing = (pairs for pairs in self._choices() if any(pair.changes for pair in pairs))
+        return tuple(join(pairs) for pairs in self._different(changing))
+
+    def _different(self, choices: Iterable[tuple[T, ...]]) -> Iterator[tuple[T, ...]]:
+        """Drop choices that only exchange the roles of equal attributes."""
+        names = tuple(map(str, self.parts))
+        seen = set()
+        for choice in choices:
+            kind = frozenset(Counter(zip(names, choice, strict=True)).items())
+            if kind not in seen:
+                seen.add(kind)
+                yield choice
+
+    def _choices(self) -> Iterator[tuple[Pair, ...]]:
+        """Yield one pair per attribute for every choice that has to be looked at."""
+        size = len(self.parts)
+        if self.at_most is None and self.exactly is None:
+            yield from product(
+                *(
+                    part.neighbours()
+                    if part.has_worst_pair
+                    else (*part.neighbours(), *part.unchanged())
+                    for part in self.parts
+                )
+            )
+            return
+        most = self.exactly or self.at_most or size
+        # Changing an attribute that has a worst pair only helps the adversary.
+        fewest = most if self.exactly or super().has_worst_pair else 1
+        for count in range(fewest, most + 1):
+            for changed in combinations(range(size), count):
+                yield from product(
+                    *(
+                        part.neighbours() if j in changed else part.unchanged()
+                        for j, part in enumerate(self.parts)
+                    )
+                )
+
+    def unchanged(self) -> Sequence[Pair]:
+        """Return all combinations of unchanged attributes."""
+        return tuple(join(pairs) for pairs in product(*(p.unchanged() for p in self.parts)))
+
+    def blanket(self, pair: Pair) -> Decomposition:
+        """Return the product of the attributes' blankets."""
+        pairs = zip(self.parts, split(pair), strict=True)
+        return product_of([part.blanket(own) for part, own in pairs])
+
+    def common_inputs(self, pair: Pair) -> Sequence[Input]:
+        """Return combinations of the attributes' common inputs; all if there are few.
+
+        If there are many, the n-th choice of every attribute is combined.
+        """
+        own = [p.common_inputs(q) for p, q in zip(self.parts, split(pair), strict=True)]
+        if math.prod(map(len, own)) <= _MAX_COMMON_INPUTS:
+            pairs = tuple(split(pair))
+            choices = (tuple(zip(pairs, inputs, strict=True)) for inputs in product(*own))
+            return tuple(tuple(x for _, x in choice) for choice in self._different(choices))
+        longest = max(map(len, own))
+        return tuple(
+            tuple(inputs[min(i, len(inputs) - 1)] for inputs in own) for i in range(longest)
+        )
+
+    def background(self, pair: Pair, other: Input) -> Decomposition:
+        """Return the product of the attributes' backgrounds."""
+        if not isinstance(other, tuple):
+            raise TypeError(f"the inputs of joint are tuples, got {other!r}")
+        parts = zip(self.parts, split(pair), other, strict=True)
+        return product_of([part.background(own, x) for part, own, x in parts])
+
+    def __str__(self) -> str:
+        """Return the text form."""
+        limits = [f"{n}={v}" for n in ("at_most", "exactly") if (v := getattr(self, n)) is not None]
+        return f"joint({', '.join([*map(str, self.parts), *limits])})"
+
+
+def joint(*parts: LocalRandomizer, at_most: int | None = None, exactly: int | None = None) -> Joint:
+    """Return the joint composition of randomizers, one per attribute.
+
+    >>> from shuffledp import KRR, OUE
+    >>> str(joint(KRR(k=10, epsilon0=1.0), OUE(epsilon0=1.0)))
+    'joint(krr(k=10, epsilon0=1.0), oue(epsilon0=1.0))'
+    """
+    return Joint(parts, at_most, exactly)

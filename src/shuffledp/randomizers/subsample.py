@@ -1,0 +1,103 @@
+"""Poisson subsampling: every user takes part with some probability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shuffledp.decomposition import Decomposition
+from shuffledp.errors import check_real
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+
+
+@dataclass(frozen=True)
+class Subsample(LocalRandomizer):
+    r"""Every user runs the randomizer with some probability, or says "did not take part".
+
+    The public output "did not take part" is the same for all inputs: a component with ratios (1, 1)
+    and weight 1 - rate. It is not the residual, whose ratios are (0, 0). n counts all users, also
+    those who do not take part; it does not matter whether they send that output or stay silent.
+
+    Args:
+        part: the randomizer.
+        rate: probability of taking part, in (0, 1].
+
+    Use :func:`subsample` to make one.
+    """
+
+    name: ClassVar[str] = "subsample"
+
+    part: LocalRandomizer
+    rate: float
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if not isinstance(self.part, LocalRandomizer):
+            raise TypeError(f"part must be a local randomizer, got {self.part!r}")
+        rate = check_real("rate", self.rate)
+        if not 0 < rate <= 1:
+            raise ValueError(f"rate must be greater than 0 and at most 1, got {self.rate!r}")
+        object.__setattr__(self, "rate", rate)
+
+    @property
+    def epsilon0(self) -> float:
+        """The level of the randomizer: a report, if sent, is as revealing as without sampling."""
+        return self.part.epsilon0
+
+    @property
+    def has_worst_pair(self) -> bool:
+        """As for the randomizer itself."""
+        return self.part.has_worst_pair
+
+    @property
+    def monotone(self) -> bool:
+        """As for the randomizer itself."""
+        return self.part.monotone
+
+    def neighbours(self) -> Sequence[Pair]:
+        """Return the pairs of the randomizer."""
+        return self.part.neighbours()
+
+    def unchanged(self) -> Sequence[Pair]:
+        """Return the unchanged inputs of the randomizer."""
+        return self.part.unchanged()
+
+    def blanket(self, pair: Pair) -> Decomposition:
+        """Return the blanket of the randomizer, mixed with the silent output."""
+        return self._mix(self.part.blanket(pair))
+
+    def common_inputs(self, pair: Pair) -> Sequence[Input]:
+        """Return those of the randomizer."""
+        return self.part.common_inputs(pair)
+
+    def accepts(self, other: Input) -> bool:
+        """Whether the randomizer accepts the input."""
+        return self.part.accepts(other)
+
+    def background(self, pair: Pair, other: Input) -> Decomposition:
+        """Return the background of the randomizer, mixed with the silent output."""
+        return self._mix(self.part.background(pair, other))
+
+    def _mix(self, decomposition: Decomposition) -> Decomposition:
+        if self.rate == 1:
+            return decomposition
+        silent = Decomposition(np.zeros(1), np.zeros(1), np.ones(1), 0.0)
+        weights = (self.rate, 1 - self.rate)
+        return Decomposition.mixture(weights, (decomposition, silent)).merge()
+
+    def __str__(self) -> str:
+        """Return the text form."""
+        return f"subsample({self.part}, rate={self.rate!r})"
+
+
+def subsample(part: LocalRandomizer, rate: float) -> Subsample:
+    """Return a randomizer that every user runs with probability ``rate``.
+
+    >>> from shuffledp import KRR
+    >>> str(subsample(KRR(k=10, epsilon0=1.0), rate=0.1))
+    'subsample(krr(k=10, epsilon0=1.0), rate=0.1)'
+    """
+    return Subsample(part, rate)

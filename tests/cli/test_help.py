@@ -1,0 +1,49 @@
+"""Every help text says what n, neighbours, the view and epsilon0 mean."""
+
+from __future__ import annotations
+
+import pytest
+from command_line import ask
+
+from shuffledp import __version__
+from shuffledp.cli import main
+
+COMMANDS = ["epsilon", "delta", "calibrate", "users", "mechanisms"]
+
+
+def test_commands_are_listed_in_order():
+    assert list(main.commands) == COMMANDS
+    listed = ask("--help").partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed[:5]] == COMMANDS
+    assert not any(line.endswith("...") for line in listed)
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_facts(command, option):
+    text = ask(*command, option)
+    for fact in (
+        "n counts all users, the one whose data changes included",
+        "neighbouring datasets replace the input of one user",
+        "the analyst sees the shuffled multiset of whole reports",
+        "epsilon0 is the replace-one LDP level",
+        "guarantees are rounded up, lower bounds are rounded down",
+        "Exit codes:",
+    ):
+        assert fact in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_a_meaning(command):
+    text = ask(command, "--help")
+    assert "--json" in text
+    for parameter in main.commands[command].params:
+        if parameter.param_type_name == "option":
+            assert parameter.help
+        else:
+            assert f"{parameter.name.upper()} is " in text
+
+
+def test_version():
+    assert ask("--version") == f"shuffledp {__version__}\n"

@@ -1,0 +1,53 @@
+"""The list of mechanisms is complete and its examples work."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from command_line import ask
+
+from shuffledp import __version__, parse
+from shuffledp.randomizers import MECHANISMS, parameters
+
+ENTRIES = {entry["name"]: entry for entry in json.loads(ask("mechanisms", "--json"))["mechanisms"]}
+
+
+def test_every_mechanism_is_listed_in_order():
+    assert list(ENTRIES) == list(MECHANISMS)
+    assert json.loads(ask("mechanisms", "--json"))["version"] == __version__
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_fields(name):
+    entry = ENTRIES[name]
+    assert list(entry) == ["name", "parameters", "meaning", "example"]
+    assert [p["name"] for p in entry["parameters"]] == list(parameters(MECHANISMS[name]))
+    for parameter in entry["parameters"]:
+        assert list(parameter) == ["name", "required", "default"]
+        assert parameter["default"] is None or not parameter["required"]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_examples_are_canonical_texts(name):
+    example = ENTRIES[name]["example"]
+    assert type(parse(example)) is MECHANISMS[name]
+    assert str(parse(example)) == example
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_meanings_are_plain_words(name):
+    meaning = ENTRIES[name]["meaning"]
+    assert meaning
+    assert not set(meaning) & set("`\\:$") - set(":")
+    assert ":math:" not in meaning
+
+
+def test_text_shows_the_same():
+    text = ask("mechanisms")
+    for entry in ENTRIES.values():
+        assert f"{entry['meaning']}\n  Example: {entry['example']}\n" in text
+    assert "krr(k, epsilon0)\n" in text
+    assert "olh(epsilon0, buckets=None, domain_size=None)\n" in text
+    assert "laplace(epsilon0, domain='binary')\n" in text
+    assert max(map(len, text.splitlines())) <= 100
