@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp.cli import main
-from shuffledp.randomizers import MECHANISMS, parameters
+from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, parameters, parse
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -89,6 +89,13 @@ def test_mechanisms():
     for call in calls:
         names = [argument.partition("=")[0] for argument in call.group(2).split(", ")]
         assert names == list(parameters(MECHANISMS[call.group(1)]))
+
+
+def test_compositions():
+    text = README.partition("## Mechanisms\n")[2].partition("\n## ")[0]
+    for name in COMPOSITIONS:
+        example = re.search(rf"^\| `({name}\(.*?\))` \|", text, flags=re.MULTILINE).group(1)
+        assert parse(example).name == name
 
 
 def test_links_lead_to_files():

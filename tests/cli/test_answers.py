@@ -36,6 +36,9 @@ QUESTIONS = {
     "delta of nothing": ("delta", "matrix([[1, 0], [1, 0]])", "-n", "5", "--epsilon", "0"),
     "calibrate": ("calibrate", "krr(k=10)", "-n", "1000", "--epsilon", "1", "--delta", "1e-6"),
     "calibrate, retuned": ("calibrate", "olh()", "-n", "300", "--epsilon", "1", "--delta", "1e-3"),
+    "calibrate, composed": (
+        ("calibrate", "joint(krr(k=4), oue())", "-n", "500", "--epsilon", "1", "--delta", "1e-5")
+    ),
     "users": ("users", "oue(epsilon0=4)", "--epsilon", "0.5", "--delta", "1e-8"),
     "users, one": ("users", "krr(k=3, epsilon0=1)", "--epsilon", "1", "--delta", "0"),
 }
@@ -43,8 +46,8 @@ QUESTIONS = {
 FIELDS = [
     "command",
     "mechanism",
-    "epsilon0",
-    "epsilon0_reason",
+    "ldp_level",
+    "ldp_level_reason",
     "n",
     "target_epsilon",
     "target_delta",
@@ -111,7 +114,7 @@ def test_json_fields_are_stable(arguments):
     command = arguments[0]
     answer = read_json(ask(*arguments, "--json"))
     extra = {
-        "calibrate": {"family"},
+        "calibrate": {"family", "epsilon0"},
         "delta": {"log_guarantee", "log_guarantee_reason"},
     }.get(command, set())
     assert set(answer) == set(FIELDS) | extra
@@ -137,7 +140,7 @@ def test_epsilon_is_that_of_the_library():
     }
     assert answer["lower_bound"] == report.lower_bound
     assert answer["mechanism"] == "krr(k=10, epsilon0=2.0)"
-    assert (answer["n"], answer["target_delta"], answer["epsilon0"]) == (10_000, 1e-6, 2.0)
+    assert (answer["n"], answer["target_delta"], answer["ldp_level"]) == (10_000, 1e-6, 2.0)
 
 
 def test_delta_is_that_of_the_library():
@@ -180,6 +183,15 @@ def test_a_level_that_must_not_be_rounded_is_shown_in_full():
     answer = read_json(ask(*QUESTIONS["calibrate, retuned"], "--json"))
     assert lines["epsilon0"].split()[0] == repr(answer["epsilon0"])
     assert lines["family"] == "olh()"
+
+
+def test_composed_families_are_calibrated_part_by_part():
+    answer = read_json(ask(*QUESTIONS["calibrate, composed"], "--json"))
+    level = answer["epsilon0"]
+    assert answer["mechanism"] == f"joint(krr(k=4, epsilon0={level!r}), oue(epsilon0={level!r}))"
+    assert answer["ldp_level"] == 2 * level
+    shown_level = rows(ask(*QUESTIONS["calibrate, composed"]))["epsilon0"].split()[0]
+    assert level * (1 - 1e-3) <= float(shown_level) <= level
 
 
 def test_users_are_the_smallest_number():
@@ -229,8 +241,8 @@ def test_delta_of_zero_has_no_logarithm():
 def test_mechanism_that_is_not_pure_has_no_level():
     arguments = ("delta", "gaussian(sigma=1)", "-n", "1000", "--epsilon", "0.2", "--rtol", "0.1")
     answer = read_json(ask(*arguments, "--json"))
-    assert answer["epsilon0"] is None
-    assert "not pure LDP" in answer["epsilon0_reason"]
+    assert answer["ldp_level"] is None
+    assert "not pure LDP" in answer["ldp_level_reason"]
 
 
 def test_missed_rtol_is_said_in_words():

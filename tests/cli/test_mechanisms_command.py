@@ -8,34 +8,35 @@ import pytest
 from command_line import ask
 
 from shuffledp import __version__, parse
-from shuffledp.randomizers import MECHANISMS, parameters
+from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, parameters
 
+KNOWN = {**MECHANISMS, **COMPOSITIONS}
 ENTRIES = {entry["name"]: entry for entry in json.loads(ask("mechanisms", "--json"))["mechanisms"]}
 
 
 def test_every_mechanism_is_listed_in_order():
-    assert list(ENTRIES) == list(MECHANISMS)
+    assert list(ENTRIES) == list(KNOWN)
     assert json.loads(ask("mechanisms", "--json"))["version"] == __version__
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", KNOWN)
 def test_fields(name):
     entry = ENTRIES[name]
     assert list(entry) == ["name", "parameters", "meaning", "example"]
-    assert [p["name"] for p in entry["parameters"]] == list(parameters(MECHANISMS[name]))
+    assert [p["name"] for p in entry["parameters"]] == list(parameters(KNOWN[name]))
     for parameter in entry["parameters"]:
         assert list(parameter) == ["name", "required", "default"]
         assert parameter["default"] is None or not parameter["required"]
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", KNOWN)
 def test_examples_are_canonical_texts(name):
     example = ENTRIES[name]["example"]
-    assert type(parse(example)) is MECHANISMS[name]
+    assert type(parse(example)) is KNOWN[name]
     assert str(parse(example)) == example
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", KNOWN)
 def test_meanings_are_plain_words(name):
     meaning = ENTRIES[name]["meaning"]
     assert meaning

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.decomposition import Decomposition, Law
+from shuffledp.randomizers import LocalRandomizer, Pair
 
 Matrix = NDArray[np.float64]
 
@@ -146,3 +147,8 @@ def assert_dominated(smaller: Law, larger: Law, slack: float = 1e-12) -> None:
     scale = float(np.abs(thresholds).max())
     assert abs(smaller.values @ smaller.weights - larger.values @ larger.weights) <= slack * scale
     assert (excess(smaller, thresholds) <= excess(larger, thresholds) + slack * scale).all()
+
+
+def backgrounds(randomizer: LocalRandomizer, pair: Pair) -> list[Decomposition]:
+    """The decompositions for lower bounds, one per common input of the others."""
+    return [randomizer.background(pair, x) for x in randomizer.common_inputs(pair)]

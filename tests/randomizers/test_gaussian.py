@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from enumeration import U, assert_dominated, excess, precision
+from enumeration import U, assert_dominated, backgrounds, excess, precision
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -131,7 +131,7 @@ def test_mean_ratios_are_within_their_declared_errors(sigma):
 def test_masses_add_up(sigma):
     randomizer = Gaussian(sigma=sigma)
     decompositions = [randomizer.blanket(PAIR)]
-    decompositions += [b.decomposition for b in randomizer.backgrounds(PAIR)]
+    decompositions += backgrounds(randomizer, PAIR)
     for decomposition in decompositions:
         for part in (decomposition, decomposition.upper):
             assert part.weight.sum() + part.residual == pytest.approx(1, rel=1e-12)
@@ -206,7 +206,7 @@ def test_cells_enclose_the_law_in_convex_order(sigma, epsilon):
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_backgrounds_enclose_the_law_of_two_datasets(sigma, epsilon):
     """The others hold 0: R(0)(1 - t) > e^epsilon R(1) below one output."""
-    first, second = Gaussian(sigma=sigma).backgrounds(PAIR)
+    first, second = backgrounds(Gaussian(sigma=sigma), PAIR)
 
     def exact(t: float) -> float:
         big, wide = mp.exp(epsilon), mp.mpf(sigma)
@@ -217,14 +217,14 @@ def test_backgrounds_enclose_the_law_of_two_datasets(sigma, epsilon):
 
     thresholds = [-5.0, -1.0, -0.1, 0.0, 0.1, 0.9]
     expected = np.array([exact(t) for t in thresholds])
-    law = first.decomposition.at(epsilon)
+    law = first.at(epsilon)
     lower = excess(law.lower, thresholds)
     upper = excess(law.upper, thresholds) + law.singular_upper
     assert (lower <= expected + 1e-11).all()
     assert (expected <= upper + 1e-11).all()
     assert (upper - lower <= 1e-4).all()
-    mirrored = second.decomposition.at(epsilon).lower
-    swapped = first.decomposition.swap().at(epsilon).lower
+    mirrored = second.at(epsilon).lower
+    swapped = first.swap().at(epsilon).lower
     np.testing.assert_allclose(excess(mirrored, thresholds), excess(swapped, thresholds))
 
 

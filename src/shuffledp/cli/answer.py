@@ -35,6 +35,7 @@ class Answer:
         report: the guarantee, the lower bound and where they are attained.
         log_guarantee: enclosure of the logarithm of the guarantee, for delta.
         family: the text that was calibrated, if any.
+        epsilon0: what calibration found for the parameter of that name, if it was asked.
     """
 
     quantity: Literal["epsilon", "delta"]
@@ -47,6 +48,7 @@ class Answer:
     report: Report
     log_guarantee: Interval | None = None
     family: str | None = None
+    epsilon0: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse to show bounds that contradict each other."""
@@ -80,12 +82,12 @@ class Answer:
         """Return one JSON object; README.md documents its fields."""
         fields: dict[str, object] = {"command": command}
         if self.family is not None:
-            fields["family"] = self.family
+            fields |= {"family": self.family, "epsilon0": self.epsilon0}
         pure = math.isfinite(self.randomizer.epsilon0)
         fields |= {
             "mechanism": str(self.randomizer),
-            "epsilon0": self.randomizer.epsilon0 if pure else None,
-            "epsilon0_reason": None if pure else "the mechanism is not pure LDP",
+            "ldp_level": self.randomizer.epsilon0 if pure else None,
+            "ldp_level_reason": None if pure else "the mechanism is not pure LDP",
             "n": self.n,
             "target_epsilon": self.target_epsilon,
             "target_delta": self.target_delta,

@@ -15,10 +15,10 @@ def calibrate(family: str, n: int, epsilon: float, delta: float) -> Answer:
     """Find the largest epsilon0 that meets epsilon and delta.
 
     FAMILY is a mechanism without epsilon0, for example "krr(k=10)"; see "shuffledp mechanisms" for
-    all of them.
+    all of them. In a composition every part without epsilon0 gets the same one.
     """
-    level = calibrate_epsilon0(family, n=n, target_epsilon=epsilon, target_delta=delta)
-    randomizer = parse_family(family)(level)
+    epsilon0 = calibrate_epsilon0(family, n=n, target_epsilon=epsilon, target_delta=delta)
+    randomizer = parse_family(family)(epsilon0)
     accountant = ShuffleAccountant(randomizer, n)
     return Answer(
         quantity="epsilon",
@@ -26,7 +26,7 @@ def calibrate(family: str, n: int, epsilon: float, delta: float) -> Answer:
             ("family", shorten(family)),
             ("users", f"{n:,}"),
             ("target", f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"),
-            ("epsilon0", _largest(randomizer)),
+            ("epsilon0", _show(epsilon0, randomizer)),
             ("mechanism", str(randomizer)),
         ),
         randomizer=randomizer,
@@ -36,11 +36,12 @@ def calibrate(family: str, n: int, epsilon: float, delta: float) -> Answer:
         rtol=accountant.rtol,
         report=report_met_target(accountant, epsilon, delta),
         family=family,
+        epsilon0=epsilon0,
     )
 
 
-def _largest(randomizer: LocalRandomizer) -> str:
-    """Return the level in few digits, or in all where a smaller level can be less private."""
+def _show(epsilon0: float, randomizer: LocalRandomizer) -> str:
+    """Return epsilon0 in few digits, or in all where a smaller one can be less private."""
     if randomizer.monotone:
-        return f"{round_down(randomizer.epsilon0)}  (the largest safe level, rounded down)"
-    return f"{randomizer.epsilon0!r}  (the largest safe level found)"
+        return f"{round_down(epsilon0)}  (the largest safe value, rounded down)"
+    return f"{epsilon0!r}  (the largest safe value found)"

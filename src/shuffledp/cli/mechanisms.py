@@ -14,7 +14,7 @@ import click
 from shuffledp import __version__
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
-from shuffledp.randomizers import MECHANISMS, LocalRandomizer, parameters, parse
+from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, LocalRandomizer, parameters, parse
 
 #: A sensible value of every parameter that has no default.
 _EXAMPLE_VALUES: Mapping[str, object] = {
@@ -28,6 +28,12 @@ _EXAMPLE_VALUES: Mapping[str, object] = {
     "path": [[0.75, 0.25], [0.25, 0.75]],
 }
 
+_COMPOSED_EXAMPLES: Mapping[str, str] = {
+    "joint": "joint(krr(k=10, epsilon0=1), oue(epsilon0=1))",
+    "parallel": "parallel(0.5*krr(k=10, epsilon0=1), 0.5*blh(epsilon0=1))",
+    "subsample": "subsample(krr(k=10, epsilon0=1), rate=0.1)",
+}
+
 
 @click.command(params=[JSON], epilog=EPILOG)
 def mechanisms(as_json: bool) -> None:
@@ -35,8 +41,10 @@ def mechanisms(as_json: bool) -> None:
 
     A parameter with "=" may be left out. domain_size=None stands for the limit of large domains,
     which is an upper bound for every size. The path of a matrix may also be the rows themselves.
+    joint, parallel and subsample combine other mechanisms as their examples show.
     """
-    entries = [_describe(name, mechanism) for name, mechanism in MECHANISMS.items()]
+    known = {**MECHANISMS, **COMPOSITIONS}
+    entries = [_describe(name, mechanism) for name, mechanism in known.items()]
     if as_json:
         document = {
             "mechanisms": [dataclasses.asdict(entry) for entry in entries],
@@ -75,8 +83,8 @@ def _describe(name: str, mechanism: type[LocalRandomizer]) -> _Entry:
         required = parameter.default is inspect.Parameter.empty
         known.append(_Parameter(key, required, None if required else parameter.default))
     values = (f"{p.name}={_EXAMPLE_VALUES[p.name]!r}" for p in known if p.required)
-    example = str(parse(f"{name}({', '.join(values)})"))
-    return _Entry(name, tuple(known), _meaning(mechanism), example)
+    example = _COMPOSED_EXAMPLES.get(name) or f"{name}({', '.join(values)})"
+    return _Entry(name, tuple(known), _meaning(mechanism), str(parse(example)))
 
 
 def _meaning(mechanism: type[LocalRandomizer]) -> str:
