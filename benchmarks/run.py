@@ -24,16 +24,18 @@ from shuffledp import (
     BinaryLocalHash,
     DiscreteLaplace,
     Gaussian,
+    GeneralClone,
     HadamardResponse,
     Laplace,
     LocalHash,
     MatrixRandomizer,
     ShuffleAccountant,
     SubsetSelection,
+    joint,
 )
 from shuffledp.divergence.grid import grid_epsilon, paper_interval_length
 from shuffledp.errors import AccuracyWarning
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers import LocalRandomizer, Pair
 
 USERS = [10**i for i in range(13)]
 DELTAS = [1e-3, 1e-6, 1e-10, 1e-30]
@@ -158,6 +160,53 @@ def mechanisms() -> list[Row]:
     ]
 
 
+def compositions() -> list[Row]:
+    single = seconds(get_epsilon(KRR(k=10, epsilon0=1.0), 1000, 1e-6))
+    sixteen = joint(*[KRR(k=10, epsilon0=0.25)] * 16)
+    four = joint(
+        KRR(k=10, epsilon0=1.0),
+        OUE(epsilon0=1.0),
+        BinaryLocalHash(epsilon0=1.0),
+        Laplace(epsilon0=1.0),
+    )
+    weights = np.exp(np.random.default_rng(1).uniform(0.0, 0.5, (100, 100)))
+    matrix = MatrixRandomizer(weights / weights.sum(axis=1, keepdims=True))
+    report = ShuffleAccountant(matrix, 1000).epsilon_report(1e-6)
+    first, second = (int(x) for x in report.worst_pair.removeprefix("x1 = ").split(" vs "))
+    one_pair = MatrixPair(matrix, Pair(first, second))
+    return [
+        Row(
+            "16-fold joint of 10-RR / one",
+            seconds(get_epsilon(sixteen, 1000, 1e-6)) / single,
+            20,
+            False,
+        ),
+        Row(
+            "joint of four mechanisms / one",
+            seconds(get_epsilon(four, 1000, 1e-6), 3) / single,
+            200,
+            False,
+        ),
+        Row(
+            "random 100 x 100 matrix (9900 pairs) / its worst pair alone",
+            seconds(get_epsilon(matrix, 1000, 1e-6), 3) / seconds(one_pair.epsilon),
+            500,
+            False,
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class MatrixPair:
+    """One pair of a matrix, answered without looking at the others."""
+
+    matrix: MatrixRandomizer
+    pair: Pair
+
+    def epsilon(self) -> float:
+        return GeneralClone.simplified(self.matrix, self.pair).epsilon_interval(1000, 1e-6).upper
+
+
 def cold_start() -> list[Row]:
     command = [sys.executable, "-m", "shuffledp", "epsilon", "krr(k=10, epsilon0=2)"]
     command += ["-n", "10000", "--delta", "1e-6"]
@@ -172,6 +221,7 @@ def cold_start() -> list[Row]:
 GROUPS = {
     "users": independence_of_n,
     "mechanisms": mechanisms,
+    "compositions": compositions,
     "start": cold_start,
     "paper": against_paper,
 }

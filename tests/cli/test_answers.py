@@ -55,6 +55,7 @@ FIELDS = [
     "guarantee",
     "lower_bound",
     "worst_pair",
+    "pairs",
     "datasets",
     "rtol",
     "rtol_reached",
@@ -92,7 +93,7 @@ def test_text_and_json_agree_and_round_to_the_safe_side(arguments):
     guarantee, bound = shown(lines["guarantee"]), shown(lines["lower bound"])
     assert upper <= guarantee <= upper * (1 + Decimal("1e-3"))
     assert lower * (1 - Decimal("1e-3")) <= bound <= lower
-    assert f"(worst pair: {answer['worst_pair']})" in lines["guarantee"]
+    assert f"(worst pair: {answer['worst_pair']}; {answer['pairs']})" in lines["guarantee"]
     assert f"(datasets: {answer['datasets']})" in lines["lower bound"]
     assert lines["mechanism"] == answer["mechanism"]
     assert lines["users"].split()[0] == f"{answer['n']:,}"

@@ -212,8 +212,19 @@ def test_errors_become_one_line(monkeypatch, error, code, message):
     assert bool(result.stderr) == bool(message)
 
 
+def report(guarantee: Interval, lower_bound: float) -> Report:
+    return Report(
+        guarantee=guarantee,
+        worst_pair="x1 = 0 vs 1",
+        pairs="proved",
+        lower_bound=lower_bound,
+        datasets="x1 = 0 vs 1, all others hold 2",
+        rtol_reached=True,
+    )
+
+
 def test_contradicting_bounds_are_not_shown(monkeypatch):
-    answer_with(monkeypatch, Report(Interval(0.1, 0.2), "x", 0.3, "y", rtol_reached=True))
+    answer_with(monkeypatch, report(Interval(0.1, 0.2), 0.3))
     result = run(*assemble("epsilon", VALID["epsilon"]))
     assert result.exit_code == 1
     assert "the lower bound 0.3 exceeds the guarantee 0.2" in result.stderr
@@ -221,7 +232,7 @@ def test_contradicting_bounds_are_not_shown(monkeypatch):
 
 def test_infinite_lower_bound_is_explained(monkeypatch):
     infinity = float("inf")
-    answer_with(monkeypatch, Report(Interval(300.0, infinity), "x", infinity, "y", True))
+    answer_with(monkeypatch, report(Interval(300.0, infinity), infinity))
     result = run(*assemble("epsilon", VALID["epsilon"]))
     assert result.exit_code == 1
     assert "larger delta at every epsilon" in result.stderr

@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from shuffledp.accounting.worst_case import Candidate, WorstCase
+from shuffledp.accounting.candidates import Candidate, Listed, MatrixPairs
+from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.divergence import LogEnclosure
 from shuffledp.errors import (
@@ -21,7 +22,7 @@ from shuffledp.errors import (
     check_users,
 )
 from shuffledp.interval import Interval, exp_down, exp_up
-from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Pair
 
 #: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
 _MAX_LOWER_PAIRS = 64
@@ -183,10 +184,13 @@ class ShuffleAccountant:
     @cached_property
     def _upper(self) -> WorstCase:
         """The bound over all neighbours: one blanket per pair."""
+        matrix = self.randomizer
+        if isinstance(matrix, MatrixRandomizer) and matrix.epsilon0 < math.inf:
+            return WorstCase(MatrixPairs(matrix), self.n, self.rtol)
         candidates = [
             Candidate(label, self.randomizer.blanket(pair)) for label, pair in self._pairs.items()
         ]
-        return WorstCase(candidates, self.n, self.rtol)
+        return WorstCase(Listed(candidates), self.n, self.rtol)
 
     def _lower(self, worst: Candidate | None) -> WorstCase:
         """The bound of concrete datasets: one background per pair and common input."""
@@ -205,7 +209,7 @@ class ShuffleAccountant:
             for pair in pairs
             for other in self.randomizer.common_inputs(pair)
         ]
-        return WorstCase(candidates, self.n, self.rtol)
+        return WorstCase(Listed(candidates), self.n, self.rtol)
 
     def _log_delta(self, target_epsilon: float) -> LogEnclosure:
         value, _ = self._upper.log_delta(check_epsilon(target_epsilon))

@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
+from shuffledp.accounting.candidates import Candidate, Candidates
 from shuffledp.accounting.inversion import enclose_epsilon
-from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import LogEnclosure, log_delta, log_delta_bound
+from shuffledp.decomposition import GPARV
+from shuffledp.divergence import LogEnclosure, log_delta
+from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval
 
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A decomposition and what it stands for, in words."""
-
-    label: str
-    decomposition: Decomposition
+_QUICK_RTOL = 0.03
 
 
 class WorstCase:
     """The pointwise maximum of the bounds of ``candidates`` for n users.
 
-    A cheap upper bound (one tilt) discards the candidates that cannot be the largest; only the
-    others are evaluated with the contour. No candidates means that nothing is revealed: delta = 0.
+    A cheap upper bound discards the candidates that cannot be the largest; only the others are
+    evaluated with the contour. No candidates means that nothing is revealed: delta = 0.
     """
 
-    def __init__(self, candidates: Sequence[Candidate], n: int, rtol: float) -> None:
+    def __init__(self, candidates: Candidates, n: int, rtol: float) -> None:
         self.candidates, self.n, self.rtol = candidates, n, rtol
 
     def log_delta(self, epsilon: float) -> tuple[LogEnclosure, Candidate | None]:
         """Enclose the largest log delta; also return the candidate that attains it."""
         best, worst = LogEnclosure(-math.inf, -math.inf), None
-        for bound, candidate in self._ranked(epsilon, self.candidates):
+        for bound, candidate in self.candidates.ranked(self.n, epsilon):
             if worst is not None and bound <= best.lower:
                 break
-            value = log_delta(candidate.decomposition.at(epsilon), self.n, rtol=self.rtol)
+            gparv = candidate.decomposition.at(epsilon)
+            if worst is not None and self._is_at_most(gparv, best.lower):
+                continue
+            value = log_delta(gparv, self.n, rtol=self.rtol)
             if worst is None or value.upper > best.upper:
                 worst = candidate
             best = LogEnclosure(max(best.lower, value.lower), max(best.upper, value.upper))
@@ -44,18 +41,20 @@ class WorstCase:
 
     def epsilon(self, log_target: Interval) -> tuple[Interval, Candidate | None]:
         """Enclose the smallest epsilon at which every bound is at most the target."""
-        if not self.candidates:
+        worst = self.candidates.leader()
+        if worst is None:
             return Interval(0.0, 0.0), None
-        worst = self.candidates[0]
+        settled = {worst.label}
         result = enclose_epsilon(worst.decomposition, self.n, log_target, self.rtol)
-        rest = self.candidates[1:]
         if result.upper == math.inf:
             return result, worst
-        for bound, candidate in self._ranked(result.upper, rest):
+        for bound, candidate in self.candidates.ranked(self.n, min(result.upper, MAX_EPSILON0)):
             if bound <= log_target.lower:
                 break
-            gparv = candidate.decomposition.at(result.upper)
-            if log_delta(gparv, self.n, rtol=self.rtol).upper <= log_target.lower:
+            if candidate.label in settled:
+                continue
+            gparv = candidate.decomposition.at(min(result.upper, MAX_EPSILON0))
+            if self._is_at_most(gparv, log_target.lower):
                 continue
             other = enclose_epsilon(candidate.decomposition, self.n, log_target, self.rtol)
             if other.upper > result.upper:
@@ -65,21 +64,13 @@ class WorstCase:
                 break
         return result, worst
 
+    def _is_at_most(self, gparv: GPARV, log_limit: float) -> bool:
+        """Whether log delta is certainly at most a limit; a quick look first, then a close one."""
+        return any(
+            log_delta(gparv, self.n, rtol=rtol).upper <= log_limit
+            for rtol in (max(self.rtol, _QUICK_RTOL), self.rtol)
+        )
+
     def max_epsilon(self) -> tuple[Interval, Candidate | None]:
         """Enclose the smallest epsilon >= 0 at which every bound is 0."""
-        result, worst = Interval(0.0, 0.0), None
-        for candidate in self.candidates:
-            end = candidate.decomposition.max_epsilon_interval()
-            if worst is None or end.upper > result.upper:
-                worst = candidate
-            result = Interval(max(result.lower, end.lower), max(result.upper, end.upper))
-        return result, worst
-
-    def _ranked(
-        self, epsilon: float, candidates: Sequence[Candidate]
-    ) -> list[tuple[float, Candidate]]:
-        """Return candidates with cheap upper bounds on log delta, the largest bound first."""
-        if len(candidates) == 1:
-            return [(math.inf, candidates[0])]
-        bounds = (log_delta_bound(c.decomposition.at(epsilon), self.n) for c in candidates)
-        return sorted(zip(bounds, candidates, strict=True), key=lambda item: -item[0])
+        return self.candidates.max_epsilon(), self.candidates.leader()

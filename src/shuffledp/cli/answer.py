@@ -65,12 +65,9 @@ class Answer:
             *self.head,
             (
                 "guarantee",
-                f"{name} = {self._guarantee}  (worst pair: {report.worst_pair})",
+                f"{name} = {self._guarantee}  (worst pair: {report.worst_pair}; {report.pairs})",
             ),
-            (
-                "lower bound",
-                f"{name} = {self._bound}  (datasets: {report.datasets})",
-            ),
+            ("lower bound", f"{name} = {self._bound}  (datasets: {report.datasets})"),
             ("gap", gap(report.guarantee.upper, report.lower_bound)),
         ]
         width = max(len(label) for label, _ in rows) + 2
@@ -95,6 +92,7 @@ class Answer:
             "guarantee": _ends(self.report.guarantee),
             "lower_bound": self.report.lower_bound,
             "worst_pair": self.report.worst_pair,
+            "pairs": self.report.pairs,
             "datasets": self.report.datasets,
             "rtol": self.rtol,
             "rtol_reached": self.report.rtol_reached,

@@ -77,14 +77,15 @@ class MatrixRandomizer(LocalRandomizer):
 
     def neighbours(self) -> Sequence[Pair]:
         """Return all ordered pairs of different rows; equal rows are looked at once."""
-        rows = self._distinct_rows()
+        rows = self.distinct_rows()
         return tuple(Pair(x, y) for x in rows for y in rows if x != y)
 
     def unchanged(self) -> Sequence[Pair]:
         """Return all pairs of equal rows."""
-        return tuple(Pair(x, x) for x in self._distinct_rows())
+        return tuple(Pair(x, x) for x in self.distinct_rows())
 
-    def _distinct_rows(self) -> list[int]:
+    def distinct_rows(self) -> list[int]:
+        """Return the numbers of the rows that differ from all rows before them."""
         _, first = np.unique(self.matrix, axis=0, return_index=True)
         return sorted(int(i) for i in first)
 

@@ -1,0 +1,139 @@
+"""The decompositions among which the worst is looked for, with cheap bounds on each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.divergence import log_delta_bound
+from shuffledp.divergence.tilt import saddle_point
+from shuffledp.interval import Interval
+from shuffledp.randomizers import MatrixRandomizer, Pair
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A decomposition and what it stands for, in words."""
+
+    label: str
+    decomposition: Decomposition
+
+
+class Candidates(Protocol):
+    """A family of decompositions."""
+
+    def leader(self) -> Candidate | None:
+        """Return a candidate that may well be the worst; None if there are none."""
+        ...
+
+    def ranked(self, n: int, epsilon: float) -> Iterator[tuple[float, Candidate]]:
+        """Yield upper bounds on log delta and candidates, the largest bound first."""
+        ...
+
+    def max_epsilon(self) -> Interval:
+        """Enclose the smallest epsilon at which all bounds are 0."""
+        ...
+
+
+class Listed:
+    """A few candidates, each bounded by one tilt of its own."""
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self.candidates = candidates
+
+    def leader(self) -> Candidate | None:
+        """Return the first."""
+        return self.candidates[0] if self.candidates else None
+
+    def ranked(self, n: int, epsilon: float) -> Iterator[tuple[float, Candidate]]:
+        """Yield all, by their own bounds; a single one needs none."""
+        if len(self.candidates) == 1:
+            yield math.inf, self.candidates[0]
+            return
+        bounds = [log_delta_bound(c.decomposition.at(epsilon), n) for c in self.candidates]
+        order = sorted(range(len(bounds)), key=lambda i: -bounds[i])
+        yield from ((bounds[i], self.candidates[i]) for i in order)
+
+    def max_epsilon(self) -> Interval:
+        """Return the largest enclosure."""
+        ends = [c.decomposition.max_epsilon_interval() for c in self.candidates]
+        lower = max((end.lower for end in ends), default=0.0)
+        return Interval(max(lower, 0.0), max(0.0, *(end.upper for end in ends), 0.0))
+
+
+class MatrixPairs:
+    r"""All ordered pairs of rows of a matrix, bounded together.
+
+    For one tilt the moment generating functions of all pairs are one matrix product,
+
+    .. math:: M_{x,x'}(\theta)
+              = \beta+\sum_yc_y\,e^{\theta r_x(y)}e^{-\theta e^\varepsilon r_{x'}(y)},
+
+    and :math:`\delta\le M^n/(e\theta n)` for every theta. Decompositions are built only for the
+    pairs that this does not settle. Needs absolute continuity: no column with a zero and a non-zero
+    entry.
+    """
+
+    def __init__(self, randomizer: MatrixRandomizer) -> None:
+        self.randomizer = randomizer
+        matrix = randomizer.matrix
+        used = matrix.max(axis=0) > 0
+        self.rows = randomizer.distinct_rows()
+        self.common = matrix.min(axis=0)[used]
+        self.ratios = matrix[self.rows][:, used] / self.common
+
+    def leader(self) -> Candidate | None:
+        """Return the pair with the largest variance of r_x - r_x'."""
+        if len(self.rows) < 2:
+            return None
+        squares = (self.ratios**2) @ self.common
+        variance = squares[:, None] + squares - 2 * (self.ratios * self.common) @ self.ratios.T
+        np.fill_diagonal(variance, -math.inf)
+        return self._candidate(int(np.argmax(variance)))
+
+    def ranked(self, n: int, epsilon: float) -> Iterator[tuple[float, Candidate]]:
+        """Yield all pairs by the best of a few common tilts around that of the leader."""
+        leader = self.leader()
+        if leader is None:
+            return
+        law = leader.decomposition.at(epsilon).upper
+        if law.values.max() <= 0:
+            thetas = np.array([1.0])
+        else:
+            thetas = saddle_point(law, n) * np.geomspace(0.3, 3.0, 13)
+        bounds = np.minimum.reduce([self._bounds(n, epsilon, float(t)) for t in thetas])
+        for index in np.argsort(-bounds):
+            if index % (len(self.rows) + 1):  # not on the diagonal
+                yield float(bounds[index]), self._candidate(int(index))
+
+    def _bounds(self, n: int, epsilon: float, theta: float) -> FloatArray:
+        """Return log(M^n/(e theta n)) of every pair, flattened, rounded up."""
+        shift = theta * (1 - math.exp(epsilon))  # both exponents are taken relative to ratio 1
+        gain = np.exp(theta * (self.ratios - 1)) * self.common
+        cost = np.exp(-theta * math.exp(epsilon) * (self.ratios - 1))
+        residual = max(1 - float(self.common.sum()), 0.0)
+        with np.errstate(over="ignore", divide="ignore"):
+            total = np.exp(shift) * (gain @ cost.T) + residual
+            log_mgf = np.log(total).ravel()
+        size = self.common.size
+        largest = theta * (1 + math.exp(epsilon)) * float(self.ratios.max())
+        slack = 4 * UNIT * (size + 16 + largest)
+        log_mgf += slack + 4 * UNIT * np.abs(log_mgf)
+        bounds: FloatArray = n * log_mgf - 1 - math.log(theta * n)
+        return bounds
+
+    def _candidate(self, index: int) -> Candidate:
+        x, y = divmod(index, len(self.rows))
+        pair = Pair(self.rows[x], self.rows[y])
+        return Candidate(str(pair), self.randomizer.blanket(pair))
+
+    def max_epsilon(self) -> Interval:
+        """Return the LDP level, to a few ulps."""
+        level = self.randomizer.epsilon0
+        return Interval(level * (1 - 8 * UNIT), level * (1 + 8 * UNIT) + 4 * UNIT)
