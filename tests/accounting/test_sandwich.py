@@ -38,12 +38,18 @@ class Case:
     rows: tuple[Row, ...]
 
 
-def random_matrix(rng: np.random.Generator, inputs: int | None = None, *, zeros: bool = False):
+def random_matrix(
+    rng: np.random.Generator, inputs: int | None = None, *, zeros: bool = False
+) -> Case:
+    """A matrix whose rows differ: two or three inputs, two to four outputs."""
     inputs = inputs or int(rng.integers(2, 4))
     outputs = int(rng.integers(2, 5 if inputs == 2 else 4))
     low = 0 if zeros else 1
-    counts = rng.multinomial(GRAIN - low * outputs, rng.dirichlet(np.ones(outputs)), inputs) + low
-    return case_of_matrix([tuple(Fraction(int(c), GRAIN) for c in row) for row in counts])
+    while True:
+        law = rng.dirichlet(np.ones(outputs))
+        counts = rng.multinomial(GRAIN - low * outputs, law, inputs) + low
+        if len({tuple(row) for row in counts.tolist()}) == inputs:
+            return case_of_matrix([[Fraction(int(c), GRAIN) for c in row] for row in counts])
 
 
 def case_of_matrix(rows: Sequence[Sequence[Fraction]]) -> Case:
@@ -88,8 +94,10 @@ def share(rng: np.random.Generator) -> Fraction:
 
 def small(rng: np.random.Generator) -> Case:
     """Two inputs and two outputs: for compositions that multiply sizes."""
-    cut = rng.integers(1, GRAIN, 2)
-    return case_of_matrix([(Fraction(int(c), GRAIN), Fraction(GRAIN - int(c), GRAIN)) for c in cut])
+    cuts = rng.choice(np.arange(1, GRAIN), 2, replace=False)
+    return case_of_matrix(
+        [[Fraction(int(c), GRAIN), Fraction(GRAIN - int(c), GRAIN)] for c in cuts]
+    )
 
 
 def parallel_of_two(rng: np.random.Generator) -> Case:
@@ -99,9 +107,9 @@ def parallel_of_two(rng: np.random.Generator) -> Case:
 
 
 KINDS: dict[str, tuple[int, Callable[[np.random.Generator], Case]]] = {
-    "matrix": (60, random_matrix),
-    "matrix with zeros": (30, lambda rng: random_matrix(rng, zeros=True)),
-    "joint": (30, lambda rng: joint_case(small(rng), small(rng))),
+    "matrix": (100, random_matrix),
+    "matrix with zeros": (50, lambda rng: random_matrix(rng, zeros=True)),
+    "joint": (50, lambda rng: joint_case(small(rng), small(rng))),
     "joint with zeros": (
         10,
         lambda rng: joint_case(small(rng), random_matrix(rng, 2, zeros=True)),
@@ -109,7 +117,7 @@ KINDS: dict[str, tuple[int, Callable[[np.random.Generator], Case]]] = {
     "joint of one": (10, lambda rng: joint_case(random_matrix(rng))),
     "joint, one attribute changes": (20, lambda rng: joint_case(small(rng), small(rng), exactly=1)),
     "parallel": (40, parallel_of_two),
-    "subsample": (40, lambda rng: subsample_case(random_matrix(rng), share(rng))),
+    "subsample": (60, lambda rng: subsample_case(random_matrix(rng), share(rng))),
     "subsample with zeros": (
         15,
         lambda rng: subsample_case(random_matrix(rng, zeros=True), share(rng)),
@@ -303,17 +311,15 @@ def test_parallel_of_parts_with_equal_rows_at_different_inputs():
     """As many distinct rows in both parts, but not of the same inputs."""
     rng = np.random.default_rng(7)
     for _ in range(20):
-        a, b, c, d = (small(rng).rows[0] for _ in range(4))
-        case = parallel_case(
-            (Fraction(1, 2), Fraction(1, 2)), case_of_matrix([a, b, b]), case_of_matrix([c, d, c])
-        )
+        (a, b), (c, d) = small(rng).rows, small(rng).rows
+        parts = case_of_matrix([a, b, b]), case_of_matrix([c, d, c])
+        case = parallel_case((Fraction(1, 2), Fraction(1, 2)), *parts)
         check(case, 3, [Fraction(9, 8), Fraction(3, 2)])
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_parallel_of_randomized_response_and_a_matrix_with_equal_rows(seed):
-    rng = np.random.default_rng(seed)
-    a, b = small(rng).rows
+    a, b = small(np.random.default_rng(seed)).rows
     case = parallel_case(
         (Fraction(1, 2), Fraction(1, 2)), randomized_response(3, 4), case_of_matrix([a, a, b])
     )

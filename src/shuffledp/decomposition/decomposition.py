@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from shuffledp.decomposition.arithmetic import (
     vector,
 )
 from shuffledp.decomposition.cells import boxes, choose_axes, split_to_corners
+from shuffledp.decomposition.components import Components
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.errors import MAX_EPSILON0, check_integer, check_real
 from shuffledp.interval import Interval
@@ -29,12 +29,8 @@ from shuffledp.interval import Interval
 _LOG_TINY = -660.0
 
 
-def _none() -> FloatArray:
-    return np.zeros(0)
-
-
 @dataclass(frozen=True, eq=False)
-class Decomposition:
+class Decomposition(Components):
     r"""A decomposition :math:`R(x_1^0)=\sum a_jQ_j,\ R(x_1^1)=\sum b_jQ_j,\ R(x_i)\ge\sum c_jQ_j`.
 
     It is stored through the ratios :math:`a_j/c_j` and :math:`b_j/c_j` (as logarithms, so that
@@ -64,106 +60,6 @@ class Decomposition:
     >>> d.at(0.0).lower.values.tolist()
     [1.0, -1.0, 0.0, 0.0]
     """
-
-    log_ratio0: FloatArray
-    log_ratio1: FloatArray
-    weight: FloatArray
-    residual: float
-    log_ratio_error: FloatArray = field(default_factory=lambda: np.zeros(1))
-    weight_error: FloatArray = field(default_factory=lambda: np.full(1, 4 * UNIT))
-    residual_error: float = 4 * UNIT
-    singular0: FloatArray = field(default_factory=_none)
-    singular1: FloatArray = field(default_factory=_none)
-    singular_error: float = 8 * UNIT
-    spread: Decomposition | None = None
-
-    _COMPONENT_ARRAYS: ClassVar[tuple[str, ...]] = (
-        "log_ratio0",
-        "log_ratio1",
-        "weight",
-        "log_ratio_error",
-        "weight_error",
-    )
-
-    def __post_init__(self) -> None:
-        """Convert, check the invariants, freeze."""
-        self._convert()
-        self._check()
-        self._count_silent_components()
-        for name in (*self._COMPONENT_ARRAYS, "singular0", "singular1"):
-            getattr(self, name).setflags(write=False)
-
-    def _convert(self) -> None:
-        for name in ("log_ratio0", "log_ratio1", "weight", "singular0", "singular1"):
-            object.__setattr__(self, name, vector(name, getattr(self, name)))
-        for name in ("log_ratio_error", "weight_error"):
-            error = np.array(getattr(self, name), dtype=np.float64)
-            if error.ndim > 1 or error.size not in (1, self.weight.size):
-                raise ValueError(
-                    f"{name} must have one entry or one per component, got shape {error.shape}"
-                )
-            object.__setattr__(self, name, np.broadcast_to(error, self.weight.shape).copy())
-
-    def _check(self) -> None:
-        if not self.log_ratio0.size == self.log_ratio1.size == self.weight.size:
-            raise ValueError(
-                "log_ratio0, log_ratio1 and weight must have the same length, got "
-                f"{self.log_ratio0.size}, {self.log_ratio1.size} and {self.weight.size}"
-            )
-        if self.singular0.size != self.singular1.size:
-            raise ValueError(
-                "singular0 and singular1 must have the same length, got "
-                f"{self.singular0.size} and {self.singular1.size}"
-            )
-        for name in ("log_ratio0", "log_ratio1"):
-            logs = getattr(self, name)
-            if not (logs <= 2 * MAX_EPSILON0).all():
-                raise ValueError(f"{name} must be at most {2 * MAX_EPSILON0:g}, got {logs!r}")
-        if not (self.weight > 0).all() or not np.isfinite(self.weight).all():
-            raise ValueError(f"weight must be positive and finite, got {self.weight!r}")
-        for name in ("singular0", "singular1"):
-            masses = getattr(self, name)
-            if not ((masses >= 0) & (masses <= 1)).all():
-                raise ValueError(f"{name} must lie in [0, 1], got {masses!r}")
-        for name in ("log_ratio_error", "weight_error", "residual_error", "singular_error"):
-            error = np.asarray(getattr(self, name))
-            if not ((error >= 0) & (error < 1)).all():
-                raise ValueError(f"{name} must lie in [0, 1), got {error!r}")
-        residual = check_real("residual", self.residual)
-        if residual < 0:
-            raise ValueError(f"residual must be at least 0, got {residual!r}")
-        object.__setattr__(self, "residual", residual)
-        rounding = (self.size + self.singular0.size + 8) * UNIT
-        tolerance = 1e-11 + 4 * rounding
-        tolerance += float(self.weight @ self.weight_error) + self.residual_error
-        error = self.log_ratio_error + self.weight_error
-        for name, total, slack in (
-            ("weight plus residual", float(self.weight.sum()) + residual, 0.0),
-            ("a", *self._mass(self.ratio0, error, self.singular0)),
-            ("b", *self._mass(self.ratio1, error, self.singular1)),
-        ):
-            if not abs(total - 1) <= tolerance + slack:
-                raise ValueError(f"the masses of {name} must sum to 1, got {total!r}")
-
-    def _mass(
-        self, ratio: FloatArray, error: FloatArray, singular: FloatArray
-    ) -> tuple[float, float]:
-        """Return the mass sum(c ratio) + sum(singular) and the rounding error it may have."""
-        parts = self.weight * ratio
-        slack = float(parts @ error) + self.singular_error
-        return float(parts.sum() + singular.sum()), slack
-
-    def _count_silent_components(self) -> None:
-        """Count components with a = b = 0, where G = 0, into the residual."""
-        silent = np.isneginf(self.log_ratio0) & np.isneginf(self.log_ratio1)
-        if not silent.any():
-            return
-        mass = float(self.weight[silent].sum())
-        error = float(self.weight_error[silent].max()) + int(silent.sum()) * UNIT
-        object.__setattr__(self, "residual", self.residual + mass)
-        object.__setattr__(self, "residual_error", max(self.residual_error, error) + UNIT)
-        for name in self._COMPONENT_ARRAYS:
-            object.__setattr__(self, name, getattr(self, name)[~silent])
 
     @classmethod
     def from_coefficients(
@@ -205,21 +101,6 @@ class Decomposition:
             singular0=a[singular],
             singular1=b[singular],
         )
-
-    @property
-    def ratio0(self) -> FloatArray:
-        """a/c of each component."""
-        return np.exp(self.log_ratio0)
-
-    @property
-    def ratio1(self) -> FloatArray:
-        """b/c of each component."""
-        return np.exp(self.log_ratio1)
-
-    @property
-    def size(self) -> int:
-        """Number of components, singular ones and the residual not counted."""
-        return self.weight.size
 
     @property
     def upper(self) -> Decomposition:

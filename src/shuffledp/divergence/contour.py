@@ -68,7 +68,7 @@ def contour_log_mean(
     tilted = tilt(law, theta)
     sigma = math.sqrt(n * tilted.variance)
     value = 1 / (theta**2 * _SQRT_2PI * math.hypot(sigma, math.sqrt(2) / theta))
-    value = min(value, math.exp(min(hint - n * tilted.log_mgf, 700.0)))
+    value = max(min(value, math.exp(min(hint - n * tilted.log_mgf, 700.0))), 1e-290)
     tau = _first_tau(tilted, n, sigma, value, rtol)
     best = LogEnclosure(-math.inf, math.inf)
     for _ in range(_ROUNDS):

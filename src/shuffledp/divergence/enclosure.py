@@ -29,7 +29,10 @@ class LogEnclosure:
 
     def intersect(self, other: LogEnclosure) -> LogEnclosure:
         """Return the intersection of two enclosures of the same number."""
-        return LogEnclosure(max(self.lower, other.lower), min(self.upper, other.upper))
+        lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
+        if lower > upper:
+            raise ArithmeticError(f"enclosures of one number do not meet: {self} and {other}")
+        return LogEnclosure(lower, upper)
 
     def plus(self, lower: float, upper: float) -> LogEnclosure:
         """Return the enclosure of value + x for x in [lower, upper], both at least 0."""
