@@ -97,7 +97,8 @@ class ShuffleAccountant:
     def get_epsilon(self, target_delta: float) -> float:
         """Return the certified epsilon: the shuffled reports are (epsilon, target_delta)-DP.
 
-        Infinite if no epsilon has so small a delta.
+        Infinite if no epsilon has so small a delta. Asking back, ``get_delta`` at this epsilon may
+        exceed ``target_delta`` by up to ``rtol``, because it is a bound of that width itself.
         """
         return self.epsilon_interval(target_delta).upper
 

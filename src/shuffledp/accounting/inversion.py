@@ -81,7 +81,7 @@ class _Search:
                 break
             margin = 1.0 if decided else 3 * margin
             stalled = stalled + 1 if self.high - self.low > 0.5 * gap else 0
-            probe = self._middle() if stalled % 4 == 3 else self._next_probe(margin)
+            probe = self._middle() if stalled % 7 == 6 else self._next_probe(margin)
         return Interval(self.low, self.high)
 
     def _evaluate(self, epsilon: float) -> bool:
@@ -143,7 +143,7 @@ class _Search:
         """Return d(log delta)/du from the two best points, or from the estimate."""
         best = ranked[0]
         for other in ranked[1:]:
-            if abs(other.miss - best.miss) > 10 * (other.width + best.width):
+            if 10 * (other.width + best.width) < abs(other.miss - best.miss) < 1:
                 return (other.miss - best.miss) / (other.u - best.u)
         epsilon = self._to_epsilon(best.u)
         _, slope = estimate_log_delta(self.decomposition, self.n, epsilon)
