@@ -112,10 +112,10 @@ def check_delta(value: object, name: str = "target_delta") -> float:
 
 
 def check_epsilon(value: object, name: str = "target_epsilon") -> float:
-    """Return an epsilon of at least 0; infinity is not a privacy level one can ask about."""
+    """Return an epsilon between 0 and 300."""
     number = check_real(name, value)
-    if number < 0:
-        raise ValueError(f"{name} must be at least 0, got {value!r}")
+    if not 0 <= number <= MAX_EPSILON0:
+        raise ValueError(f"{name} must be between 0 and {MAX_EPSILON0:g}, got {value!r}")
     return number
 
 

@@ -221,12 +221,16 @@ class ShuffleAccountant:
     def _epsilon(self, bound: WorstCase, delta: float) -> tuple[Interval, Candidate | None]:
         if delta == 0:
             return bound.max_epsilon()
+        if delta == 1:
+            return Interval(0.0, 0.0), bound.candidates.leader()
         log = math.log(delta)
         slack = 4 * UNIT * abs(log)
         return bound.epsilon(Interval(log - slack, log + slack))
 
     def _reached(self, epsilon: Interval) -> bool:
-        return epsilon.width <= self.rtol * epsilon.upper or epsilon.lower == epsilon.upper
+        if epsilon.upper == math.inf:
+            return epsilon.lower == math.inf
+        return epsilon.width <= self.rtol * epsilon.upper
 
     def _warn(self, what: str, width: float) -> None:
         warnings.warn(

@@ -20,7 +20,7 @@ from shuffledp.randomizers import LocalRandomizer, parse_family
 
 _EPSILON0_RTOL = 1e-6
 _SMALLEST_EPSILON0 = 1e-9
-_EVALUATION_RTOL = 1e-7
+_COARSE_RTOL, _FINE_RTOL = 1e-3, 1e-7
 
 #: How far beyond a failing epsilon0 to look when a family re-tunes itself: 200 steps of 0.2%.
 _LOOK_AHEAD_STEPS, _LOOK_AHEAD_FACTOR = 200, 1.002
@@ -66,11 +66,11 @@ def calibrate_epsilon0(
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
-    def is_safe(epsilon0: float) -> bool:
+    def is_safe(epsilon0: float, rtol: float = _COARSE_RTOL) -> bool:
         randomizer = make(epsilon0)
         if not isinstance(randomizer, LocalRandomizer):
             raise TypeError(f"family must return a local randomizer, got {randomizer!r}")
-        return _is_safe(randomizer, n, epsilon, delta)
+        return _is_safe(randomizer, n, epsilon, delta, rtol)
 
     safe = max(epsilon, _SMALLEST_EPSILON0)
     if not is_safe(safe):
@@ -89,7 +89,8 @@ def calibrate_epsilon0(
                 return safe
         while unsafe > safe * (1 + _EPSILON0_RTOL):
             middle = math.sqrt(safe * unsafe)
-            safe, unsafe = (middle, unsafe) if is_safe(middle) else (safe, middle)
+            rtol = _evaluation_rtol(unsafe / safe - 1)
+            safe, unsafe = (middle, unsafe) if is_safe(middle, rtol) else (safe, middle)
         if not retunes:
             break
         ahead = (unsafe * _LOOK_AHEAD_FACTOR**i for i in range(1, _LOOK_AHEAD_STEPS))
@@ -129,15 +130,22 @@ def required_users(
         unsafe, safe = safe, min(4 * safe, MAX_USERS)
     while safe - unsafe > 1:
         middle = (safe + unsafe) // 2
-        if _is_safe(randomizer, middle, epsilon, delta):
+        if _is_safe(randomizer, middle, epsilon, delta, _evaluation_rtol(safe / unsafe - 1)):
             safe = middle
         else:
             unsafe = middle
     return safe
 
 
-def _is_safe(randomizer: LocalRandomizer, n: int, epsilon: float, delta: float) -> bool:
+def _evaluation_rtol(gap: float) -> float:
+    """Return how closely to evaluate delta when the bracket has this relative width."""
+    return min(max(0.01 * gap, _FINE_RTOL), _COARSE_RTOL)
+
+
+def _is_safe(
+    randomizer: LocalRandomizer, n: int, epsilon: float, delta: float, rtol: float = _COARSE_RTOL
+) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)  # the comparison is certified anyway
-        accountant = ShuffleAccountant(randomizer, n, rtol=_EVALUATION_RTOL)
+        accountant = ShuffleAccountant(randomizer, n, rtol=rtol)
         return accountant.get_delta(epsilon) <= delta

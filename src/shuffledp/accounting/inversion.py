@@ -15,7 +15,7 @@ from shuffledp.divergence import estimate_log_delta, log_delta, log_delta_bound
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval
 
-_MAX_EVALUATIONS = 80
+_MAX_EVALUATIONS = 40
 _MAX_BISECTIONS = 20
 _MAX_NEWTON_STEPS = 30
 _SMALLEST_RTOL = 1e-9
@@ -67,6 +67,8 @@ class _Search:
 
     def run(self) -> Interval:
         """Probe until the bracket is narrow or nothing narrows it."""
+        if self._is_infinite():
+            return Interval(math.inf, math.inf)
         probe: float | None = self._first_probe()
         margin, stalled = 1.0, 0
         for _ in range(_MAX_EVALUATIONS):
@@ -77,12 +79,18 @@ class _Search:
             if self.failed:
                 self._shrink_by_cheap_bound()
                 break
-            if self.high - self.low <= max(0.1 * self.rtol, 4 * _ULP) * self.high:
+            if self.high - self.low <= max(0.1 * self.rtol, 4 * _ULP) * self.high < math.inf:
                 break
             margin = 1.0 if decided else 3 * margin
             stalled = stalled + 1 if self.high - self.low > 0.5 * gap else 0
             probe = self._middle() if stalled % 7 == 6 else self._next_probe(margin)
         return Interval(self.low, self.high)
+
+    def _is_infinite(self) -> bool:
+        """Whether outputs that the second input cannot produce have more mass than the target."""
+        exposed = self.decomposition.singular0[self.decomposition.singular1 == 0]
+        mass = float(exposed.sum()) * (1 - self.decomposition.singular_error - 1e-12)
+        return mass > 0 and math.log(mass) > self.log_target.upper
 
     def _evaluate(self, epsilon: float) -> bool:
         """Move the end of the bracket that the enclosure at epsilon decides, if it does."""

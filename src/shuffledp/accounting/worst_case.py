@@ -46,7 +46,7 @@ class WorstCase:
             return Interval(0.0, 0.0), None
         settled = {worst.label}
         result = enclose_epsilon(worst.decomposition, self.n, log_target, self.rtol)
-        if result.upper == math.inf:
+        if result.lower == math.inf:
             return result, worst
         for bound, candidate in self.candidates.ranked(self.n, min(result.upper, MAX_EPSILON0)):
             if bound <= log_target.lower:
@@ -57,10 +57,10 @@ class WorstCase:
             if self._is_at_most(gparv, log_target.lower):
                 continue
             other = enclose_epsilon(candidate.decomposition, self.n, log_target, self.rtol)
-            if other.upper > result.upper:
+            if (other.upper, other.lower) > (result.upper, result.lower):
                 worst = candidate
             result = Interval(max(result.lower, other.lower), max(result.upper, other.upper))
-            if result.upper == math.inf:
+            if result.lower == math.inf:
                 break
         return result, worst
 

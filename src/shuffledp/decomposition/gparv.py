@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shuffledp.decomposition.arithmetic import FloatArray
+import numpy as np
+
+from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,11 @@ class Law:
         """Number of atoms."""
         return self.values.size
 
+    def scaled(self, factor: float) -> Law:
+        """Return the law of ``factor`` times the value, factor > 0."""
+        error = factor * self.value_error + UNIT * factor * np.abs(self.values)
+        return Law(factor * self.values, self.weights, error, self.weight_error)
+
 
 @dataclass(frozen=True, eq=False)
 class GPARV:
@@ -41,3 +48,11 @@ class GPARV:
     upper: Law
     singular_lower: float
     singular_upper: float
+
+    def scaled(self, factor: float) -> GPARV:
+        """Return ``factor`` times the random variable, singular part included."""
+        lower = self.lower.scaled(factor)
+        upper = lower if self.upper is self.lower else self.upper.scaled(factor)
+        return GPARV(
+            lower, upper, factor * self.singular_lower, factor * self.singular_upper * (1 + UNIT)
+        )

@@ -21,10 +21,12 @@ def estimate_log_delta(decomposition: Decomposition, n: int, epsilon: float) -> 
     law = decomposition.at(epsilon).lower
     if law.values.max() <= 0:
         return -math.inf, -math.inf
+    scale = max(float(np.abs(law.values).max()), 1.0)
+    law = law.scaled(1 / scale)
     cut = cut_tail(law, n, _TAIL_RTOL)
     estimate = estimate_saddle(cut.law, n)
     if cut.log_delta < estimate.log_delta - 1:
         estimate = estimate_jump(law, n)  # large values rule: the saddle point misleads
     probability = estimate.probability[: decomposition.size]
     fall = float(probability @ np.exp(decomposition.log_ratio1 + epsilon))
-    return estimate.log_delta, -estimate.drift * fall
+    return estimate.log_delta + math.log(scale), -estimate.drift * (fall / scale)

@@ -121,7 +121,9 @@ class _Reader:
 
     def _randomizer(self, node: ast.expr) -> LocalRandomizer:
         if isinstance(node, ast.Name):
-            raise ValueError(f"mechanism {_shorten(node.id)} needs its parameters in parentheses")
+            if node.id not in MECHANISMS and node.id not in COMPOSITIONS:
+                raise ValueError(_unknown(node.id))
+            raise ValueError(f"{node.id} needs its parameters in parentheses")
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             raise ValueError(
                 f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(self.text)}"
@@ -131,8 +133,7 @@ class _Reader:
             read = {"joint": self._joint, "parallel": self._parallel, "subsample": self._subsample}
             return self._build(name, read[name], node)
         if name not in MECHANISMS:
-            known = ", ".join((*MECHANISMS, *COMPOSITIONS))
-            raise ValueError(f"unknown mechanism {_shorten(name)}; known: {known}")
+            raise ValueError(_unknown(name))
         return self._build(name, self._mechanism, node)
 
     def _build(
@@ -223,6 +224,11 @@ class _Reader:
             f"parameters must be numbers, texts, None or lists of numbers in "
             f"{_shorten(self.text)}, got {type(node).__name__}"
         )
+
+
+def _unknown(name: str) -> str:
+    known = ", ".join((*MECHANISMS, *COMPOSITIONS))
+    return f"unknown mechanism {_shorten(name)}; known: {known}"
 
 
 def _shorten(text: str, limit: int = 80) -> str:

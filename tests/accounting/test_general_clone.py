@@ -1,0 +1,206 @@
+"""General clones: the named instances, their order, and what an invalid one is told."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shuffledp import GeneralClone, MatrixRandomizer, ShuffleAccountant
+from shuffledp.randomizers import Pair
+
+RESPONSE = MatrixRandomizer([[0.75, 0.25], [0.25, 0.75]])
+PAIR = Pair(0, 1)
+INSTANCES = ("primary", "simplified", "standard", "stronger")
+
+
+def random_matrix(seed: int) -> MatrixRandomizer:
+    rng = np.random.default_rng(seed)
+    inputs, outputs = int(rng.integers(2, 5)), int(rng.integers(2, 6))
+    return MatrixRandomizer(rng.dirichlet(np.ones(outputs), inputs) * 0.8 + 0.2 / outputs)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_instances_are_ordered(seed):
+    """The blanket is the best of all, and the standard clone is not below the stronger one."""
+    randomizer = random_matrix(seed)
+    rng = np.random.default_rng(seed)
+    for n in (1, int(rng.integers(2, 10)), 1000):
+        epsilon = float(rng.uniform(0, 0.5 * randomizer.epsilon0))
+        bounds = {
+            name: getattr(GeneralClone, name)(randomizer, PAIR).delta_interval(n, epsilon)
+            for name in INSTANCES
+        }
+        for bound in bounds.values():
+            assert bound.upper >= bounds["primary"].lower * (1 - 1e-12)
+        assert bounds["simplified"].upper >= bounds["primary"].lower
+        assert bounds["primary"].upper >= bounds["simplified"].lower
+        assert bounds["stronger"].lower <= bounds["standard"].upper
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_decompositions_are_never_below_the_blanket(seed):
+    """Any smaller common part, and any split of components, is valid and worse or equal."""
+    randomizer = random_matrix(seed)
+    rng = np.random.default_rng(100 + seed)
+    matrix = randomizer.matrix
+    outputs = matrix.shape[1]
+    common = matrix.min(axis=0) * rng.uniform(0.2, 1.0, outputs)
+    clone = GeneralClone(randomizer, PAIR, np.eye(outputs), matrix[0], matrix[1], common)
+    split = GeneralClone(
+        randomizer,
+        PAIR,
+        np.vstack([np.eye(outputs)] * 2),
+        np.concatenate([matrix[0] * 0.25, matrix[0] * 0.75]),
+        np.concatenate([matrix[1] * 0.25, matrix[1] * 0.75]),
+        np.concatenate([common * 0.5, common * 0.5]),
+    )
+    blanket = GeneralClone.primary(randomizer, PAIR)
+    for n, epsilon in ((1, 0.0), (3, 0.1), (500, 0.2)):
+        best = blanket.delta_interval(n, epsilon)
+        middle = clone.delta_interval(n, epsilon)
+        assert middle.upper >= best.lower
+        assert split.delta_interval(n, epsilon).upper >= middle.lower
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_optimal_decompositions_are_the_accountants_bound(seed):
+    randomizer = random_matrix(seed)
+    pairs = randomizer.neighbours()
+    for n, epsilon in ((2, 0.1), (200, 0.05)):
+        whole = ShuffleAccountant(randomizer, n).get_delta(epsilon)
+        for name in ("primary", "simplified"):
+            make = getattr(GeneralClone, name)
+            worst = max(make(randomizer, pair).delta_interval(n, epsilon).upper for pair in pairs)
+            assert worst == pytest.approx(whole, rel=3e-4)
+
+
+def test_simplified_merges_equal_ratios():
+    matrix = [[0.25, 0.25, 0.25, 0.25], [0.125, 0.125, 0.375, 0.375]]
+    randomizer = MatrixRandomizer(matrix)
+    assert GeneralClone.primary(randomizer, PAIR).components.shape == (4, 4)
+    assert GeneralClone.simplified(randomizer, PAIR).components.shape == (2, 4)
+
+
+def reduction_pair(E: Fraction, n: int) -> tuple[dict, dict]:
+    """The laws (A + D, C - A + 1 - D): C ~ Bin(n-1, 1/E), A ~ Bin(C, 1/2), D ~ Bernoulli."""
+    laws: tuple[dict, dict] = ({}, {})
+    for c in range(n):
+        clones = math.comb(n - 1, c) / E**c * (1 - 1 / E) ** (n - 1 - c)
+        for a in range(c + 1):
+            crowd = clones * math.comb(c, a) * Fraction(1, 2**c)
+            for law, high in zip(laws, (E / (E + 1), 1 / (E + 1)), strict=True):
+                for d, share in ((1, high), (0, 1 - high)):
+                    key = (a + d, c - a + 1 - d)
+                    law[key] = law.get(key, Fraction(0)) + crowd * share
+    return laws
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20])
+@pytest.mark.parametrize("level", [Fraction(1), Fraction(5, 4), Fraction(2)])
+def test_the_standard_clone_is_the_published_reduction(n, level):
+    """The hockey-stick divergence of the pair of Feldman, McMillan and Talwar, both ways."""
+    first, second = reduction_pair(Fraction(3), n)
+    clone = GeneralClone.standard(RESPONSE, PAIR)
+    bound = clone.delta_interval(n, math.log(level))
+    for one, other in ((first, second), (second, first)):
+        gains = (p - level * other.get(key, Fraction(0)) for key, p in one.items())
+        exact = float(sum(gain for gain in gains if gain > 0))
+        assert bound.lower * (1 - 1e-12) <= exact <= bound.upper * (1 + 1e-12)
+
+
+def test_the_stronger_clone_of_randomized_response_is_its_blanket():
+    for n, epsilon in ((5, 0.1), (1000, 0.1)):
+        one = GeneralClone.stronger(RESPONSE, PAIR).delta_interval(n, epsilon)
+        other = GeneralClone.primary(RESPONSE, PAIR).delta_interval(n, epsilon)
+        assert one.upper == pytest.approx(other.upper, rel=3e-4)
+
+
+def test_epsilon_of_a_clone():
+    clone = GeneralClone.standard(RESPONSE, PAIR)
+    interval = clone.epsilon_interval(1000, 1e-6)
+    assert clone.delta_interval(1000, interval.upper).upper <= 1e-6 * (1 + 1e-3)
+    blanket = GeneralClone.primary(RESPONSE, PAIR).epsilon_interval(1000, 1e-6)
+    assert blanket.upper < interval.lower
+    assert clone.epsilon_interval(1000, 0.0).upper == pytest.approx(math.log(3))
+
+
+POINTS = np.eye(2)
+FIRST, SECOND, COMMON = [0.75, 0.25], [0.25, 0.75], [0.25, 0.25]
+
+
+def test_perturbed_coefficients_are_located():
+    with pytest.raises(ValueError, match=r"a_j Q_j must equal R\(0\); at output 1 .* off by 0\.05"):
+        GeneralClone(RESPONSE, PAIR, POINTS, [0.75, 0.3], SECOND, COMMON)
+    with pytest.raises(ValueError, match=r"b_j Q_j must equal R\(1\); at output 0 .* off by 0\.1"):
+        GeneralClone(RESPONSE, PAIR, POINTS, FIRST, [0.35, 0.75], COMMON)
+    with pytest.raises(
+        ValueError,
+        match=r"c_j Q_j must stay below every R\(x\); at output 1 it exceeds R\(0\) by 0\.05",
+    ):
+        GeneralClone(RESPONSE, PAIR, POINTS, FIRST, SECOND, [0.25, 0.3])
+
+
+def test_a_common_part_above_a_third_input_is_located():
+    randomizer = MatrixRandomizer([[0.5, 0.5], [0.25, 0.75], [0.9, 0.1]])
+    with pytest.raises(ValueError, match=r"at output 1 it exceeds R\(2\) by 0\.4"):
+        GeneralClone(randomizer, PAIR, POINTS, [0.5, 0.5], [0.25, 0.75], [0.25, 0.5])
+
+
+def test_perturbed_components_are_located():
+    tilted = [[0.99, 0.01], [0.0, 1.0]]
+    with pytest.raises(ValueError, match=r"sum of a_j Q_j must equal R\(0\); at output [01]"):
+        GeneralClone(RESPONSE, PAIR, tilted, FIRST, SECOND, COMMON)
+
+
+@pytest.mark.parametrize(
+    "components",
+    [[[0.5, 0.4], [0.0, 1.0]], [[1.5, -0.5], [0.0, 1.0]], [[math.nan, 1.0], [0.0, 1.0]]],
+)
+def test_components_must_be_laws(components):
+    with pytest.raises(ValueError, match="every component must be a probability distribution"):
+        GeneralClone(RESPONSE, PAIR, components, FIRST, SECOND, COMMON)
+
+
+def test_wrong_shapes():
+    with pytest.raises(ValueError, match="rows over the 2 outputs"):
+        GeneralClone(RESPONSE, PAIR, np.eye(3), FIRST, SECOND, COMMON)
+    with pytest.raises(ValueError, match="rows over the 2 outputs"):
+        GeneralClone(RESPONSE, PAIR, np.ones(2), FIRST, SECOND, COMMON)
+    for name in ("a", "b", "c"):
+        coefficients = {"a": FIRST, "b": SECOND, "c": COMMON} | {name: [0.5, 0.25, 0.25]}
+        with pytest.raises(ValueError, match=f"{name} must hold one coefficient"):
+            GeneralClone(RESPONSE, PAIR, POINTS, **coefficients)
+
+
+@pytest.mark.parametrize("name", ["a", "b", "c"])
+def test_negative_coefficients(name):
+    coefficients = {"a": FIRST, "b": SECOND, "c": COMMON} | {name: [1.25, -0.25]}
+    with pytest.raises(ValueError, match=f"{name} must hold one coefficient of at least 0"):
+        GeneralClone(RESPONSE, PAIR, POINTS, **coefficients)
+
+
+def test_clones_need_a_finite_level_and_different_rows():
+    flat = MatrixRandomizer([[0.5, 0.5], [0.5, 0.5]])
+    sharp = MatrixRandomizer([[1.0, 0.0], [0.5, 0.5]])
+    for randomizer in (flat, sharp):
+        for make in (GeneralClone.standard, GeneralClone.stronger):
+            with pytest.raises(ValueError, match="finite LDP level above 0 and two different rows"):
+                make(randomizer, PAIR)
+    assert GeneralClone.primary(sharp, PAIR).delta_interval(2, 0.1).upper > 0
+
+
+def test_bad_arguments():
+    with pytest.raises(TypeError, match="must be a MatrixRandomizer"):
+        GeneralClone("matrix", PAIR, POINTS, FIRST, SECOND, COMMON)
+    with pytest.raises(ValueError, match="row numbers from 0 to 1"):
+        GeneralClone(RESPONSE, Pair(0, 2), POINTS, FIRST, SECOND, COMMON)
+    clone = GeneralClone.primary(RESPONSE, PAIR)
+    with pytest.raises(ValueError, match="target_epsilon"):
+        clone.delta_interval(10, -1.0)
+    with pytest.raises(ValueError, match="n must be"):
+        clone.delta_interval(0, 0.1)
+    with pytest.raises(ValueError, match="target_delta"):
+        clone.epsilon_interval(10, 2.0)
