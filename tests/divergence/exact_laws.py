@@ -14,7 +14,7 @@ to contain :math:`E[(G_1+\dots+G_n)_+]`:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -46,18 +46,26 @@ def ball(x: float | int | Fraction) -> arb:
 
 
 @precise
-def law_of(decomposition: Decomposition, epsilon: float) -> Atoms:
-    """The law of G, the doubles that describe the decomposition taken as exact."""
+def law_of_ratios(
+    log0: Iterable[float],
+    log1: Iterable[float],
+    weights: Iterable[float],
+    residual: float,
+    epsilon: float,
+) -> Atoms:
+    """The law of G for doubles that are taken as exact."""
     level = arb(epsilon).exp()
     atoms = [
-        (_exp(log0) - level * _exp(log1), arb(float(w)))
-        for log0, log1, w in zip(
-            decomposition.log_ratio0, decomposition.log_ratio1, decomposition.weight, strict=True
-        )
+        (_exp(x) - level * _exp(y), arb(float(w)))
+        for x, y, w in zip(log0, log1, weights, strict=True)
     ]
-    if decomposition.residual > 0:
-        atoms.append((arb(0), arb(decomposition.residual)))
-    return atoms
+    return [*atoms, (arb(0), arb(residual))] if residual > 0 else atoms
+
+
+def law_of(decomposition: Decomposition, epsilon: float) -> Atoms:
+    """The law of G, the doubles that describe the decomposition taken as exact."""
+    d = decomposition
+    return law_of_ratios(d.log_ratio0, d.log_ratio1, d.weight, d.residual, epsilon)
 
 
 def _exp(log: float) -> arb:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from exact_laws import PRECISION, enumerated_mean, law_of
+from exact_laws import PRECISION, enumerated_mean, law_of_ratios
 from flint import arb, ctx
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -54,7 +54,8 @@ class Case:
     @property
     def log_mean(self) -> tuple[float, float]:
         """Ends of log E[S_+], minus infinity if the mean may be 0."""
-        mean = enumerated_mean(law_of(self.decomposition, self.epsilon), self.n)
+        atoms = law_of_ratios(self.log0, self.log1, self.weight, self.residual, self.epsilon)
+        mean = enumerated_mean(atoms, self.n)
         with ctx.workprec(PRECISION):
             lower, upper = mean.lower(), mean.upper()
             ends = (float(x.log().mid()) if x > 0 else -math.inf for x in (lower, upper))
@@ -111,7 +112,7 @@ def contains(enclosure: LogEnclosure, ends: tuple[float, float]) -> bool:
 
 
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6])
-@settings(max_examples=250)
+@settings(max_examples=400)
 @given(case=cases())
 @example(case=binary(0.25, 24, 0.0))
 def test_the_engine_encloses_the_exact_delta(rtol: float, case: Case) -> None:
@@ -129,7 +130,7 @@ def undoubtedly_positive(case: Case) -> bool:
 
 
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6])
-@settings(max_examples=250)
+@settings(max_examples=400)
 @given(case=cases())
 # All mass of the sum close to 0, a rare jump, a sum that hits 0 exactly:
 @example(case=binary(0.25, 20, 0.0))
@@ -141,7 +142,7 @@ def test_the_contour_encloses_the_exact_mean(rtol: float, case: Case) -> None:
     assert contains(enclosure, case.log_mean)
 
 
-@settings(max_examples=150)
+@settings(max_examples=250)
 @given(case=cases())
 def test_cheap_bounds_are_above_the_exact_mean(case: Case) -> None:
     lower, _ = case.log_mean
@@ -153,7 +154,7 @@ def test_cheap_bounds_are_above_the_exact_mean(case: Case) -> None:
 
 
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6])
-@settings(max_examples=120)
+@settings(max_examples=200)
 @given(
     data=st.data(), coefficients=coefficients(max_components=4, singular=True), scale=exp_epsilons()
 )
@@ -174,7 +175,7 @@ def test_fractions_lie_between_the_enclosures_on_either_side(
     assert before.upper >= value - slack
 
 
-@settings(max_examples=120)
+@settings(max_examples=200)
 @given(
     data=st.data(),
     coefficients=coefficients(max_components=4, singular=True),
@@ -200,7 +201,7 @@ def test_few_outcomes_are_enclosed_to_rtol(n: int, weight: float, epsilon: float
 
 
 @pytest.mark.parametrize("n", [5, 20])
-@pytest.mark.parametrize("weight", [2.0**-10, 2.0**-20, 2.0**-30])
+@pytest.mark.parametrize("weight", [2.0**-10, 2.0**-20])
 def test_the_contour_copes_with_rare_reports(n: int, weight: float) -> None:
     """The probability of S = 0 is subtracted exactly, so rare jumps keep their digits."""
     case = binary(weight, n, 0.2)
@@ -225,7 +226,7 @@ def perturbed(case: Case, ratio: float, weight: float, sign: int) -> Case:
     return Case(log0, log1, tuple(weights), case.residual, case.n, case.epsilon)
 
 
-@settings(max_examples=120)
+@settings(max_examples=200)
 @given(
     case=cases(),
     ratio=st.sampled_from([0.0, 1e-12, 1e-8, 1e-5]),

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shuffledp.errors import check_epsilon0
 from shuffledp.randomizers.base import Input, Pair
-from shuffledp.randomizers.support import SupportRandomizer, check_domain_size
+from shuffledp.randomizers.support import SupportRandomizer
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,6 @@ class HadamardResponse(SupportRandomizer):
 
     epsilon0: float
     domain_size: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
-        object.__setattr__(self, "domain_size", check_domain_size(self.domain_size))
 
     @property
     def inputs(self) -> int | None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shuffledp.errors import check_epsilon0, check_size
+from shuffledp.errors import check_size
 from shuffledp.randomizers.support import SupportRandomizer
 
 
@@ -32,8 +32,8 @@ class KRR(SupportRandomizer):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
+        super().__post_init__()
         object.__setattr__(self, "k", check_size("k", self.k))
-        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
 
     @property
     def inputs(self) -> int:

@@ -7,8 +7,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shuffledp.errors import check_epsilon0, check_size
-from shuffledp.randomizers.support import SupportRandomizer, check_domain_size
+from shuffledp.errors import check_size
+from shuffledp.randomizers.support import SupportRandomizer
 
 
 class _LocalHash(SupportRandomizer):
@@ -67,11 +67,6 @@ class BinaryLocalHash(_LocalHash):
     epsilon0: float
     domain_size: int | None = None
 
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
-        object.__setattr__(self, "domain_size", check_domain_size(self.domain_size))
-
     @property
     def hash_buckets(self) -> int:
         """2."""
@@ -102,10 +97,9 @@ class LocalHash(_LocalHash):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
+        super().__post_init__()
         if self.buckets is not None:
             object.__setattr__(self, "buckets", check_size("buckets", self.buckets))
-        object.__setattr__(self, "domain_size", check_domain_size(self.domain_size))
 
     @property
     def monotone(self) -> bool:

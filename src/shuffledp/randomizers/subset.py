@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shuffledp.errors import check_epsilon0, check_integer, check_size
+from shuffledp.errors import check_integer, check_size
 from shuffledp.randomizers.support import SupportRandomizer
 
 
@@ -37,7 +37,7 @@ class SubsetSelection(SupportRandomizer):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
+        super().__post_init__()
         object.__setattr__(self, "domain_size", check_size("domain_size", self.domain_size))
         if self.size is not None:
             size = check_integer("size", self.size, 1, self.domain_size - 1)

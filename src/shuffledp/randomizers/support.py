@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from itertools import product
 
 import numpy as np
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import UNIT
-from shuffledp.errors import check_size
+from shuffledp.errors import check_epsilon0, check_size
 from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
 
 #: Relative error of the masses: a handful of elementary operations.
@@ -31,6 +32,12 @@ _Component = tuple[float, float, float]
 
 class SupportRandomizer(LocalRandomizer):
     """A mechanism given by support sets; all its ordered pairs of inputs look alike."""
+
+    def __post_init__(self) -> None:
+        """Check the parameters that most of these mechanisms have."""
+        for parameter in fields(self):  # type: ignore[arg-type]
+            if (check := _CHECKS.get(parameter.name)) is not None:
+                object.__setattr__(self, parameter.name, check(getattr(self, parameter.name)))
 
     @property
     @abstractmethod
@@ -149,6 +156,12 @@ class SupportRandomizer(LocalRandomizer):
         ).merge()
 
 
-def check_domain_size(value: int | None, minimum: int = 2) -> int | None:
+def _check_domain_size(value: object) -> int | None:
     """Return a domain size, or None for the limit of an ever larger domain."""
-    return None if value is None else check_size("domain_size", value, minimum)
+    return None if value is None else check_size("domain_size", value)
+
+
+_CHECKS: dict[str, Callable[[object], object]] = {
+    "epsilon0": check_epsilon0,
+    "domain_size": _check_domain_size,
+}

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.errors import check_epsilon0, check_probability
-from shuffledp.randomizers.support import SupportRandomizer, check_domain_size
+from shuffledp.randomizers.support import SupportRandomizer
 
 
 class _Unary(SupportRandomizer):
@@ -76,11 +76,6 @@ class RAPPOR(_Unary):
     epsilon0: float
     domain_size: int | None = None
 
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
-        object.__setattr__(self, "domain_size", check_domain_size(self.domain_size))
-
     @property
     def noise_odds(self) -> float:
         r""":math:`e^{-\varepsilon_0/2}`."""
@@ -111,11 +106,6 @@ class OUE(_Unary):
 
     epsilon0: float
     domain_size: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
-        object.__setattr__(self, "domain_size", check_domain_size(self.domain_size))
 
     @property
     def noise_odds(self) -> float:
@@ -153,7 +143,7 @@ class UnaryEncoding(_Unary):
         object.__setattr__(self, "q", check_probability("q", self.q))
         if self.p == self.q:
             raise ValueError(f"p and q must differ, got {self.p!r} for both")
-        object.__setattr__(self, "domain_size", check_domain_size(self.domain_size))
+        super().__post_init__()
         check_epsilon0(self.epsilon0, "the LDP level log(p(1-q)/(q(1-p)))")
 
     @property
