@@ -127,9 +127,8 @@ def binomial_mean(atoms: Atoms, n: int) -> arb:
         return arb(0)
     if n == 0 or h >= 0:
         return n * (g * w + h * v)
-    first = (n * -h / (g - h)).floor().unique_fmpz()
-    assert first is not None, "a sum too close to 0 for this precision"
-    first = int(first) + 1  # the smallest k with a positive sum
+    switch = n * -h / (g - h)  # the k at which the sum is 0
+    low, high = int(switch.lower().floor().unique_fmpz()), int(switch.upper().ceil().unique_fmpz())
 
     def at_least(k: int, draws: int) -> arb:
         """P(k or more of the draws fall on g)."""
@@ -137,8 +136,15 @@ def binomial_mean(atoms: Atoms, n: int) -> arb:
             return arb(int(k <= 0))
         return w.beta_lower(arb(k), arb(draws - k + 1), regularized=True)
 
-    # k C(n, k) = n C(n-1, k-1): both sums are binomial tails of one draw less.
-    return n * (g * w * at_least(first - 1, n - 1) + h * v * at_least(first, n - 1))
+    def tail(first: int) -> arb:
+        # k C(n, k) = n C(n-1, k-1): both sums are binomial tails of one draw less.
+        return n * (g * w * at_least(first - 1, n - 1) + h * v * at_least(first, n - 1))
+
+    # A sum of 0 may count as positive or not; if that is open, so is a ball around 0.
+    result = tail(low + 1)
+    for first in range(low + 2, high + 1):
+        result = result.union(tail(first))
+    return result
 
 
 @precise

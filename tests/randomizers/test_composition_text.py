@@ -157,15 +157,15 @@ def test_calibrating_a_composition():
         ("joint(oue(1), **{'a': 1})", "joint has no parameter"),
         ("joint(*[oue(1)])", "mechanism must look like"),
         ("joint(3)", "mechanism must look like"),
-        ("joint(oue)", "mechanism 'oue' needs its parameters in parentheses"),
+        ("joint(oue)", "needs its parameters in parentheses"),
         ("joint(oeu(1))", "unknown mechanism 'oeu'; known: krr"),
         ("jiont(oue(1))", "unknown mechanism 'jiont'; known: krr"),
         ("joint(oue(1), krr(k=1, epsilon0=1))", "krr: k must be an integer of at least 2"),
         ("joint(oue())", "oue needs epsilon0"),
-        ("joint", "mechanism 'joint' needs its parameters in parentheses"),
+        ("joint", "needs its parameters in parentheses"),
         ("joint(any_pure_ldp(1), oue(1))", "use any_pure_ldp with the LDP level of the whole"),
         ("parallel(1*any_pure_ldp(1))", "use any_pure_ldp with the LDP level of the whole"),
-        ("joint(subsample(any_pure_ldp(1), 0.5))", "cannot be part of a joint or parallel"),
+        ("joint(subsample(any_pure_ldp(1), 0.5))", "cannot be a part of"),
     ],
 )
 def test_errors(text, message):
@@ -180,8 +180,9 @@ def test_deep_nesting_is_read_or_refused(depth, start, end):
     text = start * depth + "oue(1)" + end * depth
     try:
         randomizer = parse(text)
-    except ValueError as error:
-        assert len(str(error)) < 500
+    except ValueError:
+        with pytest.raises(ValueError, match=r"^.{1,500}$"):
+            parse(text)
     else:
         assert parse(str(randomizer)) == randomizer
 

@@ -418,7 +418,7 @@ def test_bad_parts():
         joint(KRR(k=2, epsilon0=1.0), 3)
     with pytest.raises(ValueError, match="use any_pure_ldp with the LDP level of the whole"):
         joint(AnyPureLDP(epsilon0=1.0), KRR(k=2, epsilon0=1.0))
-    with pytest.raises(ValueError, match="cannot be part of a joint"):
+    with pytest.raises(ValueError, match="cannot be a part of joint"):
         joint(subsample(AnyPureLDP(epsilon0=1.0), 0.5))
 
 

@@ -38,6 +38,7 @@ from shuffledp.divergence.nodes import NodeSums, sum_nodes
 from shuffledp.divergence.tilt import TiltedLaw, log_mgf, saddle_point, tilt
 
 _ROUNDS = 12
+_MAX_RTOL = 1.0
 _SQRT_2PI = math.sqrt(2 * math.pi)
 
 
@@ -64,8 +65,19 @@ def contour_log_mean(
         max_work: stop refining when all rounds together would need more nodes times atoms.
         hint: a guess of the logarithm, used where it is below the saddle-point estimate.
     """
-    theta = saddle_point(law, n)
-    tilted = tilt(law, theta)
+    tilted = tilt(law, saddle_point(law, n))
+    best = LogEnclosure(-math.inf, math.inf)
+    while best.width == math.inf and rtol <= _MAX_RTOL:
+        best = _refine(law, tilted, n, rtol, max_work, hint)
+        rtol *= 30  # too much work for a first answer: ask for less
+    return best
+
+
+def _refine(
+    law: Law, tilted: TiltedLaw, n: int, rtol: float, max_work: float, hint: float
+) -> LogEnclosure:
+    """Evaluate with ever less smoothing until the enclosure is narrow or the work is spent."""
+    theta = tilted.theta
     sigma = math.sqrt(n * tilted.variance)
     value = 1 / (theta**2 * _SQRT_2PI * math.hypot(sigma, math.sqrt(2) / theta))
     value = max(min(value, math.exp(min(hint - n * tilted.log_mgf, 700.0))), 1e-290)

@@ -56,6 +56,16 @@ class LocalRandomizer(ABC):
         """
         return True
 
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether all ordered pairs of different inputs have the same GPARV."""
+        return False
+
+    @property
+    def is_composable(self) -> bool:
+        """Whether the decompositions stay valid in joint and parallel compositions."""
+        return True
+
     @abstractmethod
     def neighbours(self) -> Sequence[Pair]:
         """Return ordered pairs of different inputs whose bounds, together, cover all such pairs."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+
+#: At most this many combinations of common inputs are tried in lower bounds.
+_MAX_COMBINATIONS = 27
 
 
 class Composition(LocalRandomizer):
@@ -42,7 +47,11 @@ def check_parts(name: str, parts: Iterable[object]) -> tuple[LocalRandomizer, ..
     for part in parts:
         if not isinstance(part, LocalRandomizer):
             raise TypeError(f"the parts of {name} must be local randomizers, got {part!r}")
-        part.unchanged()  # raises if the part cannot be composed
+        if not part.is_composable:
+            raise ValueError(
+                f"{part} cannot be a part of {name}: its bound does not survive composition; use "
+                "any_pure_ldp with the LDP level of the whole composition instead"
+            )
         checked.append(part)
     if not checked:
         raise ValueError(f"{name} needs at least one randomizer, got none")
@@ -55,6 +64,15 @@ def split(pair: Pair) -> Iterator[Pair]:
         raise TypeError(f"a composition's inputs are tuples, got {pair}")
     for first, second in zip(pair.first, pair.second, strict=True):
         yield Pair(first, second)
+
+
+def combine_inputs(choices: Sequence[Sequence[Input]]) -> Iterator[tuple[Input, ...]]:
+    """Yield combinations of one input per part: all if they are few, else every n-th choice."""
+    if math.prod(map(len, choices)) <= _MAX_COMBINATIONS:
+        yield from product(*choices)
+        return
+    for i in range(max(map(len, choices))):
+        yield tuple(inputs[min(i, len(inputs) - 1)] for inputs in choices)
 
 
 def join(pairs: Sequence[Pair]) -> Pair:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import ClassVar, TypeVar
 
 from shuffledp.decomposition import Decomposition, product_of
 from shuffledp.errors import check_integer
 from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
-from shuffledp.randomizers.composition import Composition, check_parts, join, split
+from shuffledp.randomizers.composition import Composition, check_parts, combine_inputs, join, split
 
 T = TypeVar("T")
 
-#: At most this many combinations of common inputs are tried in lower bounds.
-_MAX_COMMON_INPUTS = 81
+#: At most this many pairs are compared.
+_MAX_PAIRS = 100_000
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Joint(Composition):
     def neighbours(self) -> Sequence[Pair]:
         """Return the pairs to compare, one of each kind where attributes are interchangeable."""
         changing = (pairs for pairs in self._choices() if any(pair.changes for pair in pairs))
-        return tuple(join(pairs) for pairs in self._different(changing))
+        return _at_most(join(pairs) for pairs in self._different(changing))
 
     def _different(self, choices: Iterable[tuple[T, ...]]) -> Iterator[tuple[T, ...]]:
         """Drop choices that only exchange the roles of equal attributes."""
@@ -107,7 +106,7 @@ class Joint(Composition):
 
     def unchanged(self) -> Sequence[Pair]:
         """Return all combinations of unchanged attributes."""
-        return tuple(join(pairs) for pairs in product(*(p.unchanged() for p in self.parts)))
+        return _at_most(join(pairs) for pairs in product(*(p.unchanged() for p in self.parts)))
 
     def blanket(self, pair: Pair) -> Decomposition:
         """Return the product of the attributes' blankets."""
@@ -115,19 +114,11 @@ class Joint(Composition):
         return product_of([part.blanket(own) for part, own in pairs])
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
-        """Return combinations of the attributes' common inputs; all if there are few.
-
-        If there are many, the n-th choice of every attribute is combined.
-        """
-        own = [p.common_inputs(q) for p, q in zip(self.parts, split(pair), strict=True)]
-        if math.prod(map(len, own)) <= _MAX_COMMON_INPUTS:
-            pairs = tuple(split(pair))
-            choices = (tuple(zip(pairs, inputs, strict=True)) for inputs in product(*own))
-            return tuple(tuple(x for _, x in choice) for choice in self._different(choices))
-        longest = max(map(len, own))
-        return tuple(
-            tuple(inputs[min(i, len(inputs) - 1)] for inputs in own) for i in range(longest)
-        )
+        """Return combinations of the attributes' common inputs, one of each kind."""
+        pairs = tuple(split(pair))
+        own = [part.common_inputs(q) for part, q in zip(self.parts, pairs, strict=True)]
+        choices = (tuple(zip(pairs, inputs, strict=True)) for inputs in combine_inputs(own))
+        return tuple(tuple(x for _, x in choice) for choice in self._different(choices))
 
     def background(self, pair: Pair, other: Input) -> Decomposition:
         """Return the product of the attributes' backgrounds."""
@@ -150,3 +141,14 @@ def joint(*parts: LocalRandomizer, at_most: int | None = None, exactly: int | No
     'joint(krr(k=10, epsilon0=1.0), oue(epsilon0=1.0))'
     """
     return Joint(parts, at_most, exactly)
+
+
+def _at_most(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Return the pairs unless there are too many to compare."""
+    listed = tuple(islice(pairs, _MAX_PAIRS + 1))
+    if len(listed) > _MAX_PAIRS:
+        raise ValueError(
+            f"joint has to compare more than {_MAX_PAIRS} pairs; that takes too long. Parts with a "
+            "proved worst pair need no comparison"
+        )
+    return listed

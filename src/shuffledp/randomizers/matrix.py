@@ -76,13 +76,13 @@ class MatrixRandomizer(LocalRandomizer):
         return False
 
     def neighbours(self) -> Sequence[Pair]:
-        """Return all ordered pairs of different rows; equal rows are looked at once."""
-        rows = self.distinct_rows()
-        return tuple(Pair(x, y) for x in rows for y in rows if x != y)
+        """Return all ordered pairs of inputs."""
+        inputs = range(self.matrix.shape[0])
+        return tuple(Pair(x, y) for x in inputs for y in inputs if x != y)
 
     def unchanged(self) -> Sequence[Pair]:
-        """Return all pairs of equal rows."""
-        return tuple(Pair(x, x) for x in self.distinct_rows())
+        """Return every input."""
+        return tuple(Pair(x, x) for x in range(self.matrix.shape[0]))
 
     def distinct_rows(self) -> list[int]:
         """Return the numbers of the rows that differ from all rows before them."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_positive
 from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
-from shuffledp.randomizers.composition import Composition, check_parts, join, split
+from shuffledp.randomizers.composition import Composition, check_parts, combine_inputs, join, split
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,9 @@ class Parallel(Composition):
     r"""Every user applies one of several randomizers to the input and says which.
 
     The decompositions mix with the weights (paper, section 4.6). All parts see the same input, so
-    parts that compare pairs (matrices) must have the same number of inputs, and are compared at
-    the same pair.
+    parts that compare pairs (matrices) must have the same inputs, and are compared at the same
+    pair. Parts that cannot have a common pair of inputs, such as a joint composition beside a
+    single mechanism, are taken to look at attributes of their own.
 
     Args:
         parts: the randomizers.
@@ -40,11 +41,13 @@ class Parallel(Composition):
             raise ValueError(f"the weights of parallel must sum to 1, got {list(weights)}")
         object.__setattr__(self, "weights", weights)
         compared = [part for part in self.parts if not part.has_worst_pair]
-        if len({len(part.unchanged()) for part in compared}) > 1:
+        if len({_inputs(part) for part in compared}) > 1:
             raise ValueError(
                 "the parts of parallel that compare pairs must have the same inputs, got "
                 f"{', '.join(map(str, compared))}"
             )
+        if any(len(_inputs(part)) == 1 for part in compared):
+            raise ValueError("the parts of parallel must have at least two inputs")
 
     @property
     def epsilon0(self) -> float:
@@ -52,27 +55,46 @@ class Parallel(Composition):
         return max(part.epsilon0 for part in self.parts)
 
     def neighbours(self) -> Sequence[Pair]:
-        """Return the parts' worst pairs, or all pairs of the parts that compare them."""
-        return self._aligned("neighbours")
+        """Return the pairs of common inputs to compare; one if every part has a worst pair.
+
+        A part with a worst pair stands at the pair of the others if all its pairs are alike, else
+        at its own worst pair, which is an upper bound.
+        """
+        inputs = self._compared_inputs()
+        if inputs:
+            return tuple(self._at(Pair(x, y)) for x in inputs for y in inputs if x != y)
+        worst = [part.neighbours()[0] for part in self.parts]
+        shared = next((pair for pair in worst if self._is_worst_for_all(pair)), None)
+        return (join(worst if shared is None else [shared] * len(self.parts)),)
 
     def unchanged(self) -> Sequence[Pair]:
-        """Return the parts' unchanged inputs, the same one in parts that compare them."""
-        return self._aligned("unchanged")
+        """Return the common inputs to look at; one if every part has a worst pair."""
+        inputs = self._compared_inputs()
+        if inputs:
+            return tuple(self._at(Pair(x, x)) for x in inputs)
+        return (join([part.unchanged()[0] for part in self.parts]),)
 
-    def _aligned(self, method: str) -> tuple[Pair, ...]:
-        own = [getattr(part, method)() for part in self.parts]
-        count = max(
-            [len(p) for p, part in zip(own, self.parts, strict=True) if not part.has_worst_pair],
-            default=1,
-        )
-        return tuple(
-            join(
-                [
-                    p[0] if part.has_worst_pair else p[i]
-                    for p, part in zip(own, self.parts, strict=True)
-                ]
-            )
-            for i in range(count)
+    def _compared_inputs(self) -> tuple[Input, ...]:
+        compared = [part for part in self.parts if not part.has_worst_pair]
+        return _inputs(compared[0]) if compared else ()
+
+    def _at(self, pair: Pair) -> Pair:
+        """Return the pair each part stands at when the common inputs are ``pair``."""
+
+        def own(part: LocalRandomizer) -> Pair:
+            alike = part.is_symmetric and part.accepts(pair.first) and part.accepts(pair.second)
+            if alike or not part.has_worst_pair:
+                return pair
+            return (part.neighbours() if pair.changes else part.unchanged())[0]
+
+        return join([own(part) for part in self.parts])
+
+    def _is_worst_for_all(self, pair: Pair) -> bool:
+        return all(
+            part.accepts(pair.first)
+            and part.accepts(pair.second)
+            and (part.is_symmetric or pair == part.neighbours()[0])
+            for part in self.parts
         )
 
     def blanket(self, pair: Pair) -> Decomposition:
@@ -81,13 +103,18 @@ class Parallel(Composition):
         return Decomposition.mixture(self.weights, [p.blanket(q) for p, q in pairs]).merge()
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
-        """Return the common inputs that all parts know, the same for every part."""
+        """Return common inputs that all parts know, the same for every part.
+
+        Without a common pair there are none if pairs are compared; if not, the parts cannot have
+        the same inputs and each is taken to look at an attribute of its own.
+        """
         pairs = list(split(pair))
-        candidates = dict.fromkeys(
-            x for part, own in zip(self.parts, pairs, strict=True) for x in part.common_inputs(own)
-        )
-        shared = [x for x in candidates if all(part.accepts(x) for part in self.parts)]
-        return tuple((x,) * len(self.parts) for x in shared)
+        own = [part.common_inputs(q) for part, q in zip(self.parts, pairs, strict=True)]
+        if len(set(pairs)) == 1:
+            candidates = dict.fromkeys(x for inputs in own for x in inputs)
+            shared = [x for x in candidates if all(part.accepts(x) for part in self.parts)]
+            return tuple((x,) * len(self.parts) for x in shared)
+        return () if self._compared_inputs() else tuple(combine_inputs(own))
 
     def background(self, pair: Pair, other: Input) -> Decomposition:
         """Return the mixture of the parts' backgrounds."""
@@ -114,3 +141,8 @@ def parallel(parts: Mapping[LocalRandomizer, float]) -> Parallel:
     if not isinstance(parts, Mapping):
         raise TypeError(f"parts must map randomizers to their weights, got {parts!r}")
     return Parallel(tuple(parts), tuple(parts.values()))
+
+
+def _inputs(part: LocalRandomizer) -> tuple[Input, ...]:
+    """Return all inputs of a part that compares pairs."""
+    return tuple(pair.first for pair in part.unchanged())

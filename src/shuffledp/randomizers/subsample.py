@@ -53,6 +53,16 @@ class Subsample(LocalRandomizer):
         return self.part.has_worst_pair
 
     @property
+    def is_symmetric(self) -> bool:
+        """As for the randomizer itself."""
+        return self.part.is_symmetric
+
+    @property
+    def is_composable(self) -> bool:
+        """As for the randomizer itself."""
+        return self.part.is_composable
+
+    @property
     def monotone(self) -> bool:
         """As for the randomizer itself."""
         return self.part.monotone

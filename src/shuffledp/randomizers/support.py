@@ -75,6 +75,11 @@ class SupportRandomizer(LocalRandomizer):
         """Absolute rounding error of ``epsilon0``; 0 where it is a parameter."""
         return 0.0
 
+    @property
+    def is_symmetric(self) -> bool:
+        """True: outputs do not distinguish inputs but by support."""
+        return True
+
     def neighbours(self) -> Sequence[Pair]:
         """Return one pair: the law of the ratios is the same for all ordered pairs."""
         return (Pair(0, 1),)

@@ -1,0 +1,60 @@
+"""Enclosures of a logarithm."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shuffledp.divergence import LogEnclosure
+
+logs = st.floats(-1e6, 10)
+
+
+def test_width_of_a_value_that_is_known_to_be_zero() -> None:
+    assert LogEnclosure(-math.inf, -math.inf).width == 0
+    assert LogEnclosure(-math.inf, 0.0).width == math.inf
+    assert LogEnclosure(-1.0, -0.5).width == 0.5
+
+
+@given(low=logs, high=logs, error=st.floats(0, 1))
+def test_widening_moves_both_ends_outwards(low: float, high: float, error: float) -> None:
+    low, high = min(low, high), max(low, high)
+    wider = LogEnclosure(low, high).widen(error)
+    assert wider.lower < low - error / 2 or error == 0
+    assert wider.lower < low
+    assert wider.upper > high
+    assert wider.lower <= low - error
+    assert wider.upper >= high + error
+
+
+def test_widening_keeps_the_value_zero() -> None:
+    assert LogEnclosure(-math.inf, -math.inf).widen(1.0) == LogEnclosure(-math.inf, -math.inf)
+
+
+def test_intersection() -> None:
+    first, second = LogEnclosure(-3.0, 1.0), LogEnclosure(-2.0, 2.0)
+    assert first.intersect(second) == second.intersect(first) == LogEnclosure(-2.0, 1.0)
+
+
+def test_enclosures_that_do_not_meet_are_a_contradiction() -> None:
+    with pytest.raises(ArithmeticError):
+        LogEnclosure(-3.0, -2.0).intersect(LogEnclosure(-1.0, 0.0))
+
+
+@given(value=st.floats(1e-300, 1.0), low=st.floats(0, 1), high=st.floats(0, 1))
+def test_adding_an_uncertain_amount(value: float, low: float, high: float) -> None:
+    low, high = min(low, high), max(low, high)
+    exact = math.log(value)
+    total = LogEnclosure(exact, exact).plus(low, high)
+    assert math.exp(total.lower) <= (value + low) * (1 + 1e-13)
+    assert math.exp(total.upper) >= (value + high) * (1 - 1e-13)
+    assert total.lower <= math.log(value + low) <= math.log(value + high) <= total.upper
+
+
+def test_adding_to_nothing() -> None:
+    total = LogEnclosure(-math.inf, -math.inf).plus(0.25, 0.5)
+    assert total.lower <= math.log(0.25) < math.log(0.5) <= total.upper
+    assert total.width == pytest.approx(math.log(2))
