@@ -77,6 +77,7 @@ class _Search:
             gap = self.high - self.low
             decided = self._evaluate(probe)
             if self.failed:
+                self._raise_near_the_end(probe)
                 self._shrink_by_cheap_bound()
                 break
             if self.high - self.low <= max(0.1 * self.rtol, 4 * _ULP) * self.high < math.inf:
@@ -105,6 +106,15 @@ class _Search:
         elif value.lower > self.log_target.upper:
             self.low = max(self.low, epsilon)
         return epsilon in (self.low, self.high)
+
+    def _raise_near_the_end(self, failed: float) -> None:
+        """Raise the lower end if rounding, close to the largest epsilon, made a probe fail."""
+        if not 0.9 * self.end < failed < math.inf:
+            return
+        for distance in (1e-13, 1e-11, 1e-8, 1e-5):
+            self.failed = False
+            if self._evaluate(self.end * (1 - distance)) and not self.failed:
+                break
 
     def _shrink_by_cheap_bound(self) -> None:
         """Lower the upper end by bisection with the bound of one tilt, which always exists."""

@@ -46,8 +46,9 @@ class Parallel(Composition):
                 "the parts of parallel that compare pairs must have the same inputs, got "
                 f"{', '.join(map(str, compared))}"
             )
-        if any(len(_inputs(part)) == 1 for part in compared):
-            raise ValueError("the parts of parallel must have at least two inputs")
+        alone = [part for part in compared if len(_inputs(part)) == 1]
+        if alone and len(compared) < len(self.parts):
+            raise ValueError(f"the parts of parallel must have the same inputs; {alone[0]} has one")
 
     @property
     def epsilon0(self) -> float:
