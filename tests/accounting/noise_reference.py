@@ -174,8 +174,14 @@ def few_users(noise: Noise, n: int, epsilon: float, panels: int = 400) -> Estima
 
 
 def many_users(noise: Noise, n: int, epsilon: float) -> Estimate:
-    """The inversion integral by the trapezoidal rule, fine enough for about 10 digits."""
-    values, weights = noise.nodes(24, 24, math.exp(epsilon))
+    """The inversion integral over Gauss-Legendre nodes of the density."""
+    value = inverted_delta(*noise.nodes(24, 24, math.exp(epsilon)), n)
+    error = 1e-8 * value
+    return Estimate(value, error, error + getattr(noise, "beyond", 0.0))
+
+
+def inverted_delta(values: Array, weights: Array, n: int) -> float:
+    """The inversion integral by the trapezoidal rule, fine enough for about 8 digits."""
     theta = _tilt(values, weights, n)
     tilted = weights * np.expm1(theta * values)
     log_mgf = math.log1p(float(tilted.sum()))
@@ -198,9 +204,7 @@ def many_users(noise: Noise, n: int, epsilon: float) -> Estimate:
         k += block
         if np.abs(terms).max() < 1e-14 * abs(total):
             break
-    value = math.exp(n * log_mgf) * total * step / math.pi / n
-    error = 1e-8 * value
-    return Estimate(value, error, error + getattr(noise, "beyond", 0.0))
+    return math.exp(n * log_mgf) * total * step / math.pi / n
 
 
 def _tilt(values: Array, weights: Array, n: int) -> float:

@@ -71,13 +71,14 @@ def _wide_enclosures_are_allowed_to_say_so() -> None:
     warnings.simplefilter("ignore", AccuracyWarning)
 
 
-@settings(max_examples=120)
+@settings(max_examples=250)
 @given(randomizer=support_mechanisms(), n=user_counts, delta=deltas)
 def test_epsilon_is_narrow_and_its_ends_are_certified(
     randomizer: LocalRandomizer, n: int, delta: float
 ) -> None:
     interval = ShuffleAccountant(randomizer, n).epsilon_interval(delta)
-    assert interval.width <= 1e-4 * interval.upper
+    if not isinstance(randomizer, UnaryEncoding):  # its level is rounded: see the next test
+        assert interval.width <= 1e-4 * interval.upper
     assert 0 <= interval.lower <= interval.upper <= randomizer.epsilon0 * (1 + HAIR)
     # Delta at the upper end is at most the target, so no enclosure of it may lie above, and
     # the other way round at the lower end.
@@ -91,7 +92,20 @@ def test_epsilon_is_narrow_and_its_ends_are_certified(
         )
 
 
-@settings(max_examples=60)
+@pytest.mark.parametrize("n", [1, 2, 50])
+@pytest.mark.parametrize("delta", [1e-6, 1e-14, 1e-20, 1e-130])
+@pytest.mark.parametrize(("p", "q"), [(0.75, 0.25), (2 / 3, 0.5), (0.1, 0.9)])
+def test_epsilon_is_narrow_also_where_the_level_is_rounded(
+    p: float, q: float, n: int, delta: float
+) -> None:
+    """Delta vanishes within a few ulps of the level, which is no reason to know nothing below."""
+    randomizer = UnaryEncoding(p=p, q=q)
+    interval = ShuffleAccountant(randomizer, n).epsilon_interval(delta)
+    assert interval.width <= 1e-4 * interval.upper
+    assert interval.upper <= randomizer.epsilon0 * (1 + HAIR)
+
+
+@settings(max_examples=150)
 @given(randomizer=support_mechanisms(), n=user_counts, delta=deltas)
 def test_asking_back(randomizer: LocalRandomizer, n: int, delta: float) -> None:
     """get_delta at get_epsilon is the target again, up to the width that was asked for."""
@@ -100,7 +114,7 @@ def test_asking_back(randomizer: LocalRandomizer, n: int, delta: float) -> None:
     assert accountant.get_delta(epsilon) <= delta * (1 + 2e-4)
 
 
-@settings(max_examples=80)
+@settings(max_examples=200)
 @given(randomizer=support_mechanisms(), n=user_counts, share=st.floats(0.0, 1.0))
 def test_delta_is_narrow_and_above_the_lower_bound(
     randomizer: LocalRandomizer, n: int, share: float
@@ -118,7 +132,7 @@ def test_delta_is_narrow_and_above_the_lower_bound(
     assert accountant.delta_lower_bound(epsilon) <= delta.upper
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(randomizer=support_mechanisms(), n=user_counts, delta=deltas)
 def test_the_lower_bound_of_epsilon_is_below_the_upper_one(
     randomizer: LocalRandomizer, n: int, delta: float
@@ -132,7 +146,7 @@ def test_the_lower_bound_of_epsilon_is_below_the_upper_one(
         assert found >= delta * (1 - 2e-4)
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(
     randomizer=support_mechanisms(),
     n=st.integers(1, 10**11),
@@ -146,7 +160,7 @@ def test_delta_falls_with_n(randomizer: LocalRandomizer, n: int, factor: int, sh
     assert many.lower <= few.upper
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(randomizer=support_mechanisms(), n=user_counts, share=st.floats(0.01, 1))
 def test_delta_is_convex_and_falls_with_e_to_the_epsilon(
     randomizer: LocalRandomizer, n: int, share: float
@@ -194,7 +208,7 @@ def test_delta_below_the_smallest_double_is_known_by_its_logarithm(
     accountant = ShuffleAccountant(randomizer, n)
     log = accountant.log_delta_interval(epsilon)
     assert -math.inf < log.lower <= log.upper < -750
-    assert log.width <= 1e-2
+    assert log.width <= -1e-5 * log.lower
     delta = accountant.delta_interval(epsilon)
     assert delta.lower == 0
     assert 0 < delta.upper <= 1e-300  # never rounded down to 0

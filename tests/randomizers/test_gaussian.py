@@ -127,7 +127,7 @@ def test_mean_ratios_are_within_their_declared_errors(sigma):
 
 
 @settings(max_examples=20)
-@given(sigma=st.floats(0.05, 1e6) | st.floats(0.05, 10))
+@given(sigma=st.floats(0.3, 1e6) | st.floats(0.3, 10))
 def test_masses_add_up(sigma):
     randomizer = Gaussian(sigma=sigma)
     decompositions = [randomizer.blanket(PAIR)]

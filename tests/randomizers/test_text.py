@@ -74,7 +74,7 @@ STRATEGIES: dict[str, st.SearchStrategy[LocalRandomizer]] = {
     "laplace": st.builds(
         Laplace, epsilon0=epsilon0s, domain=st.sampled_from(["binary", "interval"])
     ),
-    "gaussian": st.builds(Gaussian, sigma=st.floats(0.05, 1e6)),
+    "gaussian": st.builds(Gaussian, sigma=st.floats(0.3, 1e6)),
     "discrete_laplace": st.builds(DiscreteLaplace, epsilon0=epsilon0s, bound=st.integers(1, 10**9)),
     "matrix": matrices(),
     "any_pure_ldp": st.builds(AnyPureLDP, epsilon0=epsilon0s),

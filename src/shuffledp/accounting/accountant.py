@@ -110,7 +110,8 @@ class ShuffleAccountant:
         """Enclose the epsilon of the optimal decomposition bound at ``target_delta``."""
         interval, _ = self._epsilon(self._upper, check_delta(target_delta))
         if not self._reached(interval):
-            self._warn("epsilon", interval.width / interval.upper)
+            finite = interval.upper < math.inf
+            self._warn("epsilon", interval.width / interval.upper if finite else math.inf)
         return interval
 
     def delta_interval(self, target_epsilon: float) -> Interval:

@@ -10,6 +10,7 @@ import click
 
 from shuffledp import __version__
 from shuffledp.cli.calibrate import calibrate
+from shuffledp.cli.compare import compare
 from shuffledp.cli.delta import delta
 from shuffledp.cli.epsilon import epsilon
 from shuffledp.cli.facts import EPILOG
@@ -62,5 +63,5 @@ def main() -> None:
     """
 
 
-for _command in (epsilon, delta, calibrate, users, mechanisms):
+for _command in (epsilon, delta, calibrate, users, compare, mechanisms):
     main.add_command(_command)

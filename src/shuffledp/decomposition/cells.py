@@ -54,14 +54,16 @@ def split_to_corners(
     """Split points of the plane between the corners of their boxes with bilinear weights."""
     index_x, share_x = interpolate(x, edges_x)
     index_y, share_y = interpolate(y, edges_y)
-    total = np.zeros(edges_x.size * edges_y.size)
+    corners, parts = [], []
     for step_x, part_x in ((0, 1 - share_x), (1, share_x)):
         for step_y, part_y in ((0, 1 - share_y), (1, share_y)):
             corner = np.minimum(index_x + step_x, edges_x.size - 1) * edges_y.size
-            corner += np.minimum(index_y + step_y, edges_y.size - 1)
-            total += np.bincount(corner, mass * part_x * part_y, total.size)
-    used = np.flatnonzero(total)
-    return edges_x[used // edges_y.size], edges_y[used % edges_y.size], total[used]
+            corners.append(corner + np.minimum(index_y + step_y, edges_y.size - 1))
+            parts.append(mass * part_x * part_y)
+    used, position = np.unique(np.concatenate(corners), return_inverse=True)
+    total = np.bincount(position, np.concatenate(parts)).astype(np.float64)
+    used, total = used[total > 0], total[total > 0]
+    return edges_x[used // edges_y.size], edges_y[used % edges_y.size], total
 
 
 def choose_axes(

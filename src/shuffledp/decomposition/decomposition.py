@@ -388,7 +388,7 @@ class Decomposition(Components):
         near_value = cost * np.expm1(np.where(far, 0.0, excess))
         values = np.where(far, np.exp(log0) - cost, near_value)
         magnitude = np.exp(log0) + cost
-        error = magnitude * (self.log_ratio_error + rho_error)
+        error = magnitude * np.expm1(self.log_ratio_error + rho_error)
         logs = np.abs(finite_or_zero(log1 + epsilon)) + np.abs(finite_or_zero(log0)) * far
         error += UNIT * np.abs(values) * (8 + logs + np.clip(finite_or_zero(excess), 0.0, 40.0))
         weights, weight_error = self.weight, self.weight_error

@@ -41,8 +41,8 @@ def decompose_segments(
         log_ratio_error: bound on the absolute error of all logs.
         weight_error: bound on the relative error of the weights.
         tails: (a, b, c) of further cells whose ratios are unbounded. The contraction keeps them
-            as atoms; the spread gives their c-mass to the residual and calls them singular, which
-            is a smaller blanket and so still an upper bound.
+            as atoms; the spread gives their c-mass to the residual and lets every output give the
+            input away, which is a smaller blanket and so still an upper bound.
 
     >>> import math
     >>> one = decompose_segments(  # ratios (u, 1) and (1, u), u from 1 to 4 with mean 2
@@ -77,8 +77,9 @@ def decompose_segments(
         np.tile(error, 2)[kept],
         np.tile(mass_error, 2)[kept] + 4 * UNIT,
         20 * UNIT,
-        singular0=a,
-        singular1=b,
+        # Ratios within a tail are unbounded, so nothing of b may be set against a.
+        singular0=np.concatenate([a, np.zeros_like(a)]),
+        singular1=np.concatenate([np.zeros_like(b), b]),
         singular_error=_TAIL_ERROR,
     )
     tail0, tail1 = log_quotient(a, c), log_quotient(b, c)

@@ -16,7 +16,7 @@ from shuffledp.randomizers.noise import HalfCells, SymmetricNoise
 _REACH = 37.0
 
 _CELLS = 4096
-_MIN_SIGMA, _MAX_SIGMA = 0.05, 1e6
+_MIN_SIGMA, _MAX_SIGMA = 0.3, 1e6
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Gaussian(SymmetricNoise):
     rule; enclosures are then wide, and say so.
 
     Args:
-        sigma: standard deviation, between 0.05 and 1e6 times the length of the domain.
+        sigma: standard deviation, between 0.3 and 1e6 times the length of the domain.
 
     >>> Gaussian(sigma=1.0).epsilon0
     inf

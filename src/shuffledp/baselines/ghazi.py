@@ -1,0 +1,60 @@
+"""A lower bound from datasets whose other users are spread evenly."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from shuffledp.baselines.numeric import NumericBaseline
+from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.errors import NoAnswerError
+from shuffledp.randomizers import KRR
+
+
+class GhaziUniform(NumericBaseline):
+    r"""Ghazi et al. (2020), a lower bound for k-ary randomized response.
+
+    As restated in section 5.3 of the decomposition paper: compare the datasets (1, C, ..., C) and
+    (2, C, ..., C) in which every other user holds an independent uniform value. Reports of a
+    uniform value are uniform, so with :math:`E=e^{\varepsilon_0}`
+
+    .. math:: G=\frac{k}{E+k-1}\left\{E-e^\varepsilon,\ 1-Ee^\varepsilon,\ 1-e^\varepsilon\right\}
+              \quad\text{with probabilities}\quad\tfrac1k,\ \tfrac1k,\ \tfrac{k-2}k.
+
+    A mixture of datasets reveals no more than the worst of them, so this is a lower bound for some
+    fixed dataset, too.
+
+    Regime: k-ary randomized response only.
+
+    Known flaws: the value of the others was made random only to keep the support of G at three
+    points, which the published program needs; one common input reveals more for large
+    :math:`\varepsilon_0`. The support is often printed without the factor :math:`k/(E+k-1)`.
+
+    >>> from shuffledp import KRR
+    >>> round(GhaziUniform(KRR(k=10, epsilon0=2.0), n=10_000).get_epsilon(1e-6), 4)
+    0.0612
+    """
+
+    title: ClassVar[str] = "Ghazi et al. 2020, uniform background"
+    kind: ClassVar[Literal["upper", "lower"]] = "lower"
+
+    def decomposition(self) -> Decomposition:
+        """Return the decomposition with c = 1/k for each output."""
+        mechanism = self.randomizer
+        if not isinstance(mechanism, KRR):
+            raise NoAnswerError("it is known for k-ary randomized response (krr) only")
+        k, level = mechanism.k, mechanism.epsilon0
+        scale = math.log1p(math.expm1(level) / k)  # log((E+k-1)/k)
+        high, low = level - scale, -scale
+        outputs = np.array([1, 1, k - 2])
+        kept = outputs > 0
+        return Decomposition(
+            np.array([high, low, low])[kept],
+            np.array([low, high, low])[kept],
+            outputs[kept] / k,
+            0.0,
+            log_ratio_error=np.array(8 * UNIT * (level + scale)),
+        )

@@ -1,0 +1,112 @@
+"""The real thing: users, a shuffler, histograms, and how often an adversary's test fires."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import betainc, betaincinv
+
+from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant
+from shuffledp.randomizers import LocalRandomizer
+
+RUNS = 200_000
+RISK = 1e-6  # that a correct bound fails one of these tests
+
+
+def randomized_response(k: int, epsilon0: float) -> NDArray[np.float64]:
+    matrix = np.ones((k, k)) + (math.exp(epsilon0) - 1) * np.eye(k)
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def simulate(
+    matrix: NDArray[np.float64], inputs: list[int], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Histograms of many runs: every user reports, the shuffler forgets who."""
+    outputs = matrix.shape[1]
+    histograms = np.zeros((RUNS, outputs), dtype=np.int64)
+    for x in inputs:
+        reports = rng.choice(outputs, size=RUNS, p=matrix[x])
+        histograms[np.arange(RUNS), reports] += 1
+    return histograms
+
+
+def frequency_bounds(hits: int) -> tuple[float, float]:
+    """Clopper-Pearson bounds on a probability, each wrong with probability RISK."""
+    lower = 0.0 if hits == 0 else float(betaincinv(hits, RUNS - hits + 1, RISK))
+    upper = 1.0 if hits == RUNS else float(betaincinv(hits + 1, RUNS - hits, 1 - RISK))
+    return lower, upper
+
+
+def test_frequency_bounds_are_those_of_a_binomial() -> None:
+    lower, upper = frequency_bounds(1000)
+    assert lower < 1000 / RUNS < upper
+    assert betainc(1000, RUNS - 999, lower) == pytest.approx(RISK)
+
+
+def divergence_bounds(
+    matrix: NDArray[np.float64], first: int, second: int, others: list[int], epsilon: float
+) -> tuple[float, float]:
+    """Enclose P0(A) - e^epsilon P1(A) for an event A learnt from separate runs, at high confidence.
+
+    The divergence is the largest such difference, so the lower end bounds it for any A; the upper
+    end does so if A is the best event, which these small histograms allow to find.
+    """
+    rng = np.random.default_rng(20240611)
+    runs = [simulate(matrix, [x, *others], rng) for x in (first, second) for _ in range(2)]
+    training = [Counter(map(tuple, h.tolist())) for h in (runs[0], runs[2])]
+    event = {
+        h
+        for h in training[0] | training[1]
+        if training[0][h] > math.exp(epsilon) * training[1][h]
+    }
+    hits = [sum(n for h, n in Counter(map(tuple, r.tolist())).items() if h in event) for r in
+            (runs[1], runs[3])]
+    (low0, high0), (low1, high1) = map(frequency_bounds, hits)
+    return low0 - math.exp(epsilon) * high1, high0 - math.exp(epsilon) * low1
+
+
+CASES = [
+    (randomized_response(2, 1.0), KRR(k=2, epsilon0=1.0), 4, 0.2),
+    (randomized_response(2, 2.0), KRR(k=2, epsilon0=2.0), 8, 0.5),
+    (randomized_response(3, 1.5), KRR(k=3, epsilon0=1.5), 5, 0.3),
+    (randomized_response(3, 3.0), KRR(k=3, epsilon0=3.0), 10, 0.8),
+]
+
+
+@pytest.mark.parametrize(("matrix", "randomizer", "n", "epsilon"), CASES, ids=str)
+def test_the_lower_bound_is_what_the_named_datasets_reveal(
+    matrix: NDArray[np.float64], randomizer: LocalRandomizer, n: int, epsilon: float
+) -> None:
+    report = ShuffleAccountant(randomizer, n).delta_report(epsilon)
+    pair, background = report.datasets.split(", all others hold ")
+    first, second = (int(x) for x in pair.removeprefix("x1 = ").split(" vs "))
+    others = [int(background)] * (n - 1)
+    low, high = divergence_bounds(matrix, first, second, others, epsilon)
+    assert low <= report.lower_bound <= high
+    assert high - low < 0.03
+
+
+@pytest.mark.parametrize(("matrix", "randomizer", "n", "epsilon"), CASES, ids=str)
+def test_no_dataset_reveals_more_than_the_guarantee(
+    matrix: NDArray[np.float64], randomizer: LocalRandomizer, n: int, epsilon: float
+) -> None:
+    guarantee = ShuffleAccountant(randomizer, n).get_delta(epsilon)
+    inputs = np.random.default_rng(7).integers(0, len(matrix), n - 1).tolist()
+    low, _ = divergence_bounds(matrix, 0, 1, inputs, epsilon)
+    assert low <= guarantee
+
+
+def test_an_uneven_matrix() -> None:
+    rows = [[Fraction(5, 8), Fraction(2, 8), Fraction(1, 8)], [Fraction(1, 8)] * 2 + [Fraction(6, 8)]]
+    matrix = np.array([[float(p) for p in row] for row in rows])
+    accountant = ShuffleAccountant(MatrixRandomizer(matrix), 6)
+    report = accountant.delta_report(0.4)
+    pair, background = report.datasets.split(", all others hold ")
+    first, second = (int(x) for x in pair.removeprefix("x1 = ").split(" vs "))
+    low, high = divergence_bounds(matrix, first, second, [int(background)] * 5, 0.4)
+    assert low <= report.lower_bound <= high
