@@ -16,7 +16,7 @@ from shuffledp.randomizers import Gaussian, Pair
 mp = precision(40)
 
 SIGMAS = (0.3, 1.0, 5.0, 50.0)
-EXTREMES = (0.05, 1e6)
+EXTREMES = (0.3, 1e6)
 PAIR = Pair(0, 1)
 
 

@@ -38,9 +38,16 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
         scaled = log_delta(gparv.scaled(1 / top), n, rtol=rtol)
         shift = math.log(top)
         return LogEnclosure(scaled.lower + shift, scaled.upper + shift).widen(4 * UNIT * shift)
+    alone = LogEnclosure(_log_mean_single(gparv.lower).lower, _log_mean_single(gparv.upper).upper)
+    alone = _delta(gparv, 1, alone, 0.0)
     if n == 1:
-        below, above = _log_mean_single(gparv.lower), _log_mean_single(gparv.upper)
-        return _delta(gparv, n, LogEnclosure(below.lower, above.upper), 0.0)
+        return alone
+    result = _log_delta_of_many(gparv, n, rtol)
+    return LogEnclosure(result.lower, min(result.upper, alone.upper))  # delta falls with n
+
+
+def _log_delta_of_many(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
+    """Enclose log delta for n > 1: cut large values, coarsen, evaluate."""
     cut = cut_tail(gparv.lower, n, rtol)
     lower, upper = coarsen_law(cut.law, n, rtol, cut.log_delta)
     if upper is lower is gparv.upper:
@@ -104,7 +111,7 @@ def _log_mean_positive(law: Law, n: int, rtol: float, hint: float = math.inf) ->
     result = contour_log_mean(law, n, rtol, _QUICK_WORK if small else _MAX_WORK, hint)
     if small and result.width > rtol:
         result = result.intersect(enumerate_log_mean(law, n))
-    return result.intersect(LogEnclosure(-math.inf, single).widen(0.0))
+    return result
 
 
 def _has_positive_value(law: Law) -> bool:
