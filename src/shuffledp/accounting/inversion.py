@@ -17,6 +17,7 @@ from shuffledp.interval import Interval
 
 _MAX_EVALUATIONS = 40
 _MAX_BISECTIONS = 20
+_RETRIES = (0.95, 0.85, 0.7, 0.5)  # where in the bracket to try again after failed evaluations
 _MAX_NEWTON_STEPS = 30
 _SMALLEST_RTOL = 1e-9
 _ULP = 2.0**-52
@@ -70,16 +71,21 @@ class _Search:
         if self._is_infinite():
             return Interval(math.inf, math.inf)
         probe: float | None = self._first_probe()
-        margin, stalled = 1.0, 0
+        margin, stalled, failures = 1.0, 0, 0
         for _ in range(_MAX_EVALUATIONS):
             if probe is None:
                 break
-            gap = self.high - self.low
+            gap, self.failed = self.high - self.low, False
             decided = self._evaluate(probe)
             if self.failed:
-                self._raise_near_the_end(probe)
-                self._shrink_by_cheap_bound()
-                break
+                if failures == 0:
+                    self._raise_near_the_end(probe)
+                    self._shrink_by_cheap_bound()
+                failures += 1
+                if failures == len(_RETRIES) or self.high == math.inf:
+                    break
+                probe = self.low + _RETRIES[failures - 1] * (self.high - self.low)
+                continue
             if self.high - self.low <= max(0.1 * self.rtol, 4 * _ULP) * self.high < math.inf:
                 break
             margin = 1.0 if decided else 3 * margin
