@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -227,7 +228,7 @@ def test_epsilon_falls_with_delta(randomizer: LocalRandomizer, n: int) -> None:
     accountant = ShuffleAccountant(randomizer, n)
     targets = [0.0, 5e-324, 1e-200, 1e-50, 1e-12, 1e-6, 1e-3, 0.1, 0.9, 1.0]
     intervals = [accountant.epsilon_interval(delta) for delta in targets]
-    for small, large in zip(intervals[:-1], intervals[1:], strict=True):
+    for small, large in pairwise(intervals):
         assert large.lower <= small.upper
     assert intervals[0].lower <= randomizer.epsilon0 <= intervals[0].upper
     assert intervals[-1] == Interval(0.0, 0.0)

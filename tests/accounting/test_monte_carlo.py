@@ -60,12 +60,12 @@ def divergence_bounds(
     runs = [simulate(matrix, [x, *others], rng) for x in (first, second) for _ in range(2)]
     training = [Counter(map(tuple, h.tolist())) for h in (runs[0], runs[2])]
     event = {
-        h
-        for h in training[0] | training[1]
-        if training[0][h] > math.exp(epsilon) * training[1][h]
+        h for h in training[0] | training[1] if training[0][h] > math.exp(epsilon) * training[1][h]
     }
-    hits = [sum(n for h, n in Counter(map(tuple, r.tolist())).items() if h in event) for r in
-            (runs[1], runs[3])]
+    hits = [
+        sum(n for h, n in Counter(map(tuple, r.tolist())).items() if h in event)
+        for r in (runs[1], runs[3])
+    ]
     (low0, high0), (low1, high1) = map(frequency_bounds, hits)
     return low0 - math.exp(epsilon) * high1, high0 - math.exp(epsilon) * low1
 
@@ -102,7 +102,10 @@ def test_no_dataset_reveals_more_than_the_guarantee(
 
 
 def test_an_uneven_matrix() -> None:
-    rows = [[Fraction(5, 8), Fraction(2, 8), Fraction(1, 8)], [Fraction(1, 8)] * 2 + [Fraction(6, 8)]]
+    rows = [
+        [Fraction(5, 8), Fraction(2, 8), Fraction(1, 8)],
+        [Fraction(1, 8)] * 2 + [Fraction(6, 8)],
+    ]
     matrix = np.array([[float(p) for p in row] for row in rows])
     accountant = ShuffleAccountant(MatrixRandomizer(matrix), 6)
     report = accountant.delta_report(0.4)

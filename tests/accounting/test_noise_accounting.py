@@ -63,7 +63,8 @@ def test_one_normal_report(sigma: float, share: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sigma", "epsilon"), [(1.0, 10.0), (1.0, 30.0), (1.0, 36.0), (1.0, 37.0), (5.0, 7.4), (5.0, 10.0)]
+    ("sigma", "epsilon"),
+    [(1.0, 10.0), (1.0, 30.0), (1.0, 36.0), (1.0, 37.0), (5.0, 7.4), (5.0, 10.0)],
 )
 def test_normal_noise_has_no_largest_ratio(sigma: float, epsilon: float) -> None:
     """However large epsilon is, delta is positive, if only by its logarithm."""
@@ -168,7 +169,9 @@ def test_discrete_laplace_is_a_matrix(epsilon0: float, bound: int, n: int) -> No
     for share in (0.0, 0.2 / math.sqrt(n), 0.9):
         first = noise.log_delta_interval(share * epsilon0)
         report = matrix.delta_report(share * epsilon0)
-        assert first.lower <= math.log(report.guarantee.upper) + 1e-9 if report.guarantee.upper else 1
+        assert (
+            first.lower <= math.log(report.guarantee.upper) + 1e-9 if report.guarantee.upper else 1
+        )
         second = matrix.log_delta_interval(share * epsilon0)
         assert first.lower <= second.upper + 1e-9
         assert second.lower <= first.upper + 1e-9

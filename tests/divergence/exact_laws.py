@@ -150,7 +150,7 @@ def binomial_mean(atoms: Atoms, n: int) -> arb:
 @precise
 def trinomial_mean(atoms: Atoms, n: int) -> arb:
     """Two atoms and 0: condition on the number of draws that are not 0."""
-    moving = [(g, w) for g, w in atoms if not g == 0]
+    moving = [(g, w) for g, w in atoms if not g == 0]  # noqa: SIM201 (of balls, not != )
     share = sum((w for _, w in moving), arb(0))
     given = [(g, w / share) for g, w in moving]
     still = 1 - share

@@ -16,6 +16,8 @@ from shuffledp.divergence.tilt import saddle_point
 from shuffledp.interval import Interval
 from shuffledp.randomizers import MatrixRandomizer, Pair
 
+_MAX_EXPONENT = 300.0
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -113,18 +115,24 @@ class MatrixPairs:
                 yield float(bounds[index]), self._candidate(int(index))
 
     def _bounds(self, n: int, epsilon: float, theta: float) -> FloatArray:
-        """Return log(M^n/(e theta n)) of every pair, flattened, rounded up."""
-        shift = theta * (1 - math.exp(epsilon))  # both exponents are taken relative to ratio 1
+        """Return log(M^n/(e theta n)) of every pair, flattened, rounded up.
+
+        Infinite, which settles nothing, where exponents are so large that products of exponentials
+        could leave the range of doubles.
+        """
+        size, pairs = self.common.size, len(self.rows) ** 2
+        growth = math.exp(epsilon)
+        reach = theta * (1 + growth) * float(self.ratios.max())
+        if reach > _MAX_EXPONENT:
+            return np.full(pairs, math.inf)
+        shift = theta * (1 - growth)  # both exponents are taken relative to ratio 1
         gain = np.exp(theta * (self.ratios - 1)) * self.common
-        cost = np.exp(-theta * math.exp(epsilon) * (self.ratios - 1))
-        residual = max(1 - float(self.common.sum()), 0.0)
-        with np.errstate(over="ignore", divide="ignore"):
-            total = np.exp(shift) * (gain @ cost.T) + residual
-            log_mgf = np.log(total).ravel()
-        size = self.common.size
-        largest = theta * (1 + math.exp(epsilon)) * float(self.ratios.max())
-        slack = 4 * UNIT * (size + 16 + largest)
-        log_mgf += slack + 4 * UNIT * np.abs(log_mgf)
+        cost = np.exp(-theta * growth * (self.ratios - 1))
+        residual = max(1 - float(self.common.sum()), 0.0) + size * UNIT
+        total = math.exp(shift) * (gain @ cost.T) + residual
+        # The last term covers what underflows in the products.
+        log_mgf = np.log(total * (1 + 4 * UNIT * (size + 16 + reach)) + size * 1e-300).ravel()
+        log_mgf += 4 * UNIT * np.abs(log_mgf)
         bounds: FloatArray = n * log_mgf - 1 - math.log(theta * n)
         return bounds
 

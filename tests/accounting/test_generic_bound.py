@@ -1,0 +1,138 @@
+"""The bound for any epsilon0-LDP randomizer: above every matrix, below the standard clone."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from shuffledp import (
+    KRR,
+    AnyPureLDP,
+    Decomposition,
+    Interval,
+    Laplace,
+    MatrixRandomizer,
+    ShuffleAccountant,
+)
+from shuffledp.accounting.inversion import enclose_epsilon
+from shuffledp.divergence import log_delta
+from shuffledp.errors import AccuracyWarning
+
+
+@pytest.fixture(autouse=True)
+def _wide_enclosures_are_allowed_to_say_so() -> None:
+    warnings.simplefilter("ignore", AccuracyWarning)
+
+
+@st.composite
+def ldp_matrices(draw: st.DrawFn) -> tuple[NDArray[np.float64], float]:
+    """A matrix and a level at which it is LDP: entries within [1, e^epsilon0] times a base law."""
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    rows, columns = draw(st.integers(2, 4)), draw(st.integers(2, 5))
+    epsilon0 = draw(st.floats(0.05, 5.0))
+    extreme = draw(st.booleans())
+    shape = rng.integers(0, 2, (rows, columns)) if extreme else rng.random((rows, columns))
+    matrix = rng.random(columns) * np.exp(epsilon0 * shape)
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    return matrix, float(np.log(matrix.max(axis=0) / matrix.min(axis=0)).max())
+
+
+@settings(max_examples=150)
+@given(
+    case=ldp_matrices(),
+    n=st.sampled_from([1, 2, 3, 10, 100, 10_000, 10**9]),
+    share=st.floats(0, 1),
+)
+def test_no_matrix_has_a_larger_delta(
+    case: tuple[NDArray[np.float64], float], n: int, share: float
+) -> None:
+    matrix, level = case
+    level = max(level * (1 + 1e-12), 1e-9)
+    generic = ShuffleAccountant(AnyPureLDP(epsilon0=level), n)
+    particular = ShuffleAccountant(MatrixRandomizer(matrix), n)
+    for epsilon in {0.0, share * level, share * level / math.sqrt(n)}:
+        assert (
+            particular.log_delta_interval(epsilon).lower
+            <= generic.log_delta_interval(epsilon).upper + 1e-9
+        )
+
+
+@settings(max_examples=80)
+@given(
+    case=ldp_matrices(),
+    n=st.sampled_from([2, 20, 1000, 10**6]),
+    delta=st.sampled_from([1e-2, 1e-6, 1e-12]),
+)
+def test_no_matrix_has_a_larger_epsilon(
+    case: tuple[NDArray[np.float64], float], n: int, delta: float
+) -> None:
+    matrix, level = case
+    level = max(level * (1 + 1e-12), 1e-9)
+    generic = ShuffleAccountant(AnyPureLDP(epsilon0=level), n).epsilon_interval(delta)
+    particular = ShuffleAccountant(MatrixRandomizer(matrix), n).epsilon_interval(delta)
+    assert particular.lower <= generic.upper * (1 + 1e-9)
+
+
+def standard_clone(epsilon0: float) -> Decomposition:
+    """With probability 1/(2E) each another user is a clone of either input."""
+    likely, unlikely = 1 / (1 + math.exp(-epsilon0)), 1 / (1 + math.exp(epsilon0))
+    clone = math.exp(-epsilon0) / 2
+    return Decomposition.from_coefficients([likely, unlikely], [unlikely, likely], [clone, clone])
+
+
+@pytest.mark.parametrize("epsilon0", [0.01, 0.5, 1.0, 3.0, 8.0])
+@pytest.mark.parametrize("n", [1, 2, 10, 1000, 10**6, 10**12])
+def test_the_generic_bound_is_below_the_standard_clone(epsilon0: float, n: int) -> None:
+    clone = standard_clone(epsilon0)
+    accountant = ShuffleAccountant(AnyPureLDP(epsilon0=epsilon0), n)
+    for share in (0.0, 0.5, 0.99):
+        epsilon = min(share * epsilon0, 10 * share * epsilon0 / math.sqrt(n))
+        ours = accountant.log_delta_interval(epsilon)
+        theirs = log_delta(clone.at(epsilon), n)
+        assert ours.lower <= theirs.upper
+        if n == 1:
+            assert ours.upper == pytest.approx(theirs.upper, abs=1e-9)  # both are the local level
+    for delta in (1e-3, 1e-10):
+        log = math.log(delta)
+        target = Interval(math.nextafter(log, -1e9), math.nextafter(log, 0.0))
+        theirs = enclose_epsilon(clone, n, target, 1e-4)
+        assert accountant.epsilon_interval(delta).lower <= theirs.upper
+
+
+def test_the_generic_bound_is_strictly_better_than_the_standard_clone() -> None:
+    ours = ShuffleAccountant(AnyPureLDP(epsilon0=1.0), 1000).get_epsilon(1e-6)
+    log = math.log(1e-6)
+    target = Interval(math.nextafter(log, -1e9), math.nextafter(log, 0.0))
+    theirs = enclose_epsilon(standard_clone(1.0), 1000, target, 1e-4)
+    assert ours < 0.95 * theirs.lower
+
+
+@pytest.mark.parametrize("n", [1, 7, 1000])
+def test_binary_randomized_response_attains_it(n: int) -> None:
+    generic = ShuffleAccountant(AnyPureLDP(epsilon0=1.5), n)
+    binary = ShuffleAccountant(KRR(k=2, epsilon0=1.5), n)
+    assert generic.epsilon_interval(1e-5) == binary.epsilon_interval(1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 10, 1000, 10**6])
+def test_laplace_noise_is_below_it(n: int) -> None:
+    for epsilon in (0.0, 0.05, 0.5):
+        noise = ShuffleAccountant(Laplace(epsilon0=1.0), n).log_delta_interval(epsilon)
+        generic = ShuffleAccountant(AnyPureLDP(epsilon0=1.0), n).log_delta_interval(epsilon)
+        assert noise.lower <= generic.upper
+
+
+@pytest.mark.parametrize("n", [10, 1000])
+def test_its_lower_bound_is_that_of_a_randomizer_of_this_level(n: int) -> None:
+    generic = ShuffleAccountant(AnyPureLDP(epsilon0=2.0), n)
+    for k in (2, 3):
+        concrete = ShuffleAccountant(KRR(k=k, epsilon0=2.0), n)
+        assert generic.delta_lower_bound(0.3) >= concrete.delta_lower_bound(0.3) * (1 - 1e-9)
+    assert generic.delta_lower_bound(0.3) <= generic.get_delta(0.3)
