@@ -47,15 +47,15 @@ def test_the_published_example(epsilon: float, expected: float) -> None:
 FAMILIES = {
     "krr(k=10)": lambda e: KRR(k=10, epsilon0=e),
     "krr(k=2)": lambda e: KRR(k=2, epsilon0=e),
-    "blh": lambda e: BinaryLocalHash(epsilon0=e),
+    "blh()": lambda e: BinaryLocalHash(epsilon0=e),
     "blh(domain_size=8)": lambda e: BinaryLocalHash(epsilon0=e, domain_size=8),
     "olh(buckets=4)": lambda e: LocalHash(epsilon0=e, buckets=4),
-    "rappor": lambda e: RAPPOR(epsilon0=e),
-    "oue": lambda e: OUE(epsilon0=e),
+    "rappor()": lambda e: RAPPOR(epsilon0=e),
+    "oue()": lambda e: OUE(epsilon0=e),
     "hadamard(domain_size=7)": lambda e: HadamardResponse(epsilon0=e, domain_size=7),
     "subset(domain_size=10, size=2)": lambda e: SubsetSelection(e, 10, 2),
-    "any_pure_ldp": lambda e: AnyPureLDP(epsilon0=e),
-    "laplace": lambda e: Laplace(epsilon0=e),
+    "any_pure_ldp()": lambda e: AnyPureLDP(epsilon0=e),
+    "laplace()": lambda e: Laplace(epsilon0=e),
     "discrete_laplace(bound=3)": lambda e: DiscreteLaplace(epsilon0=e, bound=3),
 }
 
@@ -75,7 +75,7 @@ def test_the_answer_is_safe_and_a_little_more_is_not(
     assert lower > delta
 
 
-@pytest.mark.parametrize("text", ["krr(k=10)", "rappor", "laplace"])
+@pytest.mark.parametrize("text", ["krr(k=10)", "rappor()", "laplace()"])
 def test_a_callable_gives_the_same_answer_as_its_text(text: str) -> None:
     question = {"n": 500, "target_epsilon": 0.5, "target_delta": 1e-5}
     from_text = calibrate_epsilon0(text, **question)
@@ -125,7 +125,7 @@ def test_retuned_subset_selection_is_not_monotone() -> None:
     assert high < low / 20
 
 
-@pytest.mark.parametrize("family", ["olh", lambda e: LocalHash(epsilon0=e)])
+@pytest.mark.parametrize("family", ["olh()", lambda e: LocalHash(epsilon0=e)])
 @pytest.mark.parametrize("delta", [1e-18, 5e-18, 1e-12])
 def test_a_retuned_family_gets_the_best_piece(family: object, delta: float) -> None:
     """Safe again after a failure: the answer is safe, and it is at least that of any fixed g."""

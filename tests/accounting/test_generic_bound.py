@@ -96,7 +96,7 @@ def test_the_generic_bound_is_below_the_standard_clone(epsilon0: float, n: int) 
         epsilon = min(share * epsilon0, 10 * share * epsilon0 / math.sqrt(n))
         ours = accountant.log_delta_interval(epsilon)
         theirs = log_delta(clone.at(epsilon), n)
-        assert ours.lower <= theirs.upper
+        assert ours.lower <= theirs.upper + 1e-9  # the clone's coefficients are rounded
         if n == 1:
             assert ours.upper == pytest.approx(theirs.upper, abs=1e-9)  # both are the local level
     for delta in (1e-3, 1e-10):

@@ -140,6 +140,8 @@ class ShuffleAccountant:
 
     def profile(self, epsilons: Iterable[float]) -> Profile:
         """Enclose delta at every one of several epsilons."""
+        if not isinstance(epsilons, Iterable):
+            raise TypeError(f"epsilons must be several numbers, got {epsilons!r}")
         points = [check_epsilon(e, "epsilons") for e in epsilons]
         deltas = [self.delta_interval(e) for e in points]
         return Profile(

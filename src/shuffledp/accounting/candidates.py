@@ -144,4 +144,6 @@ class MatrixPairs:
     def max_epsilon(self) -> Interval:
         """Return the LDP level, to a few ulps."""
         level = self.randomizer.epsilon0
+        if level == 0:
+            return Interval(0.0, 0.0)
         return Interval(level * (1 - 8 * UNIT), level * (1 + 8 * UNIT) + 4 * UNIT)

@@ -17,7 +17,7 @@ from shuffledp.interval import Interval
 
 _MAX_EVALUATIONS = 40
 _MAX_BISECTIONS = 20
-_RETRIES = (0.95, 0.85, 0.7, 0.5)  # where in the bracket to try again after failed evaluations
+_RETRIES = (0.95, 0.8)  # where in the bracket to try again after failed evaluations
 _MAX_NEWTON_STEPS = 30
 _SMALLEST_RTOL = 1e-9
 _ULP = 2.0**-52
@@ -101,6 +101,7 @@ class _Search:
 
     def _evaluate(self, epsilon: float) -> bool:
         """Move the end of the bracket that the enclosure at epsilon decides, if it does."""
+        epsilon = min(epsilon, MAX_EPSILON0)
         value = log_delta(self.decomposition.at(epsilon), self.n, rtol=self.evaluation_rtol)
         miss = 0.5 * (value.lower + value.upper) - self.log_target.upper
         if abs(miss) < math.inf:

@@ -39,6 +39,7 @@ from shuffledp.divergence.tilt import TiltedLaw, log_mgf, saddle_point, tilt
 
 _ROUNDS = 12
 _MAX_RTOL = 1.0
+_MIN_THETA = 1e-100
 _SQRT_2PI = math.sqrt(2 * math.pi)
 
 
@@ -65,11 +66,14 @@ def contour_log_mean(
         max_work: stop refining when all rounds together would need more nodes times atoms.
         hint: a guess of the logarithm, used where it is below the saddle-point estimate.
     """
-    tilted = tilt(law, saddle_point(law, n))
     best = LogEnclosure(-math.inf, math.inf)
+    theta = saddle_point(law, n)
+    if not _MIN_THETA < theta < 1 / _MIN_THETA:
+        return best  # squares of theta would leave the range of doubles
+    tilted = tilt(law, theta)
     while best.width == math.inf and rtol <= _MAX_RTOL:
         best = _refine(law, tilted, n, rtol, max_work, hint)
-        rtol *= 30  # too much work for a first answer: ask for less
+        rtol *= 1000  # too much work for a first answer: ask for less
     return best
 
 

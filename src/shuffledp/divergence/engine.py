@@ -42,7 +42,10 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
     alone = _delta(gparv, 1, alone, 0.0)
     if n == 1:
         return alone
-    result = _log_delta_of_many(gparv, n, rtol)
+    try:
+        result = _log_delta_of_many(gparv, n, rtol)
+    except ArithmeticError:  # beyond the range of doubles: only the bound of one user is left
+        return LogEnclosure(-math.inf, alone.upper)
     return LogEnclosure(result.lower, min(result.upper, alone.upper))  # delta falls with n
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence.tail import cut_tail, estimate_jump, estimate_saddle
+from shuffledp.errors import MAX_EPSILON0
 
 _TAIL_RTOL = 1e-2
 
@@ -16,9 +17,16 @@ def estimate_log_delta(decomposition: Decomposition, n: int, epsilon: float) -> 
     r"""Return an estimate of log delta and of its derivative in epsilon, good to a few per cent.
 
     The derivative uses :math:`dG/d\varepsilon=-e^\varepsilon b/c`. Components without absolute
-    continuity are left out.
+    continuity are left out. NaN where doubles cannot hold the numbers.
     """
-    law = decomposition.at(epsilon).lower
+    try:
+        return _estimate(decomposition, n, epsilon)
+    except ArithmeticError:  # beyond the range of doubles
+        return math.nan, math.nan
+
+
+def _estimate(decomposition: Decomposition, n: int, epsilon: float) -> tuple[float, float]:
+    law = decomposition.at(min(epsilon, MAX_EPSILON0)).lower
     if law.values.max() <= 0:
         return -math.inf, -math.inf
     scale = max(float(np.abs(law.values).max()), 1.0)
