@@ -153,6 +153,21 @@ def test_huge_levels_get_an_answer(make: type, epsilon0: float, n: int) -> None:
         assert delta.upper > 0.99
 
 
+@pytest.mark.parametrize("epsilon0", [40.0, 100.0, 150.0])
+@pytest.mark.parametrize("n", [2, 76, 100, 10**5, 10**9])
+@pytest.mark.parametrize("gap", [1e-3, 1e-9, 1e-13, 1e-15])
+def test_huge_levels_close_to_their_end(epsilon0: float, n: int, gap: float) -> None:
+    """If other users hardly ever say anything informative, n users have the delta of one."""
+    accountant = ShuffleAccountant(KRR(k=2, epsilon0=epsilon0), n)
+    epsilon = epsilon0 * (1 - gap)
+    exact = math.log(-math.expm1(epsilon - epsilon0)) - math.log1p(math.exp(-epsilon0))
+    others = (n - 1) * 2 * math.exp(-epsilon0)  # bounds how much they can lower it
+    interval = accountant.log_delta_interval(epsilon)
+    assert interval.lower <= exact + 1e-12
+    assert interval.upper >= exact - others - 1e-12
+    assert accountant.delta_lower_bound(epsilon) <= math.exp(exact) * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("epsilon0", [1e-9, 1e-6, 1e-3])
 @pytest.mark.parametrize("n", [1, 100, 10**6, 2**53])
 def test_tiny_levels_keep_their_digits(epsilon0: float, n: int) -> None:
