@@ -275,3 +275,40 @@ def test_a_smaller_tolerance_gives_a_narrower_enclosure_of_the_same_number(
         assert narrower.lower <= previous.upper
         assert narrower.upper >= previous.lower
         previous = narrower
+
+
+@settings(max_examples=60)
+@given(law=laws(), n=st.sampled_from([2, 12, 1000]), exponent=st.integers(-90, 90))
+def test_the_unit_of_the_values_does_not_matter(law: Law, n: int, exponent: int) -> None:
+    """E S_+ is proportional to the values; tilts get as large as the values get small."""
+    unit = 10.0**exponent
+    scaled = Law(law.values * unit, law.weights, law.value_error, law.weight_error)
+    plain, other = (contour_log_mean(x, n, 1e-4, 1e6) for x in (law, scaled))
+    shift = math.log(unit)
+    assert other.lower - shift <= plain.upper + 1e-12
+    assert other.upper - shift >= plain.lower - 1e-12
+    if plain.width <= 1e-4:
+        assert other.width <= 1.01e-4
+
+
+@pytest.mark.parametrize("top", [1.0, 1e-10, 1e-40, 1e-120])
+@pytest.mark.parametrize("weight", [0.1, 1e-5, 1e-30, 1e-65])
+@pytest.mark.parametrize("n", [2, 76, 100, 10**5])
+def test_small_gains_beside_large_losses(top: float, weight: float, n: int) -> None:
+    """A loss of 1 or a gain of ``top``: with few small gains, one loss spoils everything."""
+    law = make_law([-1.0, top, 0.0], [weight, weight, 1 - 2 * weight])
+    single = math.log(n) + math.log(weight) + math.log(top)
+    without_loss = single + (n - 1) * math.log1p(-weight)
+    above = without_loss if n * top < 1 else single
+    enclosure = contour_log_mean(law, n, 1e-4, 1e6)
+    assert enclosure.lower <= above + 1e-9
+    assert enclosure.upper >= without_loss - 1e-9
+
+
+def test_the_main_lobe_counts_as_work() -> None:
+    """A law that hardly varies has a main lobe as wide as the grid: all its nodes must be paid."""
+    law = make_law([1e-12, -1.0, 0.0], [0.3, 1e-30, 0.7])
+    tilted = tilt(law, 1e12)
+    count = 3_000_000
+    step = 1 / (math.sqrt(3 * tilted.variance) * count)
+    assert sum_nodes(tilted, 3, 1e-20, step, count, 1e-30, 1e4) is None

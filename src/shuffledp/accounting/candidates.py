@@ -12,7 +12,7 @@ import numpy as np
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.divergence import log_delta_bound
-from shuffledp.divergence.tilt import saddle_point
+from shuffledp.divergence.tilt import standardise
 from shuffledp.interval import Interval
 from shuffledp.randomizers import MatrixRandomizer, Pair
 
@@ -94,8 +94,9 @@ class MatrixPairs:
         """Return the pair with the largest variance of r_x - r_x'."""
         if len(self.rows) < 2:
             return None
-        squares = (self.ratios**2) @ self.common
-        variance = squares[:, None] + squares - 2 * (self.ratios * self.common) @ self.ratios.T
+        scaled = self.ratios / self.ratios.max()  # so that squares stay finite
+        squares = (scaled**2) @ self.common
+        variance = squares[:, None] + squares - 2 * (scaled * self.common) @ scaled.T
         np.fill_diagonal(variance, -math.inf)
         return self._candidate(int(np.argmax(variance)))
 
@@ -108,7 +109,7 @@ class MatrixPairs:
         if law.values.max() <= 0:
             thetas = np.array([1.0])
         else:
-            thetas = saddle_point(law, n) * np.geomspace(0.3, 3.0, 13)
+            thetas = standardise(law, n)[1] * np.geomspace(0.3, 3.0, 13)
         bounds = np.minimum.reduce([self._bounds(n, epsilon, float(t)) for t in thetas])
         for index in np.argsort(-bounds):
             if index % (len(self.rows) + 1):  # not on the diagonal

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import estimate_log_delta, log_delta, log_delta_bound
 from shuffledp.errors import MAX_EPSILON0
@@ -19,6 +21,7 @@ _MAX_EVALUATIONS = 40
 _MAX_BISECTIONS = 20
 _RETRIES = (0.95, 0.8)  # where in the bracket to try again after failed evaluations
 _MAX_NEWTON_STEPS = 30
+_VAGUE = 20.0  # an enclosure of log delta this wide says nothing about where the root is
 _SMALLEST_RTOL = 1e-9
 _ULP = 2.0**-52
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
@@ -64,7 +67,7 @@ class _Search:
         self.ceiling = min(self.end, MAX_EPSILON0)
         self.low, self.high = 0.0, self.end
         self.points: list[_Point] = []
-        self.failed = False  # an enclosure had no lower end: effort or precision ran out
+        self.failed = False  # an enclosure was vague: effort or precision ran out
 
     def run(self) -> Interval:
         """Probe until the bracket is narrow or nothing narrows it."""
@@ -104,14 +107,15 @@ class _Search:
         epsilon = min(epsilon, MAX_EPSILON0)
         value = log_delta(self.decomposition.at(epsilon), self.n, rtol=self.evaluation_rtol)
         miss = 0.5 * (value.lower + value.upper) - self.log_target.upper
-        if abs(miss) < math.inf:
+        vague = value.width > _VAGUE
+        if not vague and abs(miss) < math.inf:
             self.points.append(_Point(self._to_u(epsilon), miss, value.width))
         if value.upper <= self.log_target.lower:
             self.high = min(self.high, epsilon)
-        elif value.lower == -math.inf:
-            self.failed = True
         elif value.lower > self.log_target.upper:
             self.low = max(self.low, epsilon)
+        else:
+            self.failed = vague
         return epsilon in (self.low, self.high)
 
     def _raise_near_the_end(self, failed: float) -> None:
@@ -194,9 +198,10 @@ class _Search:
     def _gaussian_guess(self) -> float:
         """Return epsilon as if the sum were normal: e^epsilon - 1 is about z sqrt(Var/n)."""
         law = self.decomposition.at(0.0).lower
-        variance = float(law.weights @ law.values**2)
+        top = float(np.abs(law.values).max())
+        deviation = top * math.sqrt(float(law.weights @ (law.values / top) ** 2) / self.n)
         tail = math.sqrt(2 * max(-self.log_target.upper, 0.1))
-        return math.log1p(math.sqrt(variance / self.n) * tail)
+        return math.log1p(deviation * tail)
 
     def _inside(self, u: float) -> float:
         """Return the epsilon of u if the bracket does not decide it yet, else its middle."""

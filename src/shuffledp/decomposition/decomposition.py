@@ -230,7 +230,9 @@ class Decomposition(Components):
         error = np.add.outer(self.log_ratio_error, other.log_ratio_error).ravel()
         error += np.maximum(error0, error1)
         weight = np.outer(self.weight, other.weight).ravel()
-        weight_error = np.add.outer(self.weight_error, other.weight_error).ravel() + 2 * UNIT
+        weight_error = np.add.outer(self.weight_error, other.weight_error)
+        weight_error += np.multiply.outer(self.weight_error, other.weight_error)
+        weight_error = weight_error.ravel() + 2 * UNIT
         singular0 = self._product_singular(other, "0")
         singular1 = self._product_singular(other, "1")
         singular_error = self.singular_error + other.singular_error + 8 * UNIT
@@ -396,7 +398,7 @@ class Decomposition(Components):
             values, error = np.append(values, 0.0), np.append(error, 0.0)
             weights = np.append(weights, self.residual)
             weight_error = np.append(weight_error, self.residual_error)
-        return Law(values, weights, error, weight_error)
+        return Law(values, weights, error, -np.log1p(-weight_error))
 
     def _singular(self, epsilon: float) -> tuple[float, float]:
         """Return the sum of (a - e^epsilon b)_+ over c = 0, rounded down and up."""

@@ -13,8 +13,8 @@ from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 class Law:
     """A finite law: ``values`` with probabilities ``weights`` that sum to 1 up to rounding.
 
-    ``value_error`` bounds the absolute rounding error of each value, ``weight_error`` the
-    relative rounding error of each weight.
+    ``value_error`` bounds the absolute rounding error of each value, ``weight_error`` that of the
+    logarithm of each weight.
     """
 
     values: FloatArray

@@ -35,11 +35,10 @@ from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.nodes import NodeSums, sum_nodes
-from shuffledp.divergence.tilt import TiltedLaw, log_mgf, saddle_point, tilt
+from shuffledp.divergence.tilt import TiltedLaw, log_mgf, standardise, tilt
 
 _ROUNDS = 12
 _MAX_RTOL = 1.0
-_MIN_THETA = 1e-100
 _SQRT_2PI = math.sqrt(2 * math.pi)
 
 
@@ -67,14 +66,13 @@ def contour_log_mean(
         hint: a guess of the logarithm, used where it is below the saddle-point estimate.
     """
     best = LogEnclosure(-math.inf, math.inf)
-    theta = saddle_point(law, n)
-    if not _MIN_THETA < theta < 1 / _MIN_THETA:
-        return best  # squares of theta would leave the range of doubles
-    tilted = tilt(law, theta)
+    law, factor = standardise(law, n)
+    tilted = tilt(law, 1.0)
+    shift = math.log(factor)
     while best.width == math.inf and rtol <= _MAX_RTOL:
-        best = _refine(law, tilted, n, rtol, max_work, hint)
+        best = _refine(law, tilted, n, rtol, max_work, hint + shift)
         rtol *= 1000  # too much work for a first answer: ask for less
-    return best
+    return LogEnclosure(best.lower - shift, best.upper - shift).widen(4 * UNIT * abs(shift))
 
 
 def _refine(
@@ -114,7 +112,8 @@ def _first_tau(tilted: TiltedLaw, n: int, sigma: float, value: float, rtol: floa
     theta = tilted.theta
     tau = 0.3 / theta
     if sigma > 0:
-        log_density = -0.5 * (n * tilted.mean / sigma) ** 2 - math.log(_SQRT_2PI * sigma)
+        distance = min(n * tilted.mean / sigma, 1e100)
+        log_density = -0.5 * distance**2 - math.log(_SQRT_2PI * sigma)
         log_density = min(log_density, math.log(2 * theta**2 * value))
         log_tau2 = math.log(0.5 * rtol * value) - log_density
         if log_tau2 < 2 * math.log(tau):
@@ -200,7 +199,8 @@ def _assemble(
 
 def chernoff_log_mean(law: Law, n: int) -> float:
     """Return an upper bound on log E[(G_1+...+G_n)_+] from one tilt: M^n/(e theta)."""
-    tilted = tilt(law, saddle_point(law, n))
-    base = n * tilted.log_mgf
-    slack = n * tilted.log_mgf_error + 8 * UNIT * abs(base) + 1e-14
-    return base - 1 - math.log(tilted.theta) + slack
+    law, factor = standardise(law, n)
+    tilted = tilt(law, 1.0)
+    base, shift = n * tilted.log_mgf, math.log(factor)
+    slack = n * tilted.log_mgf_error + 8 * UNIT * (abs(base) + abs(shift)) + 1e-14
+    return base - 1 - shift + slack

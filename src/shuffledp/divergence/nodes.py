@@ -92,11 +92,13 @@ class _Contour:
         if s == 0 or count * self.step * s / _BLOCK_WIDTH > max_work:
             return None
         main = min(count, int(_MAIN_LOBE / (s * math.sqrt(self.n) * self.step)) + 1)
+        unit = self.tilted.probability.size + _NODE_COST
+        work = main * unit
+        if work > max_work:
+            return None
         starts, sizes = self._partition(main + 1, count)
         kept = [np.arange(main + 1)]
         limit = allowance / 300
-        unit = self.tilted.probability.size + _NODE_COST
-        work = 0
         while starts.size:
             work += starts.size * unit
             if work > max_work:

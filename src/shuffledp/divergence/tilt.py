@@ -8,7 +8,7 @@ so nothing cancels when n is large.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.decomposition.gparv import Law
 
 _MAX_NEWTON_STEPS = 200
+_FAR = 1e100
 _MAX_EXACT_SUM = 256
 
 
@@ -117,6 +118,30 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
 def _sum(values: FloatArray) -> float:
     """Sum exactly if that is quick, else pairwise, with an error of at most 32 units."""
     return math.fsum(values) if values.size <= _MAX_EXACT_SUM else float(values.sum())
+
+
+def standardise(law: Law, n: int) -> tuple[Law, float]:
+    """Return the law in units in which its saddle point is 1, and the factor that takes it there.
+
+    In these units nothing overflows or underflows that matters, whatever the units of the values
+    were. Values below -1e100, whose tilted probability is less than exp(-1e100), become -1e100.
+    """
+    top = float(law.values.max())
+    factor = saddle_point(_in_units(law, 1 / top), n) / top
+    return _in_units(law, factor), factor
+
+
+def _in_units(law: Law, factor: float) -> Law:
+    with np.errstate(over="ignore"):
+        scaled = law.scaled(factor)
+    far = scaled.values < -_FAR
+    if not far.any():
+        return scaled
+    return replace(
+        scaled,
+        values=np.where(far, -_FAR, scaled.values),
+        value_error=np.where(far, 0.0, scaled.value_error),
+    )
 
 
 def saddle_point(law: Law, n: int, start: float | None = None) -> float:
