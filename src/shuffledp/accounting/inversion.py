@@ -199,6 +199,8 @@ class _Search:
         """Return epsilon as if the sum were normal: e^epsilon - 1 is about z sqrt(Var/n)."""
         law = self.decomposition.at(0.0).lower
         top = float(np.abs(law.values).max())
+        if top == 0:
+            return 0.0
         deviation = top * math.sqrt(float(law.weights @ (law.values / top) ** 2) / self.n)
         tail = math.sqrt(2 * max(-self.log_target.upper, 0.1))
         return math.log1p(deviation * tail)
