@@ -68,6 +68,17 @@ def test_console(line):
     assert result.stdout.strip() == commands()[line].strip()
 
 
+@pytest.mark.parametrize("line", [line for block in blocks("sh")[1:] for line in block.splitlines()])
+def test_shell(line, tmp_path, monkeypatch):
+    program, *arguments = shlex.split(line)
+    assert program == "shuffledp"
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0
+    for name in arguments[arguments.index("--out") + 1 :] if "--out" in arguments else ():
+        assert (tmp_path / name).exists()
+
+
 def test_the_worked_example_is_that_of_make_run():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     examples = re.findall(r"^EXAMPLE_\w+ := (.*)$", makefile, flags=re.MULTILINE)

@@ -8,13 +8,13 @@ from command_line import ask
 from shuffledp import __version__
 from shuffledp.cli import main
 
-COMMANDS = ["epsilon", "delta", "calibrate", "users", "compare", "mechanisms"]
+COMMANDS = ["epsilon", "delta", "calibrate", "users", "compare", "curve", "mechanisms"]
 
 
 def test_commands_are_listed_in_order():
     assert list(main.commands) == COMMANDS
     listed = ask("--help").partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in listed[:6]] == COMMANDS
+    assert [line.split()[0] for line in listed[: len(COMMANDS)]] == COMMANDS
     assert not any(line.endswith("...") for line in listed)
 
 

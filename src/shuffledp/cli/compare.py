@@ -13,15 +13,12 @@ from typing import Literal
 import click
 
 from shuffledp import __version__
-from shuffledp.accounting import ShuffleAccountant
-from shuffledp.baselines import BASELINES, Baseline
-from shuffledp.baselines.numeric import NumericBaseline
 from shuffledp.cli.answer import shorten
 from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, RTOL, USERS
 from shuffledp.cli.progress import progress
 from shuffledp.cli.rounding import plain, round_down, round_up
-from shuffledp.errors import NoAnswerError
+from shuffledp.figures.bounds import BOUNDS, OURS, Question, answer
 from shuffledp.randomizers import LocalRandomizer
 
 _WIDTH = 88
@@ -156,44 +153,26 @@ def compare_bounds(
     >>> rows[0].ratio_to_ours
     1.0
     """
-    report = ShuffleAccountant(randomizer, n, rtol=rtol).epsilon_report(delta)
-    ours, lower = report.guarantee.upper, report.lower_bound
-
-    def row(
-        bound: str,
-        title: str,
-        kind: Literal["upper", "lower"],
-        epsilon: float | None,
-        reason: str | None = None,
-    ) -> Row:
-        if epsilon == math.inf:
-            epsilon, reason = None, "every epsilon has a larger delta, as far as can be certified"
-        return Row(
-            bound, title, kind, epsilon, _ratio(epsilon, ours), _ratio(epsilon, lower), reason
+    question = Question(randomizer, n, "epsilon", delta, tuple(BOUNDS), rtol)
+    values = dict(zip(BOUNDS, answer(question), strict=True))
+    ours, lower = values["guarantee"].number, values["lower_bound"].number
+    rows = tuple(
+        Row(
+            name,
+            f"shuffledp, {bound.title}" if name in OURS else bound.title,
+            bound.kind,
+            values[name].number,
+            _ratio(values[name].number, ours),
+            _ratio(values[name].number, lower),
+            values[name].reason,
         )
-
-    rows = [
-        row("guarantee", "shuffledp, guarantee", "upper", ours),
-        row("lower_bound", "shuffledp, lower bound", "lower", lower),
-    ]
-    for name, analysis in BASELINES.items():
-        try:
-            epsilon = _make(analysis, randomizer, n, rtol).get_epsilon(delta)
-        except NoAnswerError as error:
-            rows.append(row(name, analysis.title, analysis.kind, None, str(error)))
-        else:
-            rows.append(row(name, analysis.title, analysis.kind, epsilon))
-    return Comparison(randomizer, n, delta, rtol, tuple(rows))
+        for name, bound in BOUNDS.items()
+    )
+    return Comparison(randomizer, n, delta, rtol, rows)
 
 
-def _make(analysis: type[Baseline], randomizer: LocalRandomizer, n: int, rtol: float) -> Baseline:
-    if issubclass(analysis, NumericBaseline):
-        return analysis(randomizer, n, rtol=rtol)
-    return analysis(randomizer, n)
-
-
-def _ratio(epsilon: float | None, reference: float) -> float | None:
-    if epsilon is None or not 0 < reference < math.inf:
+def _ratio(epsilon: float | None, reference: float | None) -> float | None:
+    if epsilon is None or not reference:
         return None
     ratio = epsilon / reference
     return ratio if ratio < math.inf else None

@@ -11,6 +11,7 @@ import click
 from shuffledp import __version__
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.compare import compare
+from shuffledp.cli.curve import curve
 from shuffledp.cli.delta import delta
 from shuffledp.cli.epsilon import epsilon
 from shuffledp.cli.facts import EPILOG
@@ -63,5 +64,5 @@ def main() -> None:
     """
 
 
-for _command in (epsilon, delta, calibrate, users, compare, mechanisms):
+for _command in (epsilon, delta, calibrate, users, compare, curve, mechanisms):
     main.add_command(_command)

@@ -1,0 +1,50 @@
+"""The files a chart is written to: pictures, and its numbers beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from shuffledp.figures.drawing import PICTURE_SUFFIXES
+from shuffledp.figures.whole_file import check_writable
+
+_NUMBERS = (".csv", ".json")
+
+
+def read_outputs(
+    ctx: click.Context, param: click.Parameter, names: tuple[str, ...]
+) -> tuple[Path, ...]:
+    """Return the paths to write to; one that cannot be written fails now, not after the work."""
+    if ctx.resilient_parsing:  # the shell completes a line that is not whole yet
+        return ()
+    known = (*PICTURE_SUFFIXES, *_NUMBERS)
+    paths = tuple(map(Path, names))
+    for path in paths:
+        if path.suffix.lower() not in known:
+            message = f"the file name must end in one of {', '.join(known)}, got {str(path)!r}"
+            raise click.BadParameter(message, ctx, param)
+        for file in _with_numbers(path):
+            try:
+                check_writable(file)
+            except (OSError, ValueError) as error:
+                why = error.strerror if isinstance(error, OSError) else error
+                raise click.BadParameter(f"cannot write {str(file)!r}: {why}", ctx, param) from None
+    return paths
+
+
+def all_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the files to write, each once, numbers first: they need no plotting package.
+
+    >>> [str(path) for path in all_files([Path("a.png"), Path("b.csv"), Path("a.pdf")])]
+    ['a.csv', 'a.json', 'b.csv', 'a.png', 'a.pdf']
+    """
+    files = dict.fromkeys(file for path in paths for file in _with_numbers(path))
+    return sorted(files, key=lambda file: file.suffix.lower() in PICTURE_SUFFIXES)
+
+
+def _with_numbers(path: Path) -> tuple[Path, ...]:
+    if path.suffix.lower() not in PICTURE_SUFFIXES:
+        return (path,)
+    return (*(path.with_suffix(suffix) for suffix in _NUMBERS), path)

@@ -1,0 +1,206 @@
+"""A chart as a picture: PNG, SVG or PDF."""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from shuffledp.figures.chart import Chart, Line
+from shuffledp.figures.style import Style, styles
+from shuffledp.figures.ticks import set_ticks
+from shuffledp.figures.whole_file import write_whole
+
+#: What a file name may end with, and what must be left out for equal charts to be equal files.
+_UNDATED: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+
+#: The endings of files that :func:`draw` writes.
+PICTURE_SUFFIXES = tuple(_UNDATED)
+
+_INSIDE, _OUTSIDE = (7.2, 4.6), (9.6, 4.6)  # inches
+_MAX_INSIDE = 6  # more entries of the legend stand beside the curves
+_ENTRY_WIDTH, _ENTRY_LINES = 38, 3  # characters and lines of a legend entry
+_TITLE_WIDTH = 90  # characters
+_MARKS = 9  # markers along a curve
+_MARGIN = 0.03  # of an axis, beyond the curves
+
+
+class PlottingMissingError(ImportError):
+    """Matplotlib, which draws the pictures, is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__('drawing needs matplotlib: pip install "shuffledp[plot]"')
+
+
+def draw(chart: Chart, path: Path) -> None:
+    """Draw a chart into a file; its suffix .png, .svg or .pdf says how.
+
+    Equal charts make equal files. What a logarithmic axis cannot show, less than the smallest
+    double with all digits, is a gap.
+
+    Raises:
+        ValueError: if the suffix is another one.
+        PlottingMissingError: if matplotlib is not installed.
+        OSError: if the file cannot be written; it is absent or complete.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in _UNDATED:
+        known = ", ".join(PICTURE_SUFFIXES)
+        raise ValueError(f"path must end in one of {known}, got {str(path)!r}")
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise PlottingMissingError from error
+    picture = io.BytesIO()
+    with mpl.rc_context():
+        mpl.rcdefaults()  # the same picture whatever the user's own settings
+        mpl.rcParams.update({"svg.hashsalt": "shuffledp", "font.size": 9, "legend.fontsize": 8})
+        figure = _figure(chart)
+        figure.savefig(picture, format=suffix[1:], dpi=150, metadata=_UNDATED[suffix])
+    write_whole(path, picture.getvalue())
+
+
+def _figure(chart: Chart) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_INSIDE, layout="constrained")
+    axes = figure.add_subplot()
+    groups = list(dict.fromkeys(line.group for line in chart.lines))
+    look = dict(zip(groups, styles(len(groups)), strict=True))
+    points = [_points(line, chart) for line in chart.lines]
+    curves: list[Any] = []
+    for place, (line, (x, y)) in enumerate(zip(chart.lines, points, strict=True)):
+        curves += axes.plot(x, y, **_appearance(line, y, look[line.group], place))
+    for group in groups:
+        _shade(axes, chart, group, look[group].colour)
+    known = [value for _, y in points for value in y if math.isfinite(value)]
+    if not known:
+        note = "no values above 0 to show" if chart.y_log else "no values to show"
+        axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center")
+    asked = [value for x, _ in points for value in x if _can_show(value, chart.x_log)]
+    _set_axis(axes.xaxis, asked, log=chart.x_log)
+    _set_axis(axes.yaxis, known, log=chart.y_log)
+    _describe(axes, chart)
+    _add_legend(figure, axes, curves)
+    return figure
+
+
+def _points(line: Line, chart: Chart) -> tuple[list[float], list[float]]:
+    """Return the coordinates; y is NaN where nothing can be shown."""
+    y = [
+        b if b is not None and _can_show(a, chart.x_log) and _can_show(b, chart.y_log) else math.nan
+        for a, b in zip(line.x, line.y, strict=True)
+    ]
+    return list(line.x), y
+
+
+def _can_show(value: float, log: bool) -> bool:
+    """Tell whether an axis has a place for a number; those that underflow have no logarithm."""
+    return not log or value >= sys.float_info.min
+
+
+def _appearance(line: Line, y: list[float], style: Style, place: int) -> dict[str, Any]:
+    lower = line.kind == "lower"
+    marked = _marked(y, place)
+    label = line.label if marked else f"{line.label} (no values)"
+    return {
+        "label": "\n".join(textwrap.wrap(label, _ENTRY_WIDTH, max_lines=_ENTRY_LINES)),
+        "color": style.colour,
+        "linestyle": (0, (4, 3)) if lower else style.dashes,
+        "linewidth": 1.2 if lower else 1.6,
+        "marker": style.marker,
+        "markersize": 5,
+        "markerfacecolor": "white" if lower else style.colour,
+        "markevery": marked,
+        "zorder": 3 if lower else 2.5,
+    }
+
+
+def _marked(y: list[float], place: int) -> list[int]:
+    """Return where markers stand: evenly, staggered by line, and on points without neighbours."""
+    known = [i for i, value in enumerate(y) if math.isfinite(value)]
+    step = max(1, math.ceil(len(known) / _MARKS))
+    places = set(known)
+    alone = {i for i in known if not {i - 1, i + 1} & places}
+    return sorted(alone.union(known[(place * step * 2 // 5) % step :: step]))
+
+
+def _shade(axes: Any, chart: Chart, group: str, colour: str) -> None:
+    """Shade what lies between the two bounds of a group."""
+    members = [line for line in chart.lines if line.group == group]
+    if sorted(line.kind for line in members) != ["lower", "upper"]:
+        return
+    first, second = members
+    if first.x == second.x:
+        x, one = _points(first, chart)
+        _, other = _points(second, chart)
+        axes.fill_between(x, one, other, color=colour, alpha=0.13, linewidth=0)
+
+
+def _set_axis(axis: Any, values: list[float], *, log: bool) -> None:
+    low, high = _limits(values, log=log)
+    name = axis.axis_name
+    axis.axes.set(**{f"{name}scale": "log" if log else "linear"})
+    axis.axes.set(**{f"{name}lim": (low, high)})
+    set_ticks(axis, low, high, log=log)
+
+
+def _describe(axes: Any, chart: Chart) -> None:
+    title = "\n".join(textwrap.wrap(chart.title, _TITLE_WIDTH, max_lines=3))
+    axes.set_title(title, loc="left", parse_math=False)
+    axes.set_xlabel(chart.x_label, parse_math=False)
+    axes.set_ylabel(chart.y_label, parse_math=False)
+    axes.grid(which="major", color="0.85", linewidth=0.7)
+    axes.grid(which="minor", color="0.94", linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _limits(values: list[float], *, log: bool) -> tuple[float, float]:
+    """Return the ends of an axis: those of the curves with a margin, never equal."""
+    if not values:
+        return (0.1, 1.0) if log else (0.0, 1.0)
+    low, high = min(values), max(values)
+    if not log:
+        margin = _MARGIN * (high - low) or 0.1 * abs(high) or 1.0
+        return low - margin, high + margin
+    low, high = math.log10(low), math.log10(high)
+    margin = _MARGIN * (high - low) or 0.1
+    return max(10 ** (low - margin), sys.float_info.min / 10), 10 ** min(high + margin, 308.0)
+
+
+def _add_legend(figure: Any, axes: Any, curves: list[Any]) -> None:
+    """Put the legend where it covers no curve: inside if there is room, else on the right."""
+    if not curves:
+        return
+    labels = [curve.get_label() for curve in curves]
+    if len(curves) <= _MAX_INSIDE:
+        legend = axes.legend(curves, labels, loc="best")
+        _no_formulas(legend)
+        figure.draw_without_rendering()
+        box = legend.get_window_extent()
+        if not any(_meets(curve, box) for curve in curves):
+            return
+        legend.remove()
+    legend = figure.legend(curves, labels, loc="outside right upper")
+    _no_formulas(legend)
+    rows = sum(label.count("\n") + 1 for label in labels)
+    figure.set_size_inches(_OUTSIDE[0], max(_OUTSIDE[1], 0.3 + 0.17 * rows))
+
+
+def _no_formulas(legend: Any) -> None:
+    """Keep a dollar sign in a label from being read as a formula."""
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _meets(curve: Any, box: Any) -> bool:
+    path = curve.get_transform().transform_path(curve.get_path()).cleaned(remove_nans=True)
+    return bool(path.intersects_bbox(box, filled=False))

@@ -1,0 +1,152 @@
+"""Many independent points, computed in order or side by side."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+_Argument = TypeVar("_Argument")
+_Result = TypeVar("_Result")
+
+_TRIAL = 0.5  # seconds: long enough to tell how long a point takes
+_WORTHWHILE = 3.0  # seconds of work left that pay for starting processes
+_MAX_CHUNK = 16  # so that progress is seen and no process idles at the end
+
+
+def compute(
+    function: Callable[[_Argument], _Result],
+    arguments: Sequence[_Argument],
+    *,
+    processes: int | None = None,
+    on_done: Callable[[int, int], None] | None = None,
+) -> list[_Result]:
+    """Return ``[function(argument) for argument in arguments]``.
+
+    Function, arguments and results travel between processes, so they must be picklable; the
+    function is one at the top level of a module. An error is raised here as it was there, and ends
+    the processes, as Ctrl-C does.
+
+    Args:
+        function: what to compute.
+        arguments: where.
+        processes: how many processes to use; 1 stays in this one. By default points are computed
+            here until it is clear that the rest takes long, and then on all cores.
+        on_done: called with the numbers of finished and of all points.
+
+    >>> compute(abs, [3, -1, -2])
+    [3, 1, 2]
+
+    Raises:
+        ValueError: if ``processes`` is less than 1.
+    """
+    if processes is not None and processes < 1:
+        raise ValueError(f"processes must be at least 1, got {processes!r}")
+    total = len(arguments)
+    workers = min(processes or _cores(), total)
+    results: list[_Result] = []
+    done = 0
+
+    def report(count: int) -> None:
+        nonlocal done
+        done += count
+        if on_done is not None:
+            on_done(done, total)
+
+    clock = _Clock(total)
+    while done < total:
+        if workers > 1 and (processes is not None or clock.takes_long(done)):
+            return results + _in_parallel(function, arguments[done:], workers, report)
+        results.append(function(arguments[done]))
+        report(1)
+    return results
+
+
+class _Clock:
+    """Foretells how long the remaining points take."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.start = self.warm = time.monotonic()
+
+    def takes_long(self, done: int) -> bool:
+        """Tell whether the rest is worth other processes; the first point includes imports."""
+        now = time.monotonic()
+        if done == 1:
+            self.warm = now
+        if done == 0 or now - self.start < _TRIAL:
+            return False
+        each = (now - self.warm) / (done - 1) if done > 1 else now - self.start
+        return each * (self.total - done) > _WORTHWHILE
+
+
+def _in_parallel(
+    function: Callable[[_Argument], _Result],
+    arguments: Sequence[_Argument],
+    workers: int,
+    report: Callable[[int], None],
+) -> list[_Result]:
+    """Compute in other processes; whatever goes wrong, none of them is left behind."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import active_children, get_context
+
+    size = min(_MAX_CHUNK, math.ceil(len(arguments) / (4 * workers)))
+    chunks = [arguments[i : i + size] for i in range(0, len(arguments), size)]
+    others = set(active_children())
+    # Not "fork": the progress display of the command line is a thread.
+    context = get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(chunks)), context, _prepare) as executor:
+        try:
+            with _interrupts_later():
+                futures = [executor.submit(_map, function, chunk) for chunk in chunks]
+            for future in as_completed(futures):
+                report(len(future.result()))
+        except BaseException:
+            for process in set(active_children()) - others:
+                process.terminate()
+            raise
+    return [result for future in futures for result in future.result()]
+
+
+def _map(function: Callable[[_Argument], _Result], arguments: Sequence[_Argument]) -> list[_Result]:
+    return [function(argument) for argument in arguments]
+
+
+def _prepare() -> None:
+    """Leave Ctrl-C to the parent, and end when it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    from multiprocessing import parent_process
+
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Hold Ctrl-C back; processes started meanwhile do not see one before they are prepared."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _cores() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,40 @@
+"""Files that are absent or complete, never half written."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write ``content`` under another name in the same folder, then give it its name.
+
+    Raises:
+        OSError: if the folder cannot be written; what was there before stays.
+    """
+    partial = _partial(path)
+    try:
+        with partial.open("xb") as file:
+            file.write(content)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def check_writable(path: Path) -> None:
+    """Find out whether ``write_whole`` can write there, and leave nothing behind.
+
+    Raises:
+        OSError: if it cannot.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    partial = _partial(path)
+    partial.open("xb").close()
+    partial.unlink()
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}")
