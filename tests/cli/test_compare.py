@@ -217,7 +217,7 @@ def test_an_internal_error_is_one_line(monkeypatch):
     def fail(self, delta):
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(ShuffleAccountant, "epsilon_report", fail)
+    monkeypatch.setattr(ShuffleAccountant, "get_epsilon", fail)
     result = CliRunner().invoke(main, KRR_QUESTION)
     assert result.exit_code == 1
     assert result.stdout == ""
