@@ -19,9 +19,9 @@ from shuffledp.interval import Interval
 
 _MAX_EVALUATIONS = 40
 _MAX_BISECTIONS = 20
-_RETRIES = (0.95, 0.8)  # where in the bracket to try again after failed evaluations
+_RETRY = 0.95  # where in the bracket to try again after a failed evaluation
 _MAX_NEWTON_STEPS = 30
-_VAGUE = 20.0  # an enclosure of log delta this wide says nothing about where the root is
+_VAGUE = 2.0  # an enclosure of log delta this wide says little about where the root is
 _SMALLEST_RTOL = 1e-9
 _ULP = 2.0**-52
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
@@ -74,20 +74,21 @@ class _Search:
         if self._is_infinite():
             return Interval(math.inf, math.inf)
         probe: float | None = self._first_probe()
-        margin, stalled, failures = 1.0, 0, 0
+        margin, stalled, retried = 1.0, 0, False
         for _ in range(_MAX_EVALUATIONS):
             if probe is None:
                 break
             gap, self.failed = self.high - self.low, False
             decided = self._evaluate(probe)
             if self.failed:
-                if failures == 0:
-                    self._raise_near_the_end(probe)
-                    self._shrink_by_cheap_bound()
-                failures += 1
-                if failures == len(_RETRIES) or self.high == math.inf:
+                if retried:
                     break
-                probe = self.low + _RETRIES[failures - 1] * (self.high - self.low)
+                retried = True
+                self._raise_near_the_end(probe)
+                self._shrink_by_cheap_bound()
+                if self.high == math.inf:
+                    break
+                probe = self.low + _RETRY * (self.high - self.low)
                 continue
             if self.high - self.low <= max(0.1 * self.rtol, 4 * _ULP) * self.high < math.inf:
                 break
