@@ -17,7 +17,6 @@ from shuffledp.divergence.tail import cut_tail, tail_cuts
 # Work is counted in nodes times atoms; 1e5 of them take about as long as 3000 enumerated sums.
 _MAX_WORK = 5e6
 _HUGE = 1e100  # larger values are scaled down, so that squares stay finite
-_CELLS_WORK = 1.5e6  # for each of the two laws that enclose one made of cells
 _HEAVY_RTOL = 3e-4  # where single large values rule, more digits cost too much
 _QUICK_WORK = 2e5
 _QUICK_ENUMERATION = 3000
@@ -55,14 +54,14 @@ def _log_delta_of_many(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
     cut = cut_tail(gparv.lower, n, rtol)
     lower, upper = coarsen_law(cut.law, n, rtol, cut.log_delta)
     if upper is lower is gparv.upper:
-        return _delta(gparv, n, _log_mean_positive(lower, n, rtol, _MAX_WORK), 0.0)
+        return _delta(gparv, n, _log_mean_positive(lower, n, rtol), 0.0)
     hint = cut.log_delta + math.log(n)
     if gparv.upper is not gparv.lower:
         cut = cut_tail(gparv.upper, n, rtol)
         _, upper = coarsen_law(cut.law, n, rtol, cut.log_delta)
     rtol = rtol / 2 if hint == math.inf else max(rtol / 2, _HEAVY_RTOL)
-    below = _log_mean_positive(lower, n, rtol, _CELLS_WORK, hint)
-    above = _log_mean_positive(upper, n, rtol, _CELLS_WORK, hint)
+    below = _log_mean_positive(lower, n, rtol, hint)
+    above = _log_mean_positive(upper, n, rtol, hint)
     return _delta(gparv, n, LogEnclosure(below.lower, above.upper), cut.mass)
 
 
@@ -103,9 +102,7 @@ def _delta(gparv: GPARV, n: int, total: LogEnclosure, tail: float) -> LogEnclosu
     return mean.plus(gparv.singular_lower, gparv.singular_upper + tail)
 
 
-def _log_mean_positive(
-    law: Law, n: int, rtol: float, work: float, hint: float = math.inf
-) -> LogEnclosure:
+def _log_mean_positive(law: Law, n: int, rtol: float, hint: float = math.inf) -> LogEnclosure:
     """Enclose log E[(G_1+...+G_n)_+], n > 1; ``hint`` is a guess of it that may be too large."""
     elementary = _elementary_log_mean(law, n)
     if elementary.width <= rtol or not _has_positive_value(law):
@@ -114,7 +111,7 @@ def _log_mean_positive(
     if terms <= _QUICK_ENUMERATION:
         return enumerate_log_mean(law, n)
     small = terms <= _MAX_ENUMERATION
-    result = contour_log_mean(law, n, rtol, _QUICK_WORK if small else work, hint)
+    result = contour_log_mean(law, n, rtol, _QUICK_WORK if small else _MAX_WORK, hint)
     if small and result.width > rtol:
         result = result.intersect(enumerate_log_mean(law, n))
     return result.intersect(elementary)
