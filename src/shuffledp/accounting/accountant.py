@@ -6,11 +6,11 @@ import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from shuffledp.accounting.candidates import Candidate, Listed, MatrixPairs
+from shuffledp.accounting.candidates import Candidate, Candidates, Listed, MatrixPairs
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.divergence import LogEnclosure
@@ -188,32 +188,21 @@ class ShuffleAccountant:
     @cached_property
     def _upper(self) -> WorstCase:
         """The bound over all neighbours: one blanket per pair."""
-        matrix = self.randomizer
-        if isinstance(matrix, MatrixRandomizer) and matrix.epsilon0 < math.inf:
-            return WorstCase(MatrixPairs(matrix), self.n, self.rtol)
-        candidates = [
-            Candidate(label, self.randomizer.blanket(pair)) for label, pair in self._pairs.items()
-        ]
-        return WorstCase(Listed(candidates), self.n, self.rtol)
+        return WorstCase(_blankets(self.randomizer), self.n, self.rtol)
 
     def _lower(self, worst: Candidate | None) -> WorstCase:
         """The bound of concrete datasets: one background per pair and common input."""
         if not self._many_pairs:
             return self._lower_of_all
         pair = self._pairs[worst.label] if worst is not None else next(iter(self._pairs.values()))
-        return self._backgrounds((pair, Pair(pair.second, pair.first)))
+        return self._lower_of((pair, Pair(pair.second, pair.first)))
 
     @cached_property
     def _lower_of_all(self) -> WorstCase:
-        return self._backgrounds(self._pairs.values())
+        return self._lower_of(tuple(self._pairs.values()))
 
-    def _backgrounds(self, pairs: Iterable[Pair]) -> WorstCase:
-        candidates = [
-            Candidate(f"{pair}, all others hold {other}", self.randomizer.background(pair, other))
-            for pair in pairs
-            for other in self.randomizer.common_inputs(pair)
-        ]
-        return WorstCase(Listed(candidates), self.n, self.rtol)
+    def _lower_of(self, pairs: tuple[Pair, ...]) -> WorstCase:
+        return WorstCase(_backgrounds(self.randomizer, pairs), self.n, self.rtol)
 
     def _log_delta(self, target_epsilon: float) -> LogEnclosure:
         value, _ = self._upper.log_delta(check_epsilon(target_epsilon))
@@ -242,6 +231,28 @@ class ShuffleAccountant:
             AccuracyWarning,
             stacklevel=4,
         )
+
+
+# Decompositions do not depend on n: along a curve, or in a search for n, they are built once.
+
+
+@lru_cache(maxsize=8)
+def _blankets(randomizer: LocalRandomizer) -> Candidates:
+    if isinstance(randomizer, MatrixRandomizer) and randomizer.epsilon0 < math.inf:
+        return MatrixPairs(randomizer)
+    pairs = randomizer.neighbours()
+    return Listed([Candidate(str(pair), randomizer.blanket(pair)) for pair in pairs])
+
+
+@lru_cache(maxsize=8)
+def _backgrounds(randomizer: LocalRandomizer, pairs: tuple[Pair, ...]) -> Candidates:
+    return Listed(
+        [
+            Candidate(f"{pair}, all others hold {other}", randomizer.background(pair, other))
+            for pair in pairs
+            for other in randomizer.common_inputs(pair)
+        ]
+    )
 
 
 def _to_delta(value: LogEnclosure) -> Interval:
