@@ -12,6 +12,7 @@ from shuffledp.accounting import (
     calibrate_epsilon0,
     required_users,
 )
+from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
 from shuffledp.decomposition import Decomposition
 from shuffledp.interval import Interval
 from shuffledp.randomizers import (
@@ -40,10 +41,12 @@ __all__ = [
     "KRR",
     "OUE",
     "RAPPOR",
+    "Aggregator",
     "AnyPureLDP",
     "BinaryLocalHash",
     "Decomposition",
     "DiscreteLaplace",
+    "Estimate",
     "Gaussian",
     "GeneralClone",
     "HadamardResponse",
@@ -59,5 +62,7 @@ __all__ = [
     "parallel",
     "parse",
     "required_users",
+    "shuffle",
+    "simulate",
     "subsample",
 ]

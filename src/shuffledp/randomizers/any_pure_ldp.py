@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values
 from shuffledp.randomizers.krr import KRR
 
 
@@ -51,6 +53,22 @@ class AnyPureLDP(LocalRandomizer):
     def unchanged(self) -> Sequence[Pair]:
         """Return one pair, standing for all."""
         return (Pair(0, 0),)
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """None: it stands for all mechanisms of its level.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(self._cannot_run())
+
+    def check_values(self, values: object) -> Values:
+        """Refuse to run, as ``report_dtype`` does."""
+        raise TypeError(self._cannot_run())
+
+    def _cannot_run(self) -> str:
+        return f"{self} stands for many mechanisms and cannot run; give one of them, such as krr"
 
     def blanket(self, pair: Pair) -> Decomposition:
         """Return the blanket of binary randomized response."""

@@ -6,12 +6,22 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.decomposition import Decomposition
+from shuffledp.sampling import Bits
 
 #: An input of a randomizer; tuples for compositions.
 Input = int | float | tuple["Input", ...]
+
+#: The inputs of many users: one array, or one entry per attribute.
+Values = NDArray[Any] | tuple["Values", ...]
+
+#: Reports are drawn in blocks of at most this many users and bytes, which bounds the memory needed.
+_MAX_ROWS, _MAX_BYTES = 1 << 16, 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +111,64 @@ class LocalRandomizer(ABC):
         """Whether the bound grows with epsilon0 while the other parameters stay as they are."""
         return True
 
+    def randomize(self, values: object, rng: np.random.Generator | None = None) -> NDArray[Any]:
+        """Return one report per user, an array of type ``report_dtype``.
+
+        Args:
+            values: the users' inputs; for mechanisms of several attributes a sequence with one
+                entry per attribute, or an array with one column per attribute.
+            rng: a generator, for simulations that can be repeated; None takes random bits from the
+                operating system's secure source, as reports about people need.
+
+        >>> from shuffledp import KRR
+        >>> reports = KRR(k=10, epsilon0=2.0).randomize([3, 1, 4])
+        >>> reports.shape, reports.dtype
+        ((3,), dtype('uint8'))
+
+        Raises:
+            TypeError: if the values are of the wrong type, or the randomizer cannot run.
+            ValueError: if a value is outside the domain, or a parameter needed to run is missing.
+        """
+        checked, bits = self.check_values(values), Bits(rng)
+        n, rows = (
+            count_users(checked),
+            max(1, min(_MAX_ROWS, _MAX_BYTES // self.report_dtype.itemsize)),
+        )
+        if n <= rows:
+            return self.draw(checked, bits)
+        reports = np.empty(n, dtype=self.report_dtype)
+        for start in range(0, n, rows):
+            part = slice(start, start + rows)
+            reports[part] = self.draw(take(checked, part), bits)
+        return reports
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The type of one report; its ``itemsize`` is the number of bytes a user sends."""
+        raise TypeError(f"{self} cannot run")
+
+    @property
+    def attributes(self) -> int | None:
+        """How many attributes an input has; None if it is one value and not a tuple."""
+        return None
+
+    def check_values(self, values: object) -> Values:
+        """Return the inputs of many users; reject what the randomizer does not accept."""
+        raise TypeError(f"{self} cannot run")
+
+    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Return the reports for values that have been checked."""
+        raise TypeError(f"{self} cannot run")
+
+    def check_reports(self, reports: object) -> NDArray[Any]:
+        """Return reports if they are a one-dimensional array of type ``report_dtype``."""
+        if not isinstance(reports, np.ndarray) or reports.dtype != self.report_dtype:
+            got = reports.dtype if isinstance(reports, np.ndarray) else type(reports).__name__
+            raise TypeError(f"reports of {self} must be of type {self.report_dtype}, got {got}")
+        if reports.ndim != 1:
+            raise ValueError(f"reports must be one-dimensional, got shape {reports.shape}")
+        return reports
+
     def __str__(self) -> str:
         """Return the text form, which :func:`shuffledp.parse` reads back."""
         parameters = (
@@ -109,3 +177,16 @@ class LocalRandomizer(ABC):
         )
         shown = (f"{name}={value!r}" for name, value, default in parameters if value != default)
         return f"{self.name}({', '.join(shown)})"
+
+
+def count_users(values: Values) -> int:
+    """Return the number of users whose inputs these are."""
+    return count_users(values[0]) if isinstance(values, tuple) else values.size
+
+
+def take(values: Values, users: slice | NDArray[np.int64]) -> Values:
+    """Return the inputs of some users."""
+    if isinstance(values, tuple):
+        return tuple(take(column, users) for column in values)
+    chosen: NDArray[Any] = values[users]
+    return chosen

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+import numpy as np
+
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values, count_users
 
 #: At most this many combinations of common inputs are tried in lower bounds.
 _MAX_COMBINATIONS = 27
@@ -55,6 +57,34 @@ def check_parts(name: str, parts: Iterable[object]) -> tuple[LocalRandomizer, ..
         checked.append(part)
     if not checked:
         raise ValueError(f"{name} needs at least one randomizer, got none")
+    return tuple(checked)
+
+
+def check_columns(
+    parts: Sequence[LocalRandomizer], values: object, name: str
+) -> tuple[Values, ...]:
+    """Return one entry of inputs per part, for the same users."""
+    columns: Sequence[object]
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        columns = list(values.T)
+    elif isinstance(values, tuple | list):
+        columns = values
+    else:
+        raise TypeError(
+            f"values of {name} must be a sequence of {len(parts)} arrays, one per attribute, or an "
+            f"array with {len(parts)} columns, got {type(values).__name__}"
+        )
+    if len(columns) != len(parts):
+        raise ValueError(f"values of {name} must have {len(parts)} entries, got {len(columns)}")
+    checked = []
+    for i, (part, column) in enumerate(zip(parts, columns, strict=True)):
+        try:
+            checked.append(part.check_values(column))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"attribute {i} of {name}: {error}") from None
+    users = [count_users(column) for column in checked]
+    if len(set(users)) > 1:
+        raise ValueError(f"values of {name} must be of the same users, got {users} entries")
     return tuple(checked)
 
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.decomposition.arithmetic import UNIT, IntArray
 from shuffledp.errors import check_epsilon0, check_integer
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
+from shuffledp.sampling import Bits
+from shuffledp.sampling.checks import check_integers
+from shuffledp.sampling.geometric import two_sided_geometric
+
+#: Slower decay makes noise that does not fit into 64 bits.
+_SLOWEST = Fraction(1, 1 << 40)
 
 
 @dataclass(frozen=True)
@@ -19,7 +26,8 @@ class DiscreteLaplace(SymmetricNoise):
 
     :math:`P(Z=z)=\frac{1-\alpha}{1+\alpha}\alpha^{|z|}` with
     :math:`\alpha=e^{-\varepsilon_0/B}`. Clamping the report to {0, ..., B} changes no bound: all
-    outputs beyond an end have the same ratios.
+    outputs beyond an end have the same ratios. Reports are not clamped, so that they stay unbiased;
+    the noise is sampled exactly, for the rational number that is epsilon0/B.
 
     Args:
         epsilon0: replace-one LDP level for inputs B apart.
@@ -44,6 +52,31 @@ class DiscreteLaplace(SymmetricNoise):
     def largest_input(self) -> int:
         """B."""
         return self.bound
+
+    @property
+    def noise_variance(self) -> float:
+        r""":math:`2\alpha/(1-\alpha)^2`."""
+        return 0.5 / math.sinh(self.epsilon0 / self.bound / 2) ** 2
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """An integer of 64 bits."""
+        return np.dtype("<i8")
+
+    def check_values(self, values: object) -> IntArray:
+        """Return integers from 0 to B."""
+        return check_integers("values", values, self.bound)
+
+    def draw_noise(self, bits: Bits, size: int) -> IntArray:
+        """Return two-sided geometric noise.
+
+        Raises:
+            ValueError: if epsilon0/B is below 2**-40, where noise may not fit into 64 bits.
+        """
+        rate = Fraction(self.epsilon0) / self.bound
+        if rate < _SLOWEST:
+            raise ValueError(f"epsilon0/bound must be at least 2**-40 to run, got {float(rate)!r}")
+        return two_sided_geometric(bits, rate, size)
 
     def half_cells(self) -> HalfCells:
         """Return runs of consecutive outputs (single ones up to B = 8192) and the end atom."""

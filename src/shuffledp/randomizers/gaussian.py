@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.errors import check_positive
 from shuffledp.randomizers.noise import HalfCells, SymmetricNoise
+from shuffledp.sampling import Bits
+from shuffledp.sampling.checks import check_reals
+from shuffledp.sampling.doubles import normal
 
 #: Beyond this many standard deviations from the far input, masses leave the range of doubles.
 _REACH = 37.0
@@ -27,6 +30,10 @@ class Gaussian(SymmetricNoise):
     unbounded: the mechanism is not pure LDP. Outputs beyond 37 sigma of the far input are given to
     the adversary. Below sigma of about 1, with few users and a small delta, single large ratios
     rule; enclosures are then wide, and say so.
+
+    Reports of this class are for simulations: noise in doubles does not have a normal density, and
+    the digits of a report can reveal its input (Mironov 2012). To collect data about people round
+    their values to a grid and use ``discrete_laplace``, which is sampled exactly.
 
     Args:
         sigma: standard deviation, between 0.3 and 1e6 times the length of the domain.
@@ -57,6 +64,24 @@ class Gaussian(SymmetricNoise):
     def largest_input(self) -> int:
         """1."""
         return 1
+
+    @property
+    def noise_variance(self) -> float:
+        """Sigma squared."""
+        return self.sigma**2
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """A double."""
+        return np.dtype("<f8")
+
+    def check_values(self, values: object) -> FloatArray:
+        """Return numbers from 0 to 1."""
+        return check_reals("values", values)
+
+    def draw_noise(self, bits: Bits, size: int) -> FloatArray:
+        """Return normal noise, rounded to doubles."""
+        return self.sigma * normal(bits, size)
 
     def half_cells(self) -> HalfCells:
         """Return cells that are dense where tilted masses are and reach 37 sigma."""

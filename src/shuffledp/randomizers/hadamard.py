@@ -5,10 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from typing import Any, ClassVar
 
-from shuffledp.randomizers.base import Input, Pair
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.decomposition.arithmetic import IntArray
+from shuffledp.randomizers.base import Input, Pair, Values
+from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.sampling import Bits, Logistic, Probability, below, decide
+from shuffledp.sampling.layout import unsigned
+
+#: Above so many outputs, single candidates are counted one by one.
+_MANY_OUTPUTS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -70,3 +81,60 @@ class HadamardResponse(SupportRandomizer):
             # An output supports the sum iff it supports both or none: an odd number in all.
             return {supports: 2 * mass * (sum(supports) % 2) for supports, mass in patterns.items()}
         return patterns
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned integer that holds an output."""
+        return unsigned(1 << self.known_inputs().bit_length())
+
+    @property
+    def truth_probability(self) -> Probability:
+        r""":math:`1/(1+e^{-\varepsilon_0})`: the report supports the input."""
+        return Logistic(-Fraction(self.epsilon0))
+
+    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Draw any output; where it supports the input but should not, or vice versa, flip a bit.
+
+        Flipping the lowest bit of the codeword pairs off supporting and other outputs, so both
+        kinds stay uniform.
+        """
+        dtype = self.report_dtype
+        words = (np.asarray(values) + 1).astype(dtype)
+        outputs = below(bits, 1 << self.known_inputs().bit_length(), words.size)
+        supports = decide(bits, self.truth_probability, words.size)
+        wrong = _odd(outputs & words) == supports
+        return np.where(wrong, outputs ^ (words & (~words + dtype.type(1))), outputs).astype(dtype)
+
+    def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
+        """Transform the counts of the outputs: even minus odd is a Walsh-Hadamard coefficient."""
+        outputs = 1 << self.known_inputs().bit_length()
+        if candidates is None or outputs <= _MANY_OUTPUTS:
+            even = (reports.size + _walsh_hadamard(count_values(reports, outputs))) // 2
+            return even[1 : self.known_inputs() + 1] if candidates is None else even[candidates + 1]
+        words = (candidates + 1).astype(reports.dtype)
+        return np.array([np.count_nonzero(~_odd(reports & word)) for word in words])
+
+
+def _odd(words: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return whether the number of ones of each word is odd."""
+    folded = words.copy()
+    width = 4 * words.dtype.itemsize
+    while width:
+        folded ^= folded >> words.dtype.type(width)
+        width //= 2
+    odd: NDArray[np.bool_] = (folded & words.dtype.type(1)).astype(np.bool_)
+    return odd
+
+
+def _walsh_hadamard(counts: IntArray) -> IntArray:
+    """Return sum over y of counts[y] (-1)^(ones of x & y) for every x.
+
+    >>> _walsh_hadamard(np.array([1, 2, 3, 4])).tolist()
+    [10, -2, -4, 0]
+    """
+    width = 1
+    while width < counts.size:
+        even, odd = counts.reshape(-1, 2, width).swapaxes(0, 1)
+        counts = np.stack([even + odd, even - odd], axis=1).ravel()
+        width *= 2
+    return counts

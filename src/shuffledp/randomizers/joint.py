@@ -6,12 +6,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, product
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.decomposition import Decomposition, product_of
 from shuffledp.errors import check_integer
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
-from shuffledp.randomizers.composition import Composition, check_parts, combine_inputs, join, split
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values, count_users
+from shuffledp.randomizers.composition import (
+    Composition,
+    check_columns,
+    check_parts,
+    combine_inputs,
+    join,
+    split,
+)
+from shuffledp.sampling import Bits
 
 T = TypeVar("T")
 
@@ -126,6 +137,27 @@ class Joint(Composition):
             raise TypeError(f"the inputs of joint are tuples, got {other!r}")
         parts = zip(self.parts, split(pair), other, strict=True)
         return product_of([part.background(own, x) for part, own, x in parts])
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The reports ``part0``, ``part1``, ... of the attributes, one after the other."""
+        return np.dtype([(f"part{i}", part.report_dtype) for i, part in enumerate(self.parts)])
+
+    @property
+    def attributes(self) -> int:
+        """The number of parts."""
+        return len(self.parts)
+
+    def check_values(self, values: object) -> Values:
+        """Return one entry per attribute."""
+        return check_columns(self.parts, values, "joint")
+
+    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Randomize each attribute on its own."""
+        reports = np.empty(count_users(values), dtype=self.report_dtype)
+        for i, (part, column) in enumerate(zip(self.parts, values, strict=True)):
+            reports[f"part{i}"] = part.draw(column, bits)
+        return reports
 
     def __str__(self) -> str:
         """Return the text form."""

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.decomposition.arithmetic import IntArray
 from shuffledp.errors import check_size
+from shuffledp.randomizers.base import Values
+from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.sampling import Bits, Logistic, Probability, below, decide
+from shuffledp.sampling.layout import unsigned
 
 
 @dataclass(frozen=True)
@@ -53,3 +62,26 @@ class KRR(SupportRandomizer):
     def partial_support_mass(self, named: int) -> float:
         """Return the mass of the one output that supports an input; none supports two."""
         return self.support_mass(named, named)
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned integer."""
+        return unsigned(self.k)
+
+    @property
+    def truth_probability(self) -> Probability:
+        r""":math:`1/(1+(k-1)e^{-\varepsilon_0})`."""
+        return Logistic(-Fraction(self.epsilon0), Fraction(self.k - 1))
+
+    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Keep the value, or replace it by another one, all others alike."""
+        reports = np.asarray(values).astype(self.report_dtype)
+        lies = np.flatnonzero(~decide(bits, self.truth_probability, reports.size))
+        others = below(bits, self.k - 1, lies.size).astype(self.report_dtype)
+        others += others >= reports[lies]
+        reports[lies] = others
+        return reports
+
+    def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
+        """Count equal reports."""
+        return count_values(reports, self.k, candidates)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.errors import check_epsilon0
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
+from shuffledp.sampling import Bits
+from shuffledp.sampling.checks import check_reals
+from shuffledp.sampling.doubles import laplace
 
 _DOMAINS = ("binary", "interval")
 
@@ -25,6 +28,10 @@ class Laplace(SymmetricNoise):
     :math:`\frac12e^{-\varepsilon_0/2}(v_2-v_1)`, so the mean ratio is :math:`v_1v_2`. Outputs below
     0 form an atom at :math:`e^{\varepsilon_0}` of masses :math:`\frac12e^{-\varepsilon_0}` and
     :math:`\frac12`.
+
+    Reports of this class are for simulations: noise in doubles does not have the density above, and
+    the digits of a report can reveal its input (Mironov 2012). To collect data about people round
+    their values to a grid and use ``discrete_laplace``, which is sampled exactly.
 
     Args:
         epsilon0: replace-one LDP level.
@@ -51,6 +58,32 @@ class Laplace(SymmetricNoise):
     def largest_input(self) -> int:
         """1."""
         return 1
+
+    @property
+    def noise_variance(self) -> float:
+        r""":math:`2/\varepsilon_0^2`."""
+        return 2 / self.epsilon0**2
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """A double."""
+        return np.dtype("<f8")
+
+    def check_values(self, values: object) -> FloatArray:
+        """Return numbers of the domain."""
+        numbers = check_reals("values", values)
+        inside = (numbers > 0) & (numbers < 1)
+        if self.domain == "binary" and inside.any():
+            position = int(np.argmax(inside))
+            raise ValueError(
+                f"values must be 0 or 1, got {numbers[position]} at position {position}; "
+                'domain="interval" takes numbers in between'
+            )
+        return numbers
+
+    def draw_noise(self, bits: Bits, size: int) -> FloatArray:
+        r"""Return Laplace noise of scale :math:`1/\varepsilon_0`, rounded to doubles."""
+        return laplace(bits, size) / self.epsilon0
 
     def half_cells(self) -> HalfCells:
         """Return cells of equal width in v, the placement of least loss, and the atom."""

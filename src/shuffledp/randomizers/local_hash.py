@@ -5,14 +5,52 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.decomposition.arithmetic import IntArray
 from shuffledp.errors import check_size
+from shuffledp.randomizers.base import Values
+from shuffledp.randomizers.krr import KRR
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.sampling import Bits
+from shuffledp.sampling.checks import check_integers
+from shuffledp.sampling.hashing import (
+    LARGE_PRIME,
+    SMALL_PRIME,
+    AllFunctions,
+    HashFamily,
+    Polynomials,
+)
+from shuffledp.sampling.layout import unsigned
+
+#: A function may take as many integers as a polynomial has coefficients.
+_MAX_WORDS = 3
+
+#: Up to so many buckets the small field is as good as uniform; and the large one.
+_FEW_BUCKETS, _MAX_BUCKETS = 32, 1 << 32
 
 
 class _LocalHash(SupportRandomizer):
-    """Hash uniformly into g buckets and report the hash function and a g-RR of the bucket."""
+    r"""Hash uniformly into g buckets and report the hash function and a g-RR of the bucket.
+
+    The function is drawn among all functions where the domain is so small that one can be named in
+    24 bytes: that is the law of the accounting, constant functions included. For larger domains it
+    is a polynomial of degree 2, whose values at any three inputs are independent. Then
+
+    - buckets are uniform up to 1/p, which changes the masses for one, two or three inputs by a
+      factor of at most :math:`1+3(g/p)^2+(g/p)^3`. That is below :math:`1+2^{-50}` for
+      :math:`g\le32`, :math:`p=2^{31}-1` and for :math:`g\le2^{32}`, :math:`p=2^{61}-1`, while the
+      accounting allows for an error of :math:`2^{-48}` in every mass.
+    - the share of functions that are constant on the domain is another one than
+      :math:`g^{1-D}`. It enters only the blanket, and any c that is not above the true one gives a
+      valid bound; the accounting without a domain size has c for a share of 0. A share of
+      :math:`g^{1-D}` changes the masses of that one by at most :math:`g^{2-D}` and
+      :math:`4g^{-D}e^{\varepsilon_0}` of themselves; unless both are below :math:`2^{-50}` the
+      mechanism does not run with a domain size.
+    """
 
     epsilon0: float
     domain_size: int | None
@@ -47,6 +85,66 @@ class _LocalHash(SupportRandomizer):
         if self.domain_size is None:
             return mass
         return -mass * math.expm1((named - self.domain_size) * math.log(self.hash_buckets))
+
+    @property
+    def hash_family(self) -> HashFamily:
+        """The functions among which a user chooses.
+
+        Raises:
+            ValueError: if there are too many buckets, or if the accounting counts on constant
+                functions that no family of this size has.
+        """
+        buckets, size = self.hash_buckets, self.domain_size
+        if buckets > _MAX_BUCKETS:
+            raise ValueError(f"{self} has {buckets} buckets; it runs with at most 2**32")
+        if size is None:
+            return Polynomials(buckets, LARGE_PRIME)
+        functions = AllFunctions(buckets, size)
+        if functions.words <= _MAX_WORDS:
+            return functions
+        if size * math.log(buckets) < self.epsilon0 + 52 * math.log(2):
+            raise ValueError(
+                f"the accounting of {self} counts on constant hash functions, which it cannot "
+                "draw often enough; leave out domain_size"
+            )
+        small = buckets <= _FEW_BUCKETS and size <= SMALL_PRIME
+        return Polynomials(buckets, SMALL_PRIME if small else LARGE_PRIME)
+
+    @property
+    def _response(self) -> KRR:
+        """The randomized response of the bucket."""
+        return KRR(k=self.hash_buckets, epsilon0=self.epsilon0)
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The integers that name the function, and the bucket."""
+        family = self.hash_family
+        function = ("function", family.dtype, (family.words,))
+        return np.dtype([function, ("bucket", unsigned(self.hash_buckets))])
+
+    def check_values(self, values: object) -> IntArray:
+        """Return integers of the domain; without a domain size, below 2**61 - 1."""
+        largest = LARGE_PRIME - 1 if self.domain_size is None else self.domain_size - 1
+        return check_integers("values", values, largest)
+
+    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Draw a function, hash and randomize the bucket."""
+        family, inputs = self.hash_family, np.asarray(values)
+        reports = np.empty(inputs.size, dtype=self.report_dtype)
+        reports["function"] = functions = family.draw(bits, inputs.size)
+        reports["bucket"] = self._response.draw(family.apply(functions, inputs), bits)
+        return reports
+
+    def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
+        """Count the functions that send a value to the reported bucket."""
+        family = self.hash_family
+        functions, buckets = reports["function"], reports["bucket"]
+        if (functions > functions.dtype.type(family.word_bound - 1)).any() or (
+            buckets > buckets.dtype.type(self.hash_buckets - 1)
+        ).any():
+            raise ValueError(f"reports must hold functions and buckets of {self}, got others")
+        values = self.known_inputs() if candidates is None else candidates
+        return family.count(functions, buckets, values)
 
 
 @dataclass(frozen=True)

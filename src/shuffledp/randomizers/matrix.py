@@ -6,15 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 from zipfile import BadZipFile
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+from shuffledp.decomposition.arithmetic import UNIT, FloatArray, IntArray
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values
+from shuffledp.sampling import Bits, Categorical
+from shuffledp.sampling.checks import check_integers
+from shuffledp.sampling.layout import unsigned
 
 #: Smaller probabilities would make ratios that leave the range of doubles.
 _SMALLEST_ENTRY = 1e-250
@@ -113,6 +116,30 @@ class MatrixRandomizer(LocalRandomizer):
             )
         probabilities: FloatArray = self.matrix[x]
         return probabilities
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned integer that holds the number of a column."""
+        return unsigned(self.matrix.shape[1])
+
+    def check_values(self, values: object) -> IntArray:
+        """Return numbers of rows."""
+        return check_integers("values", values, self.matrix.shape[0] - 1)
+
+    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Draw from the rows, exactly as the doubles say.
+
+        A row that sums to 1 only up to rounding has to be divided by its sum, which is done
+        exactly: every probability changes by the factor by which the sum misses 1, at most 1e-12
+        and for a row that was divided by its sum in doubles a few units in the last place.
+        """
+        inputs = np.asarray(values)
+        reports = np.empty(inputs.size, dtype=self.report_dtype)
+        order = np.argsort(inputs, kind="stable")
+        rows, first = np.unique(inputs[order], return_index=True)
+        for x, users in zip(rows.tolist(), np.split(order, first[1:]), strict=True):
+            reports[users] = Categorical(self.matrix[x].tolist()).draw(bits, users.size)
+        return reports
 
     def _decompose(self, pair: Pair, common: FloatArray) -> Decomposition:
         first, second = self.row(pair.first), self.row(pair.second)

@@ -10,12 +10,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.decomposition import Decomposition, decompose_segments
 from shuffledp.decomposition.arithmetic import FloatArray
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values
+from shuffledp.sampling import Bits
 
 #: Cells per half of the output range: fine enough for 1e-5 of delta at common settings.
 CELLS = 2048
@@ -59,6 +62,21 @@ class SymmetricNoise(LocalRandomizer):
     @abstractmethod
     def half_cells(self) -> HalfCells:
         """Return the cells of the outputs nearer to 0 than to B."""
+
+    @property
+    @abstractmethod
+    def noise_variance(self) -> float:
+        """The variance of the noise."""
+
+    @abstractmethod
+    def draw_noise(self, bits: Bits, size: int) -> NDArray[Any]:
+        """Return independent noise of type ``report_dtype``."""
+
+    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Add noise to every value."""
+        inputs = np.asarray(values)
+        reports: NDArray[Any] = inputs + self.draw_noise(bits, inputs.size)
+        return reports
 
     def neighbours(self) -> Sequence[Pair]:
         """Return the end points: the universally worst pair for symmetric unimodal noise."""

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_positive
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
-from shuffledp.randomizers.composition import Composition, check_parts, combine_inputs, join, split
+from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values, count_users, take
+from shuffledp.randomizers.composition import (
+    Composition,
+    check_columns,
+    check_parts,
+    combine_inputs,
+    join,
+    split,
+)
+from shuffledp.sampling import Bits, Categorical
+from shuffledp.sampling.layout import as_bytes, blob, unsigned
 
 
 @dataclass(frozen=True)
@@ -125,6 +137,61 @@ class Parallel(Composition):
         return Decomposition.mixture(
             self.weights, [part.background(own, x) for part, own, x in parts]
         ).merge()
+
+    @property
+    def shares_inputs(self) -> bool:
+        """Whether all parts look at the same input, which is then given once."""
+        return len({part.attributes for part in self.parts}) == 1
+
+    @property
+    def attributes(self) -> int | None:
+        """As for the parts; one per part if each has an input of its own."""
+        return self.parts[0].attributes if self.shares_inputs else len(self.parts)
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The number of the part, and its report, filled up with zeros to that of the longest."""
+        longest = max(part.report_dtype.itemsize for part in self.parts)
+        return np.dtype([("part", unsigned(len(self.parts))), ("report", blob(longest))])
+
+    def check_values(self, values: object) -> Values:
+        """Return the inputs of every part."""
+        if not self.shares_inputs:
+            return check_columns(self.parts, values, "parallel")
+        return tuple(part.check_values(values) for part in self.parts)
+
+    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Choose a part for every user and randomize."""
+        reports = np.zeros(count_users(values), dtype=self.report_dtype)
+        reports["part"] = Categorical(self.weights).draw(bits, reports.size)
+        for i, (part, own) in enumerate(zip(self.parts, values, strict=True)):
+            users = np.flatnonzero(reports["part"] == i)
+            drawn = as_bytes(part.draw(take(own, users), bits))
+            rows = np.zeros((users.size, self.report_dtype["report"].itemsize), dtype=np.uint8)
+            rows[:, : drawn.shape[1]] = drawn
+            reports["report"][users] = rows.view(self.report_dtype["report"]).ravel()
+        return reports
+
+    def reports_of(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the reports of each part.
+
+        Raises:
+            TypeError: if the reports are of another type.
+            ValueError: if a report names a part that does not exist.
+        """
+        checked = self.check_reports(reports)
+        chosen = checked["part"]
+        if checked.size and chosen.max() >= len(self.parts):
+            position = int(np.argmax(chosen >= len(self.parts)))
+            raise ValueError(
+                f"reports must name one of {len(self.parts)} parts, got {chosen[position]} at "
+                f"position {position}"
+            )
+        found = []
+        for i, part in enumerate(self.parts):
+            rows = as_bytes(checked["report"][chosen == i])[:, : part.report_dtype.itemsize]
+            found.append(np.ascontiguousarray(rows).view(part.report_dtype).ravel())
+        return found
 
     def __str__(self) -> str:
         """Return the text form."""

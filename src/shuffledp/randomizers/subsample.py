@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_real
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+from shuffledp.randomizers.base import (
+    Input,
+    LocalRandomizer,
+    Pair,
+    Values,
+    count_users,
+    take,
+)
+from shuffledp.sampling import Bits, Rational, decide
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,30 @@ class Subsample(LocalRandomizer):
     def background(self, pair: Pair, other: Input) -> Decomposition:
         """Return the background of the randomizer, mixed with the silent output."""
         return self._mix(self.part.background(pair, other))
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """Whether the user takes part, and the report, all zeros if not."""
+        return np.dtype([("present", "?"), ("report", self.part.report_dtype)])
+
+    @property
+    def attributes(self) -> int | None:
+        """As for the randomizer itself."""
+        return self.part.attributes
+
+    def check_values(self, values: object) -> Values:
+        """Return the inputs of all users."""
+        return self.part.check_values(values)
+
+    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Decide who takes part and randomize their values."""
+        reports = np.zeros(count_users(values), dtype=self.report_dtype)
+        reports["present"] = self.rate == 1 or decide(
+            bits, Rational(Fraction(self.rate)), reports.size
+        )
+        users = np.flatnonzero(reports["present"])
+        reports["report"][users] = self.part.draw(take(values, users), bits)
+        return reports
 
     def _mix(self, decomposition: Decomposition) -> Decomposition:
         if self.rate == 1:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.decomposition.arithmetic import IntArray
 from shuffledp.errors import check_integer, check_size
+from shuffledp.randomizers.base import Values
+from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.sampling import Bits, Logistic, Probability, decide
+from shuffledp.sampling.layout import as_bytes, blob, packed_bits, unsigned
+from shuffledp.sampling.packed import check_packed, count_ones
+from shuffledp.sampling.subsets import listed_subsets, packed_subsets
 
 
 @dataclass(frozen=True)
@@ -80,3 +91,39 @@ class SubsetSelection(SupportRandomizer):
     def partial_support_mass(self, named: int) -> float:
         """Return the mass of the subsets that hold the named values."""
         return self.support_mass(named, named)
+
+    @property
+    def _is_packed(self) -> bool:
+        """Whether one bit per value takes no more room than a list of the members."""
+        listed = self.subset_size * unsigned(self.domain_size).itemsize
+        return 8 * listed >= self.domain_size
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """One bit per value or the sorted members, whichever is shorter."""
+        if self._is_packed:
+            return packed_bits(self.domain_size)
+        return blob(self.subset_size * unsigned(self.domain_size).itemsize)
+
+    @property
+    def truth_probability(self) -> Probability:
+        r""":math:`1/(1+\frac{D-\omega}{\omega}e^{-\varepsilon_0})`: the report holds the value."""
+        rest = Fraction(self.domain_size - self.subset_size, self.subset_size)
+        return Logistic(-Fraction(self.epsilon0), rest)
+
+    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Decide whether the subset holds the value; the other members are uniform."""
+        inputs = np.asarray(values)
+        held = decide(bits, self.truth_probability, inputs.size)
+        choose = packed_subsets if self._is_packed else listed_subsets
+        rows = choose(bits, inputs, held, self.domain_size, self.subset_size)
+        return rows.view(self.report_dtype).ravel()
+
+    def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
+        """Count in how many reports each value is a member."""
+        if not self._is_packed:
+            members = as_bytes(reports).view(unsigned(self.domain_size)).ravel()
+            return count_values(members, self.domain_size, candidates)
+        check_packed(reports, self.domain_size)
+        counts = count_ones(reports, self.domain_size)
+        return counts if candidates is None else counts[candidates]

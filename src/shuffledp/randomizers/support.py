@@ -15,16 +15,25 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from itertools import product
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.decomposition.arithmetic import UNIT, IntArray
 from shuffledp.errors import check_epsilon0, check_size
 from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+from shuffledp.sampling.checks import check_integers
 
 #: Relative error of the masses: a handful of elementary operations.
 _MASS_ERROR = 32 * UNIT
+
+#: Domains up to this size are counted value by value.
+_MAX_LISTED = 1 << 24
+
+#: The largest value of a domain without a size.
+_MAX_VALUE = (1 << 61) - 2
 
 #: log(a/c), log(b/c) and c of one component.
 _Component = tuple[float, float, float]
@@ -79,6 +88,72 @@ class SupportRandomizer(LocalRandomizer):
     def is_symmetric(self) -> bool:
         """True: outputs do not distinguish inputs but by support."""
         return True
+
+    @property
+    def support_probabilities(self) -> tuple[float, float]:
+        r"""The probabilities that a report supports its own input, and any other given input.
+
+        :math:`p^*=E\,W_1[1]` and :math:`q^*=E\,W_2[2]+W_2[1]`.
+        """
+        own = self.ratio * self.support_mass(1, 1)
+        return own, self.ratio * self.support_mass(2, 2) + self.support_mass(1, 2)
+
+    @property
+    def support_advantage(self) -> float:
+        r""":math:`p^*-q^*=(E-1)\,W_2[1]`, without cancellation."""
+        return self.ratio_excess * self.support_mass(1, 2)
+
+    def check_values(self, values: object) -> IntArray:
+        """Return integers of the domain."""
+        return check_integers("values", values, self.known_inputs() - 1)
+
+    def known_inputs(self) -> int:
+        """Return the size of the domain, without which most mechanisms cannot run.
+
+        Raises:
+            ValueError: if the mechanism stands for all sizes.
+        """
+        if self.inputs is None:
+            raise ValueError(f"{self} stands for every domain; give its domain_size to run it")
+        return self.inputs
+
+    def support_counts(
+        self, reports: NDArray[Any], candidates: ArrayLike | None = None
+    ) -> IntArray:
+        """Return for each candidate how many reports support it.
+
+        Args:
+            reports: what :meth:`randomize` returned.
+            candidates: the values to count; None for all values of the domain.
+
+        >>> from shuffledp import KRR
+        >>> KRR(k=3, epsilon0=1.0).support_counts(np.array([0, 2, 2], dtype=np.uint8)).tolist()
+        [1, 0, 2]
+
+        Raises:
+            TypeError: if the reports are of another type.
+            ValueError: if a report cannot be one of this mechanism, or if the domain is unknown or
+                too large to list and no candidates are given.
+        """
+        checked = self.check_reports(reports)
+        if candidates is not None:
+            return self.count_support(checked, self.check_candidates(candidates))
+        if self.inputs is None or self.inputs > _MAX_LISTED:
+            missing = "domain_size or candidates" if self.inputs is None else "candidates"
+            raise ValueError(
+                f"{self} needs {missing} to count support: all values of a domain are listed only "
+                f"up to {_MAX_LISTED}"
+            )
+        return self.count_support(checked, None)
+
+    def check_candidates(self, candidates: ArrayLike) -> IntArray:
+        """Return candidates that are values of the domain."""
+        largest = _MAX_VALUE if self.inputs is None else self.inputs - 1
+        return check_integers("candidates", candidates, largest)
+
+    @abstractmethod
+    def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
+        """Count the support among reports of the right type."""
 
     def neighbours(self) -> Sequence[Pair]:
         """Return one pair: the law of the ratios is the same for all ordered pairs."""

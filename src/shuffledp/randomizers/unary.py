@@ -5,11 +5,19 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from typing import Any, ClassVar
 
-from shuffledp.decomposition.arithmetic import UNIT
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.decomposition.arithmetic import UNIT, IntArray
 from shuffledp.errors import check_epsilon0, check_probability
+from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.sampling import Bits, Logistic, Probability, Rational, decide, decide_packed
+from shuffledp.sampling.layout import packed_bits
+from shuffledp.sampling.packed import check_packed, count_ones, put_bits
 
 
 class _Unary(SupportRandomizer):
@@ -55,6 +63,40 @@ class _Unary(SupportRandomizer):
         log_noise = -math.log1p(1 / self.noise_odds)
         return -mass * math.expm1((self.domain_size - named) * log_noise)
 
+    @property
+    @abstractmethod
+    def one_probabilities(self) -> tuple[Probability, Probability]:
+        """The probabilities of a 1 at the true value and at any other value."""
+
+    @property
+    def supporting_bit(self) -> int:
+        """The reported bit that supports its value."""
+        return 1
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The bits, eight to a byte."""
+        return packed_bits(self.known_inputs())
+
+    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Draw all bits as if their values were not the true one, then the true value's bit."""
+        size, inputs = self.known_inputs(), np.asarray(values)
+        true, other = self.one_probabilities
+        width = self.report_dtype.itemsize
+        rows = decide_packed(bits, other, inputs.size * width).reshape(inputs.size, width)
+        if size % 8:
+            rows[:, -1] &= np.uint8((1 << size % 8) - 1)
+        put_bits(rows, np.arange(inputs.size), inputs, decide(bits, true, inputs.size))
+        return rows.view(self.report_dtype).ravel()
+
+    def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
+        """Count the supporting bits of each value."""
+        size = self.known_inputs()
+        check_packed(reports, size)
+        ones = count_ones(reports, size)
+        counts = ones if self.supporting_bit else reports.size - ones
+        return counts if candidates is None else counts[candidates]
+
 
 @dataclass(frozen=True)
 class RAPPOR(_Unary):
@@ -86,6 +128,12 @@ class RAPPOR(_Unary):
         r""":math:`e^{-\varepsilon_0/2}`."""
         return math.exp(-self.epsilon0 / 2)
 
+    @property
+    def one_probabilities(self) -> tuple[Probability, Probability]:
+        r""":math:`1/(1+e^{\mp\varepsilon_0/2})`."""
+        half = Fraction(self.epsilon0) / 2
+        return Logistic(-half), Logistic(half)
+
 
 @dataclass(frozen=True)
 class OUE(_Unary):
@@ -116,6 +164,11 @@ class OUE(_Unary):
     def low_ratio(self) -> float:
         r""":math:`(1+e^{-\varepsilon_0})/2`."""
         return (1 + math.exp(-self.epsilon0)) / 2
+
+    @property
+    def one_probabilities(self) -> tuple[Probability, Probability]:
+        r"""1/2 and :math:`1/(1+e^{\varepsilon_0})`."""
+        return Rational(Fraction(1, 2)), Logistic(Fraction(self.epsilon0))
 
 
 @dataclass(frozen=True)
@@ -179,3 +232,13 @@ class UnaryEncoding(_Unary):
     def low_ratio(self) -> float:
         """(1-p)/(1-q), or p/q where a 0 is the supporting bit."""
         return (1 - self.p) / (1 - self.q) if self.p > self.q else self.p / self.q
+
+    @property
+    def one_probabilities(self) -> tuple[Probability, Probability]:
+        """The doubles p and q as they are."""
+        return Rational(Fraction(self.p)), Rational(Fraction(self.q))
+
+    @property
+    def supporting_bit(self) -> int:
+        """0 if p is smaller than q."""
+        return int(self.p > self.q)

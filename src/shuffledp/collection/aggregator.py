@@ -1,0 +1,152 @@
+"""Adding up reports."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from shuffledp.collection.estimate import Estimates
+from shuffledp.collection.families import Candidates, tally_for
+from shuffledp.collection.moments import finish
+from shuffledp.collection.storage import Stored, read, write
+from shuffledp.collection.tally import check_some, number_of
+from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Subsample
+from shuffledp.randomizers.composition import Composition
+
+
+class Aggregator:
+    """Adds up reports batch by batch and estimates what the inputs were.
+
+    Only sums are kept, so the memory does not grow with the number of reports. Sums over parts of
+    the reports, made at different places, can be saved and merged.
+
+    Args:
+        randomizer: the mechanism that made the reports.
+        candidates: the values whose frequencies are wanted; None for all values of the domain,
+            which has to be known. For a joint composition one entry per attribute.
+
+    >>> from shuffledp import KRR, Aggregator
+    >>> randomizer = KRR(k=3, epsilon0=2.0)
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)  # repeatable; leave it out to use secure random bits
+    >>> aggregator = Aggregator(randomizer)
+    >>> aggregator.add(randomizer.randomize([0, 0, 0, 1] * 2500, rng))
+    >>> estimate = aggregator.estimate()
+    >>> bool((abs(estimate.values - [0.75, 0.25, 0]) < 4 * estimate.standard_errors).all())
+    True
+    >>> bool((estimate.standard_errors < 0.007).all())
+    True
+    """
+
+    def __init__(self, randomizer: LocalRandomizer, *, candidates: Candidates = None) -> None:
+        self._randomizer = randomizer
+        self._tally = tally_for(randomizer, candidates)
+        self._state = self._tally.empty
+        what = f"{_without_paths(randomizer)}: {self._tally.subject}"
+        self._fingerprint = hashlib.sha256(what.encode()).hexdigest()
+
+    @property
+    def randomizer(self) -> LocalRandomizer:
+        """The mechanism."""
+        return self._randomizer
+
+    @property
+    def n(self) -> int:
+        """The number of users so far, those included who did not take part."""
+        return number_of(self._state)
+
+    def add(self, reports: NDArray[Any]) -> None:
+        """Add a batch of reports; if one of them is wrong, none is added.
+
+        Raises:
+            TypeError: if the reports are of another type than ``randomizer.report_dtype``.
+            ValueError: if a report cannot be one of this mechanism.
+        """
+        self._add(self._tally.count(reports))
+
+    def merge(self, other: Aggregator) -> None:
+        """Add all reports that another aggregator for the same mechanism has added up.
+
+        Raises:
+            ValueError: if it is for another mechanism or other candidates.
+        """
+        if not isinstance(other, Aggregator):
+            raise TypeError(f"other must be an Aggregator, got {other!r}")
+        if other._fingerprint != self._fingerprint:
+            raise ValueError(
+                f"other must be for {self._randomizer} and the same candidates, got "
+                f"{other._randomizer}"
+            )
+        self._add(other._state)
+
+    def _add(self, sums: Sequence[NDArray[Any]]) -> None:
+        self._state = [old + new for old, new in zip(self._state, sums, strict=True)]
+
+    def estimate(self) -> Estimates:
+        """Return unbiased estimates with their standard errors.
+
+        One :class:`Estimate`; for a joint composition a tuple with one entry per attribute, and for
+        a parallel composition whose parts do not estimate the same thing one entry per part.
+
+        Raises:
+            ValueError: if there are no reports, or the reports of a matrix do not determine the
+                frequencies.
+        """
+        return finish(self._tally.results(self._state), check_some(self._state))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the sums to a file, which is then complete or, after an error, as it was before.
+
+        Raises:
+            OSError: if the file cannot be written.
+        """
+        write(Path(path), Stored(str(self._randomizer), self._fingerprint, self._state))
+
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str],
+        randomizer: LocalRandomizer,
+        *,
+        candidates: Candidates = None,
+    ) -> Self:
+        """Read the sums that :meth:`save` wrote.
+
+        Args:
+            path: the file.
+            randomizer: the mechanism it must be for.
+            candidates: the candidates it must be for.
+
+        Raises:
+            OSError: if the file cannot be read.
+            ValueError: if it is damaged, or for another mechanism or other candidates.
+        """
+        loaded, stored = cls(randomizer, candidates=candidates), read(Path(path))
+        if stored.fingerprint != loaded._fingerprint:
+            raise ValueError(
+                f"path {str(path)!r} must be for {randomizer} and the same candidates, got "
+                f"{stored.mechanism}"
+            )
+        kinds = [[(x.shape, x.dtype.kind) for x in s] for s in (stored.state, loaded._state)]
+        if kinds[0] != kinds[1]:
+            raise ValueError(f"path {str(path)!r} does not hold sums of reports of {randomizer}")
+        loaded._add(stored.state)
+        return loaded
+
+
+def _without_paths(randomizer: LocalRandomizer) -> LocalRandomizer:
+    """Return the same mechanism with matrices spelt out, wherever they were read from."""
+    if isinstance(randomizer, MatrixRandomizer):
+        return MatrixRandomizer(randomizer.matrix)
+    if isinstance(randomizer, Subsample):
+        return Subsample(_without_paths(randomizer.part), randomizer.rate)
+    if isinstance(randomizer, Composition):
+        parts = tuple(map(_without_paths, randomizer.parts))
+        return dataclasses.replace(randomizer, parts=parts)  # type: ignore[type-var]
+    return randomizer

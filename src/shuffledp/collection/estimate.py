@@ -1,0 +1,89 @@
+"""What reports tell about the inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.errors import check_probability
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceInterval:
+    """Intervals that cover the truth with about the given probability, each on its own.
+
+    Attributes:
+        lower: the lower ends.
+        upper: the upper ends.
+        level: the probability.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    level: float
+
+    def covers(self, truth: ArrayLike) -> NDArray[np.bool_]:
+        """Return which intervals hold the true value."""
+        true = np.asarray(truth, dtype=np.float64)
+        return (self.lower <= true) & (true <= self.upper)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Unbiased estimates about the inputs of ``n`` users.
+
+    The inputs are taken as fixed: the standard errors are those of the randomizers and, where not
+    every user is asked the same, of who was asked. Unbiased frequencies can be negative or above 1.
+
+    Attributes:
+        values: the frequency of each value, or the mean as an array of one entry.
+        standard_errors: their standard errors, estimated without bias for their squares.
+        n: the number of users, those included who did not take part.
+        whole_domain: whether the values are the frequencies of a whole domain.
+
+    >>> estimate = Estimate(np.array([0.75, 0.35, -0.1]), np.array([0.1, 0.1, 0.1]), 100, True)
+    >>> estimate.confidence_interval().upper.round(3).tolist()
+    [0.946, 0.546, 0.096]
+    >>> estimate.projected().round(3).tolist()
+    [0.7, 0.3, 0.0]
+    """
+
+    values: FloatArray
+    standard_errors: FloatArray
+    n: int
+    whole_domain: bool
+
+    def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
+        """Return normal confidence intervals, for each value on its own."""
+        level = check_probability("level", level)
+        reach = NormalDist().inv_cdf((1 + level) / 2) * self.standard_errors
+        return ConfidenceInterval(self.values - reach, self.values + reach, level)
+
+    def projected(self) -> FloatArray:
+        """Return the nearest probability distribution: plausible, but biased.
+
+        Subtracts the same number from all frequencies and replaces negative results by 0 such that
+        they sum to 1. Small frequencies come out too large and large ones too small, and standard
+        errors and intervals do not apply.
+
+        Raises:
+            ValueError: if the values are not the frequencies of a whole domain.
+        """
+        if not self.whole_domain:
+            raise ValueError(
+                "only the frequencies of a whole domain can be projected to a distribution, not "
+                "a mean or the frequencies of some candidates"
+            )
+        falling = np.sort(self.values)[::-1]
+        surplus = (np.cumsum(falling) - 1) / np.arange(1, falling.size + 1)
+        kept = int(np.flatnonzero(falling > surplus)[-1])
+        return np.maximum(self.values - float(surplus[kept]), 0.0)
+
+
+#: One estimate, or one per attribute.
+Estimates = Estimate | tuple["Estimates", ...]

@@ -1,0 +1,84 @@
+"""Means of noisy numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.collection.estimate import FloatArray
+from shuffledp.collection.moments import Moments
+from shuffledp.collection.tally import State, Tally, check_some
+from shuffledp.randomizers.base import Values
+from shuffledp.randomizers.noise import SymmetricNoise
+
+#: Integers are summed in two halves of so many bits, which cannot overflow.
+_BITS = 26
+
+
+class MeanTally(Tally):
+    r"""Sums of reports and of their squares.
+
+    The mean of the reports is unbiased for the mean of the inputs; its variance given the inputs is
+    that of the noise divided by n. Sums of integers are exact; those of doubles, and the squares,
+    are rounded.
+
+    Args:
+        randomizer: the mechanism.
+    """
+
+    def __init__(self, randomizer: SymmetricNoise) -> None:
+        self.randomizer: SymmetricNoise = randomizer
+
+    @property
+    def arrays(self) -> int:
+        """Three."""
+        return 3
+
+    def count(self, reports: NDArray[Any]) -> State:
+        """Return the number of reports, their sum (integers: in two parts) and that of squares."""
+        checked = self.randomizer.check_reports(reports)
+        if checked.dtype.kind == "i":
+            bad = (checked >= 1 << 2 * _BITS) | (checked <= -1 << 2 * _BITS)
+            halves = [checked >> _BITS, checked & (1 << _BITS) - 1]
+            sums = np.array([half.sum() for half in halves], dtype=np.int64)
+        else:
+            bad = ~np.isfinite(checked)
+            sums = np.array([checked.sum()])
+        if bad.any():
+            position = int(np.argmax(bad))
+            raise ValueError(
+                f"reports of {self.randomizer} must be finite and below 2**{2 * _BITS}, got "
+                f"{checked[position]} at position {position}"
+            )
+        squares = np.array([np.square(checked, dtype=np.float64).sum()])
+        return [np.array([checked.size], dtype=np.int64), sums, squares]
+
+    @property
+    def subject(self) -> str:
+        """The mean."""
+        return "mean"
+
+    def results(self, state: Sequence[NDArray[Any]]) -> Moments:
+        """Return the mean.
+
+        The variance of the inputs is that of the reports less that of the noise, or 0.
+        """
+        n, sums = check_some(state), state[1].tolist()
+        mean = (sums[0] if len(sums) == 1 else (sums[0] << _BITS) + sums[1]) / n
+        noise = self.randomizer.noise_variance
+        reported = (float(state[2][0]) - n * mean**2) / max(n - 1, 1)
+        return Moments(
+            values=np.array([mean]),
+            noise_variance=np.array([noise / n]),
+            concentration=1 / n,
+            spread=max(reported - noise, 0.0),
+            unit_variance=noise + self.randomizer.largest_input**2 / 12,
+            whole_domain=False,
+        )
+
+    def truth(self, values: Values) -> FloatArray:
+        """Return the mean of the inputs."""
+        return np.array([np.asarray(values).mean()])

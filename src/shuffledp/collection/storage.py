@@ -1,0 +1,84 @@
+"""Sums over reports in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Says what a file is and how it is laid out.
+_FORMAT = "shuffledp sums of reports, 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """The content of a file.
+
+    Attributes:
+        mechanism: the text of the mechanism.
+        fingerprint: a digest of the mechanism and of what is counted.
+        state: the sums.
+    """
+
+    mechanism: str
+    fingerprint: str
+    state: Sequence[NDArray[Any]]
+
+
+def write(path: Path, stored: Stored) -> None:
+    """Write a file such that it is complete, or else as it was before.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    content: dict[str, object] = {
+        "format": _FORMAT,
+        "mechanism": stored.mechanism,
+        "fingerprint": stored.fingerprint,
+        "sums": [array.tolist() for array in stored.state],
+    }
+    text = json.dumps({**content, "checksum": _checksum(content)}, indent=1)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with partial.open("x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def read(path: Path) -> Stored:
+    """Read a file that :func:`write` wrote.
+
+    Raises:
+        OSError: if it cannot be read.
+        ValueError: if it is damaged or something else.
+    """
+    raw = path.read_bytes()
+    try:
+        content = json.loads(raw)
+        checksum = content.pop("checksum")
+        if content["format"] != _FORMAT:
+            raise ValueError(f"its format is {content['format']!r}, not {_FORMAT!r}")
+        if checksum != _checksum(content):
+            raise ValueError("its checksum is wrong")
+        state = [np.array(sums) for sums in content["sums"]]
+        return Stored(content["mechanism"], content["fingerprint"], state)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(
+            f"path {str(path)!r} does not hold sums of reports, or is damaged: {error}"
+        ) from None
+
+
+def _checksum(content: dict[str, object]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,73 @@
+"""What is kept of the reports."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.collection.estimate import FloatArray
+from shuffledp.collection.moments import Results
+from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers.base import Values
+
+#: Arrays of sums over reports: those of two batches add up to those of both together.
+State = list[NDArray[Any]]
+
+#: The true values that estimates are about, in the same arrangement.
+Truth = FloatArray | tuple["Truth", ...]
+
+#: What is estimated, in words; one entry per attribute.
+Subject = str | tuple["Subject", ...]
+
+
+class Tally(ABC):
+    """A way to sum up the reports of one mechanism.
+
+    It holds no reports itself: its arrays do, the first of which holds their number.
+    """
+
+    randomizer: LocalRandomizer
+
+    @property
+    @abstractmethod
+    def arrays(self) -> int:
+        """The number of arrays."""
+
+    @abstractmethod
+    def count(self, reports: NDArray[Any]) -> State:
+        """Return the sums over a batch of reports; reject reports of another mechanism."""
+
+    @property
+    def empty(self) -> State:
+        """The sums over no reports."""
+        return self.count(np.empty(0, dtype=self.randomizer.report_dtype))
+
+    @property
+    @abstractmethod
+    def subject(self) -> Subject:
+        """What is estimated."""
+
+    @abstractmethod
+    def results(self, state: Sequence[NDArray[Any]]) -> Results:
+        """Return estimates from the sums over at least one report."""
+
+    @abstractmethod
+    def truth(self, values: Values) -> Truth:
+        """Return what the estimates should be for the given inputs."""
+
+
+def number_of(state: Sequence[NDArray[Any]]) -> int:
+    """Return the number of reports that were summed up."""
+    return int(state[0][0])
+
+
+def check_some(state: Sequence[NDArray[Any]]) -> int:
+    """Return the number of reports; reject 0."""
+    n = number_of(state)
+    if n == 0:
+        raise ValueError("an estimate needs at least one report, got none")
+    return n
