@@ -1,0 +1,84 @@
+"""How long a curve takes, against what the paper reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shuffledp.reproduction.digits import rounded
+from shuffledp.reproduction.panels import CLONE, LOWER, OURS, PANELS, PARTS, parts_label
+from shuffledp.reproduction.settings import FULL, Settings
+from shuffledp.reproduction.table import Table
+
+#: Seconds per curve of 100 points in the paper: its own algorithm, and the standard clone's.
+PAPER_SECONDS, PAPER_CLONE_SECONDS = 30.0, 300.0
+
+_TIMED = (OURS, *map(parts_label, PARTS), LOWER, CLONE)
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Processor seconds per full curve of 100 points, by panel and curve.
+
+    Attributes:
+        seconds: what was measured, scaled up where fewer points were computed.
+        points: how many points were computed.
+    """
+
+    seconds: Mapping[str, Mapping[str, float]]
+    points: int
+
+    @classmethod
+    def of(cls, seconds: Mapping[str, Mapping[str, float]], settings: Settings) -> Speed:
+        """Collect the panels of figures 2 and 3 among the finished items."""
+        scale = FULL / len(settings.users)
+        return cls(
+            {
+                panel.title: {label: scale * t for label, t in seconds[panel.name].items()}
+                for panel in PANELS
+                if panel.name in seconds
+            },
+            len(settings.users),
+        )
+
+    def table(self) -> Table:
+        """Return one row per panel."""
+        rows = [
+            (title, *(_show(own.get(label)) for label in _TIMED))
+            for title, own in self.seconds.items()
+        ]
+        return Table(("seconds per curve", *_TIMED), tuple(rows))
+
+    def findings(self) -> list[str]:
+        """Compare with the paper's seconds."""
+        if not self.seconds:
+            return []
+        ours = [own[OURS] for own in self.seconds.values()]
+        clone = [own[CLONE] for own in self.seconds.values()]
+        slowest, title, label = max(
+            (own[label], title, label)
+            for title, own in self.seconds.items()
+            for label in (OURS, *map(parts_label, PARTS))
+        )
+        found = [
+            f"A curve of ours for one report takes {rounded(min(ours), 2)} to "
+            f"{rounded(max(ours), 2)} s of processor time: the paper's about "
+            f"{PAPER_SECONDS:g} s are {rounded(PAPER_SECONDS / max(ours), 2)} to "
+            f"{rounded(PAPER_SECONDS / min(ours), 2)} times as long, with a program for "
+            "graphics processors.",
+            f"The slowest of our curves, {title}, {label}, takes {rounded(slowest, 2)} s, "
+            f"{rounded(slowest / PAPER_SECONDS, 2)} times the paper's {PAPER_SECONDS:g} s.",
+            f"The standard clone, evaluated by the same engine, takes {rounded(min(clone), 2)} to "
+            f"{rounded(max(clone), 2)} s; the paper reports about "
+            f"{PAPER_CLONE_SECONDS / 60:g} minutes for its authors' program.",
+        ]
+        if self.points != FULL:
+            found.append(
+                f"Measured on {self.points} points and scaled to {FULL}; a full run measures it "
+                "directly."
+            )
+        return found
+
+
+def _show(seconds: float | None) -> str:
+    return "not computed" if seconds is None else rounded(seconds, 2)
