@@ -22,7 +22,7 @@ from shuffledp.figures import Chart, PlottingMissingError, draw
 from shuffledp.figures.axis import AXES
 from shuffledp.figures.bounds import BOUNDS
 from shuffledp.figures.curve import Curve, curves, to_chart
-from shuffledp.figures.whole_file import write_whole
+from shuffledp.whole_file import write_whole
 
 _MAX_POINTS = 10_000
 

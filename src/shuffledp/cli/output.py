@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from shuffledp.figures.drawing import PICTURE_SUFFIXES
-from shuffledp.figures.whole_file import check_writable
+from shuffledp.whole_file import check_writable
 
 _NUMBERS = (".csv", ".json")
 

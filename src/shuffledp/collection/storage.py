@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shuffledp.whole_file import write_whole
 
 #: Says what a file is and how it is laid out.
 _FORMAT = "shuffledp sums of reports, 1"
@@ -45,16 +46,7 @@ def write(path: Path, stored: Stored) -> None:
         "sums": [array.tolist() for array in stored.state],
     }
     text = json.dumps({**content, "checksum": _checksum(content)}, indent=1)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with partial.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    write_whole(path, text.encode())
 
 
 def read(path: Path) -> Stored:

@@ -12,7 +12,7 @@ from typing import Any
 from shuffledp.figures.chart import Chart, Line
 from shuffledp.figures.style import Style, styles
 from shuffledp.figures.ticks import set_ticks
-from shuffledp.figures.whole_file import write_whole
+from shuffledp.whole_file import write_whole
 
 #: What a file name may end with, and what must be left out for equal charts to be equal files.
 _UNDATED: dict[str, dict[str, None]] = {

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from shuffledp import __version__
 from shuffledp.figures import draw
-from shuffledp.figures.whole_file import check_writable, write_whole
 from shuffledp.reproduction.item import Item, Result
 from shuffledp.reproduction.settings import Settings
 from shuffledp.reproduction.table import Table
+from shuffledp.whole_file import check_writable, write_whole
 
 REPORT = "report.html"
 

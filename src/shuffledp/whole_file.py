@@ -17,6 +17,8 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         with partial.open("xb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
