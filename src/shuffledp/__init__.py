@@ -15,6 +15,7 @@ from shuffledp.accounting import (
 from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
 from shuffledp.decomposition import Decomposition
 from shuffledp.interval import Interval
+from shuffledp.planning import plan
 from shuffledp.randomizers import (
     KRR,
     OUE,
@@ -61,6 +62,7 @@ __all__ = [
     "joint",
     "parallel",
     "parse",
+    "plan",
     "required_users",
     "shuffle",
     "simulate",

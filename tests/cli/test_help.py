@@ -8,7 +8,17 @@ from command_line import ask
 from shuffledp import __version__
 from shuffledp.cli import main
 
-COMMANDS = ["epsilon", "delta", "calibrate", "users", "compare", "curve", "reproduce", "mechanisms"]
+COMMANDS = [
+    "epsilon",
+    "delta",
+    "calibrate",
+    "users",
+    "plan",
+    "compare",
+    "curve",
+    "reproduce",
+    "mechanisms",
+]
 
 
 def test_commands_are_listed_in_order():

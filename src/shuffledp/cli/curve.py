@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from shuffledp.cli.counter import counter
 from shuffledp.cli.curve_request import CurveRequest
 from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
 from shuffledp.cli.output import all_files, read_outputs
-from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS
+from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, optional
 from shuffledp.cli.progress import progress
 from shuffledp.cli.rounding import plain
 from shuffledp.errors import NoAnswerError
@@ -27,15 +26,6 @@ from shuffledp.whole_file import write_whole
 _MAX_POINTS = 10_000
 
 
-def _optional(option: click.Option) -> click.Option:
-    """Return an option that may be left out."""
-    read: Any = option.callback
-    changed = copy.copy(option)
-    changed.required = False
-    changed.callback = lambda ctx, param, text: None if text is None else read(ctx, param, text)
-    return changed
-
-
 _PARAMETERS = [
     click.Argument(["mechanism"], nargs=-1, required=True),
     click.Option(
@@ -45,8 +35,8 @@ _PARAMETERS = [
         show_default=True,
         help="What varies from left to right. The curves show epsilon; against epsilon, delta.",
     ),
-    _optional(USERS),
-    _optional(DELTA),
+    optional(USERS),
+    optional(DELTA),
     click.Option(
         ["--from", "low"],
         metavar="NUMBER",

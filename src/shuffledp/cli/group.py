@@ -16,6 +16,7 @@ from shuffledp.cli.delta import delta
 from shuffledp.cli.epsilon import epsilon
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.mechanisms import mechanisms
+from shuffledp.cli.plan import plan
 from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.users import users
 from shuffledp.errors import NoAnswerError
@@ -65,5 +66,5 @@ def main() -> None:
     """
 
 
-for _command in (epsilon, delta, calibrate, users, compare, curve, reproduce, mechanisms):
+for _command in (epsilon, delta, calibrate, users, plan, compare, curve, reproduce, mechanisms):
     main.add_command(_command)

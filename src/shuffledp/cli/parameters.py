@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -28,6 +29,15 @@ def _by(read: Callable[[str], _T]) -> Callable[[click.Context, click.Parameter, 
             raise click.BadParameter(str(error), ctx, param) from None
 
     return callback
+
+
+def optional(option: click.Option) -> click.Option:
+    """Return the same option, which may be left out."""
+    read: Any = option.callback
+    changed = copy.copy(option)
+    changed.required = False
+    changed.callback = lambda ctx, param, text: None if text is None else read(ctx, param, text)
+    return changed
 
 
 def _read_family(text: str) -> str:

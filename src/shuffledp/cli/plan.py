@@ -1,0 +1,224 @@
+"""``shuffledp plan``: which mechanism estimates best what is wanted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from shuffledp import __version__
+from shuffledp.cli.counter import counter
+from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.cli.output import all_files, read_outputs
+from shuffledp.cli.parameters import DELTA, EPSILON, JSON, USERS, optional
+from shuffledp.cli.plan_text import to_text
+from shuffledp.cli.progress import progress
+from shuffledp.errors import check_positive, check_size
+from shuffledp.figures import Chart, PlottingMissingError, draw
+from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
+from shuffledp.planning import plan as make_plan
+from shuffledp.planning.distribution import check_distribution, read_distribution
+from shuffledp.planning.error_chart import epsilons_around
+from shuffledp.whole_file import write_whole
+
+_T = TypeVar("_T")
+
+
+def _if_given(
+    read: Callable[[str], _T],
+) -> Callable[[click.Context, click.Parameter, str | None], _T | None]:
+    """Return a callback that reads a value if there is one."""
+
+    def callback(ctx: click.Context, param: click.Parameter, text: str | None) -> _T | None:
+        if text is None or ctx.resilient_parsing:
+            return None
+        try:
+            return read(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error), ctx, param) from None
+
+    return callback
+
+
+def _read_error(text: str) -> float:
+    return check_positive("error", _number("error", text))
+
+
+def _read_domain(text: str) -> int:
+    number = _number("domain", text)
+    return check_size("domain", int(number) if number.is_integer() else number)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name} must be a number, got {text[:60]!r}") from None
+
+
+_PARAMETERS = [
+    click.Option(
+        ["--task"],
+        type=click.Choice(list(TASKS)),
+        default="frequency",
+        show_default=True,
+        help="What to estimate: the share of every value, or the mean of values in [0, 1].",
+    ),
+    USERS,
+    optional(EPSILON),
+    click.Option(
+        ["--error"],
+        callback=_if_given(_read_error),
+        metavar="NUMBER",
+        help="Ask the other way round: the root mean square error to reach, of a share or of the "
+        "mean, at the least epsilon.",
+    ),
+    DELTA,
+    click.Option(
+        ["--domain"],
+        callback=_if_given(_read_domain),
+        metavar="INTEGER",
+        help="Number of values. For a mean they are equidistant from 0 to 1; without it they are "
+        "any numbers in between.",
+    ),
+    click.Option(
+        ["--distribution"],
+        callback=_if_given(read_distribution),
+        metavar="SHARES",
+        help="Shares of the values among the users, such as 0.5,0.3,0.2, or a file that holds "
+        "them. Without it errors are those of the worst data.",
+    ),
+    click.Option(
+        ["--chart", "charts"],
+        callback=read_outputs,
+        metavar="FILE",
+        multiple=True,
+        help="Draw error against epsilon: a picture (.png, .svg, .pdf) with its numbers (.csv, "
+        ".json) beside it, or only numbers; may be repeated.",
+    ),
+    JSON,
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Request:
+    """The options of the command line, by their names there."""
+
+    task: str
+    n: int
+    epsilon: float | None
+    error: float | None
+    delta: float
+    domain: int | None
+    distribution: tuple[float, ...] | None
+    charts: tuple[Path, ...]
+    as_json: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together before any work."""
+        if (self.epsilon is None) == (self.error is None):
+            raise click.UsageError("give either --epsilon or --error")
+        if self.domain is None and self.task == "frequency":
+            raise click.UsageError("the task frequency needs --domain")
+        if self.domain is None and self.distribution is not None:
+            raise click.UsageError("--distribution needs --domain")
+        if self.distribution is not None and self.domain is not None:
+            try:
+                check_distribution(self.distribution, self.domain)
+            except ValueError as error:
+                raise click.UsageError(str(error)) from None
+
+    def answer(self) -> Plan:
+        return make_plan(
+            n=self.n,
+            target_delta=self.delta,
+            target_epsilon=self.epsilon,
+            target_error=self.error,
+            domain_size=self.domain,
+            task=self.task,
+            distribution=self.distribution,
+        )
+
+
+@click.command(params=_PARAMETERS, epilog=EPILOG)
+def plan(**options: Any) -> None:
+    """Find the mechanism of least error for a target epsilon, or of least epsilon for an error.
+
+    Every suitable mechanism gets its best parameters and the largest epsilon0 that is certified to
+    be safe. Errors are predicted by formulas for unbiased estimates. What published bounds would
+    have allowed is shown beside.
+    """
+    request = _Request(**options)
+    with progress():
+        made = request.answer()
+    written = _draw(made, request.charts) if request.charts else []
+    click.echo(_to_json(made, written) if request.as_json else to_text(made, written))
+
+
+def _draw(made: Plan, charts: tuple[Path, ...]) -> list[str]:
+    """Write all files, pictures last, and return their names."""
+    epsilons = epsilons_around(min(option.ours.epsilon for option in made.options))
+    with counter(len(epsilons)) as report:
+        chart = error_chart(made.task, epsilons, made.target_delta, on_done=report)
+    written: list[str] = []
+    for path in all_files(charts):
+        try:
+            _write(chart, path)
+        except PlottingMissingError as missing:
+            done = f"; written without: {', '.join(written)}"
+            raise click.ClickException(f"{missing}{done}") from None
+        written.append(str(path))
+    return written
+
+
+def _write(chart: Chart, path: Path) -> None:
+    match path.suffix.lower():
+        case ".csv":
+            write_whole(path, chart.to_csv().encode())
+        case ".json":
+            write_whole(path, chart.to_json().encode() + b"\n")
+        case _:
+            draw(chart, path)
+
+
+def _to_json(made: Plan, written: list[str]) -> str:
+    """Return one JSON object with all digits; README.md documents its fields."""
+    document = {
+        "command": "plan",
+        "task": made.task.name,
+        "n": made.task.n,
+        "domain_size": made.task.domain_size,
+        "data": "any" if made.task.distribution is None else "given distribution",
+        "target_epsilon": made.target_epsilon,
+        "target_error": made.target_error,
+        "target_delta": made.target_delta,
+        "options": [_option(option) for option in made.options],
+        "left_out": [asdict(left_out) for left_out in made.left_out],
+        "files": written,
+        "assumptions": ASSUMPTIONS,
+        "version": __version__,
+    }
+    return json.dumps(document, indent=2, allow_nan=False)
+
+
+def _option(option: Option) -> dict[str, object]:
+    previous = None if option.previous is None else _setting(option.previous)
+    fields = {"name": option.name, **_setting(option.ours)}
+    return fields | {"previous": previous, "gain": option.gain}
+
+
+def _setting(setting: Setting) -> dict[str, object]:
+    return {
+        "mechanism": str(setting.randomizer),
+        "epsilon0": setting.randomizer.epsilon0,
+        "epsilon": setting.epsilon,
+        "bound": setting.bound,
+        "error": setting.error,
+        "worst_case": asdict(setting.worst_case),
+        "expected": None if setting.expected is None else asdict(setting.expected),
+        "report_bytes": setting.report_bytes,
+    }

@@ -1,0 +1,115 @@
+"""A plan as text for people."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from shuffledp.cli.rounding import plain, round_down, round_up
+from shuffledp.errors import MAX_EPSILON0
+from shuffledp.planning import Option, Plan
+from shuffledp.randomizers import LocalRandomizer
+
+_WIDTH = 88
+_NO_VALUE = "-"
+
+#: What happens to a value in [0, 1] before the mechanism of a mean sees it.
+_ENCODINGS = {
+    "krr": "krr takes one bit: 1 with the value as its probability, else 0.",
+    "discrete_laplace": "discrete_laplace takes the value times its bound, rounded at random to "
+    "one of the two integers around it such that the mean stays.",
+}
+
+
+def to_text(made: Plan, written: Sequence[str]) -> str:
+    """Return the question, a table of the options, the rest in sentences, and file names."""
+    data = "any data" if made.task.distribution is None else "data of the given distribution"
+    head = (
+        ("estimate", made.task.subject),
+        ("users", f"{made.task.n:,}"),
+        ("target", _target(made)),
+        ("error", f"root mean square of the estimates, for {data}"),
+    )
+    lines = [label.ljust(10) + value for label, value in head]
+    sentences = [textwrap.fill(sentence, _WIDTH) for sentence in _sentences(made)]
+    files = [f"Written: {name}" for name in written]
+    return "\n".join([*lines, "", *_table(made), "", *sentences, *files])
+
+
+def _target(made: Plan) -> str:
+    if made.target_error is not None:
+        return f"error = {plain(made.target_error)}, delta = {plain(made.target_delta)}"
+    return f"epsilon = {plain(made.best.ours.epsilon)}, delta = {plain(made.target_delta)}"
+
+
+def _table(made: Plan) -> list[str]:
+    """Return aligned lines; ``published`` is what the column before the last two would be."""
+    asked = "error" if made.target_error is None else "epsilon"
+    head = ("mechanism", "epsilon0", "worst value", "bytes", asked, "published", "gain")
+    cells: list[tuple[str, ...]] = [head, *(_cells(option, asked) for option in made.options)]
+    if made.task.name == "mean":  # there is one estimate, which is the worst
+        cells = [(*row[:2], *row[3:]) for row in cells]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(
+            (
+                row[0].ljust(widths[0]),
+                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
+            )
+        )
+        for row in cells
+    ]
+
+
+def _cells(option: Option, asked: str) -> tuple[str, ...]:
+    ours, previous = option.ours, option.previous
+    return (
+        _short(ours.randomizer),
+        round_down(ours.randomizer.epsilon0),
+        round_up((ours.expected or ours.worst_case).max_error),
+        f"{ours.report_bytes:,}",
+        round_up(getattr(ours, asked)),
+        _NO_VALUE if previous is None else round_up(getattr(previous, asked)),
+        _NO_VALUE if option.gain is None else f"{option.gain:.2f}",
+    )
+
+
+def _short(randomizer: LocalRandomizer) -> str:
+    """Return the mechanism with its discrete parameters only."""
+    shown = [
+        f"{field.name}={getattr(randomizer, field.name)!r}"
+        for field in dataclasses.fields(randomizer)  # type: ignore[arg-type]
+        if field.name not in ("epsilon0", "domain_size", "domain")
+    ]
+    return f"{randomizer.name}({', '.join(shown)})" if shown else randomizer.name
+
+
+def _sentences(made: Plan) -> Iterator[str]:
+    best, what = made.best.ours, "mean" if made.task.name == "mean" else "share"
+    epsilon = round_up(best.epsilon) if made.target_epsilon is None else plain(best.epsilon)
+    yield f"Best: {best.randomizer}"
+    yield (
+        f"With {made.task.n:,} users an estimated {what} is typically off by "
+        f"{round_up(best.error)}, and the shuffled reports are ({epsilon}, "
+        f"{plain(made.target_delta)})-differentially private. {_published(made)}"
+    )
+    if made.task.name == "mean":
+        yield from (_ENCODINGS[o.name] for o in made.options if o.name in _ENCODINGS)
+    if any(option.ours.randomizer.epsilon0 == MAX_EPSILON0 for option in made.options):
+        yield f"Where epsilon0 = {MAX_EPSILON0:g}, larger ones are not looked at."
+    for left_out in made.left_out:
+        yield f"Not offered: {left_out.name}: {left_out.reason}."
+
+
+def _published(made: Plan) -> str:
+    """Compare with the mechanism that would be best if only published bounds were known."""
+    asked = "error" if made.target_error is None else "epsilon"
+    known = [option.previous for option in made.options if option.previous is not None]
+    if not known:
+        return "No published bound meets the target with any mechanism."
+    best = min(known, key=lambda setting: float(getattr(setting, asked)))
+    return (
+        f"The best that published bounds allow is {asked} = {round_up(getattr(best, asked))}, "
+        f"with {_short(best.randomizer)} ({best.bound})."
+    )

@@ -1,0 +1,71 @@
+"""How the values of the users are distributed, where that is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+from shuffledp.errors import check_real
+
+_TOLERANCE = 1e-6  # of the sum: decimals in a file are rounded
+
+
+def check_distribution(values: object, domain_size: int) -> tuple[float, ...]:
+    """Return the shares of the values of a domain; reject what is not a distribution.
+
+    >>> check_distribution([0.5, 0.25, 0.25], 3)
+    (0.5, 0.25, 0.25)
+
+    Raises:
+        TypeError: if ``values`` are not several numbers.
+        ValueError: if they are not ``domain_size`` shares that sum to 1.
+    """
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise TypeError(f"distribution must hold one share per value, got {values!r}")
+    shares = tuple(check_real(f"distribution[{i}]", share) for i, share in enumerate(values))
+    if len(shares) != domain_size:
+        raise ValueError(
+            f"distribution must hold one share for each of the domain_size = {domain_size} "
+            f"values, got {len(shares)} shares"
+        )
+    for i, share in enumerate(shares):
+        if share < 0:
+            raise ValueError(f"distribution[{i}] must be at least 0, got {share!r}")
+    if not abs((total := math.fsum(shares)) - 1) <= _TOLERANCE:
+        raise ValueError(f"distribution must sum to 1, got shares that sum to {total!r}")
+    return shares
+
+
+def read_distribution(text: str) -> tuple[float, ...]:
+    """Read shares such as ``0.5,0.3,0.2``, or a file of shares separated by commas or spaces.
+
+    >>> read_distribution("0.5, 0.25,0.25")
+    (0.5, 0.25, 0.25)
+
+    Raises:
+        ValueError: if the text is neither.
+    """
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        pass
+    try:
+        content = Path(text).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text file"
+        raise ValueError(
+            f"distribution must be shares such as 0.5,0.3,0.2 or a file that holds them, got "
+            f"{text[:60]!r}: {why}"
+        ) from None
+    shares = []
+    for number, line in enumerate(content.splitlines(), start=1):
+        for part in line.replace(",", " ").split():
+            try:
+                shares.append(float(part))
+            except ValueError:
+                raise ValueError(
+                    f"distribution must hold numbers, got {part[:60]!r} in line {number} of "
+                    f"{text!r}"
+                ) from None
+    return tuple(shares)

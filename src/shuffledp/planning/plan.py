@@ -1,0 +1,197 @@
+"""Which mechanism, at which epsilon0, for what is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from shuffledp.errors import (
+    MAX_EPSILON0,
+    NoAnswerError,
+    check_delta,
+    check_epsilon,
+    check_positive,
+    check_size,
+    check_users,
+)
+from shuffledp.planning.analysis import Analysis, BestPublished, Guarantee
+from shuffledp.planning.distribution import check_distribution
+from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.mean import Mean
+from shuffledp.planning.option import LeftOut, Option, Setting
+from shuffledp.planning.search import SMALLEST_EPSILON0, Found, least_epsilon, least_error, runs
+from shuffledp.planning.task import Family, Task
+
+#: What a plan can be made for, by name.
+TASKS: Mapping[str, type[Task]] = MappingProxyType({task.name: task for task in (Frequency, Mean)})
+
+_COMMON_EPSILON0 = 1.0  # at which every mechanism runs whose reports can be written down
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The mechanisms that meet a target, the best one first.
+
+    Attributes:
+        task: what is estimated, from how many users.
+        target_delta: the delta to be met.
+        target_epsilon: the epsilon to be met, None if an error was asked for.
+        target_error: the error to be met, None if an epsilon was asked for.
+        options: sorted by error, or by epsilon if an error was asked for.
+        left_out: suitable mechanisms that do not meet the target.
+    """
+
+    task: Task
+    target_delta: float
+    target_epsilon: float | None
+    target_error: float | None
+    options: tuple[Option, ...]
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def best(self) -> Option:
+        """The option of least error, or of least epsilon."""
+        return self.options[0]
+
+
+def plan(
+    *,
+    n: int,
+    target_delta: float,
+    target_epsilon: float | None = None,
+    target_error: float | None = None,
+    domain_size: int | None = None,
+    task: str = "frequency",
+    distribution: Iterable[float] | None = None,
+) -> Plan:
+    r"""Find the mechanism of least error that is (target_epsilon, target_delta)-DP.
+
+    Every suitable mechanism gets its best discrete parameters, up to about 1% of the error, and the
+    largest epsilon0 that is certified to be safe, up to a relative 1e-5. Asked the other way round,
+    with ``target_error`` instead of ``target_epsilon``, every mechanism gets the smallest epsilon0
+    that is accurate enough, and the least epsilon comes first.
+
+    Which mechanism is best depends on the target. Few values favour ``krr``; many values, or a
+    small epsilon, favour reports that support several of them: subset selection, local hashing and
+    unary encodings. A mean with strict privacy needs no more than one bit (``krr``); the larger n
+    and epsilon are, the more rounding to a bit hurts, and adding noise is better
+    (``discrete_laplace``). ``laplace`` and ``gaussian`` are left out: their noise in doubles is for
+    simulations only.
+
+    A mechanism with m choices of its discrete parameters (about 120 at most) costs m evaluations of
+    the bound, and some twenty more for each choice that is better than all before it.
+
+    Args:
+        n: number of users.
+        target_delta: the delta to be met.
+        target_epsilon: the epsilon to be met.
+        target_error: the root mean square error to be met: of the share of a value, or of a mean of
+            values in [0, 1].
+        domain_size: number of values; for a mean they are equidistant, and without it they are any
+            numbers in [0, 1].
+        task: "frequency" or "mean".
+        distribution: shares of the values among the users. Without it errors are those of the worst
+            data.
+
+    Raises:
+        NoAnswerError: if no mechanism meets the target.
+
+    >>> best = plan(n=10_000, target_epsilon=0.1, target_delta=1e-6, domain_size=30).best.ours
+    >>> best.randomizer.name, round(best.randomizer.epsilon0, 3), round(best.error, 5)
+    ('krr', 2.621, 0.00575)
+    >>> best = plan(n=10_000, target_error=0.00575, target_delta=1e-6, domain_size=30).best.ours
+    >>> best.randomizer.name, round(best.epsilon, 3)
+    ('krr', 0.1)
+    """
+    if (target_epsilon is None) == (target_error is None):
+        raise ValueError(
+            "either target_epsilon or target_error must be given, got "
+            f"{'neither' if target_error is None else 'both'}"
+        )
+    goal = make_task(n=n, domain_size=domain_size, task=task, distribution=distribution)
+    delta = check_delta(target_delta)
+    if target_epsilon is not None:
+        return plan_for_epsilon(goal, check_epsilon(target_epsilon), delta)
+    return _plan_for_error(goal, check_positive("target_error", target_error), delta)
+
+
+def make_task(
+    *, n: int, domain_size: int | None, task: str, distribution: Iterable[float] | None
+) -> Task:
+    """Return a task from arguments that are not checked yet."""
+    if task not in TASKS:
+        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
+    n = check_users(n)
+    if domain_size is not None:
+        domain_size = check_size("domain_size", domain_size)
+    elif task == Frequency.name:
+        raise ValueError("domain_size must be given for the task frequency")
+    if distribution is None:
+        return TASKS[task](n, domain_size)
+    if domain_size is None:
+        raise ValueError("domain_size must be given with a distribution")
+    return TASKS[task](n, domain_size, check_distribution(distribution, domain_size))
+
+
+def plan_for_epsilon(task: Task, epsilon: float, delta: float) -> Plan:
+    """Return the plan for a privacy target, all arguments checked."""
+
+    def search(families: Sequence[Family], analysis: Analysis) -> Found | None:
+        return least_error(families, task, analysis, epsilon)
+
+    def gain(ours: Setting, previous: Setting) -> float | None:
+        return previous.error / ours.error
+
+    def reason(families: Sequence[Family]) -> str:
+        return f"no epsilon0 of at least {SMALLEST_EPSILON0:g} meets the target"
+
+    options, left_out = _compare(task, delta, search, gain, reason)
+    by_error = sorted(options, key=lambda option: option.ours.error)
+    return Plan(task, delta, epsilon, None, tuple(by_error), tuple(left_out))
+
+
+def _plan_for_error(task: Task, error: float, delta: float) -> Plan:
+    def search(families: Sequence[Family], analysis: Analysis) -> Found | None:
+        return least_epsilon(families, task, analysis, error)
+
+    def gain(ours: Setting, previous: Setting) -> float | None:
+        return previous.epsilon / ours.epsilon if ours.epsilon > 0 else None
+
+    def reason(families: Sequence[Family]) -> str:
+        least = min(task.error(family(MAX_EPSILON0)) for family in families)
+        if least > error:
+            return f"its error is never below {least:.4g}"
+        return "with no choice of its parameters it can be run and certified"
+
+    options, left_out = _compare(task, delta, search, gain, reason)
+    by_epsilon = sorted(options, key=lambda option: option.ours.epsilon)
+    return Plan(task, delta, None, error, tuple(by_epsilon), tuple(left_out))
+
+
+def _compare(
+    task: Task,
+    delta: float,
+    search: Callable[[Sequence[Family], Analysis], Found | None],
+    gain: Callable[[Setting, Setting], float | None],
+    reason: Callable[[Sequence[Family]], str],
+) -> tuple[list[Option], list[LeftOut]]:
+    """Search every mechanism with our guarantee and with the published bounds."""
+    options, left_out = [], []
+    for name, families in task.mechanisms().items():
+        if not families:
+            left_out.append(LeftOut(name, "with so few values it is nothing else than krr"))
+        elif not any(runs(family(_COMMON_EPSILON0)) for family in families):
+            left_out.append(LeftOut(name, "with so many values its reports are too long"))
+        elif (found := search(families, Guarantee(task.n, delta))) is None:
+            left_out.append(LeftOut(name, reason(families)))
+        else:
+            ours = Setting.of(found, task)
+            published = search(families, BestPublished(task.n, delta))
+            previous = None if published is None else Setting.of(published, task)
+            factor = None if previous is None else gain(ours, previous)
+            options.append(Option(ours, previous, factor))
+    if not options:
+        name, why = left_out[0].name, left_out[0].reason
+        raise NoAnswerError(f"no mechanism meets the target; {name}: {why}")
+    return options, left_out

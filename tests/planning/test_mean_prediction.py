@@ -1,0 +1,121 @@
+"""The predicted error of means, against sums over all reports and all values."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shuffledp import KRR, DiscreteLaplace, Laplace
+from shuffledp.planning.mean import Mean
+
+
+def rounding(x: float, bound: int) -> float:
+    """Variance of x rounded at random to a multiple of 1/bound."""
+    low = math.floor(x * bound + 1e-9)
+    up = x * bound - low
+    return (up * (low + 1 - x * bound) ** 2 + (1 - up) * (low - x * bound) ** 2) / bound**2
+
+
+def by_summation(mechanism, x: float) -> float:
+    """Variance of one user's estimate, summed over the rounded values and the reports."""
+    if isinstance(mechanism, KRR):
+        E = math.exp(mechanism.epsilon0)
+        keep = E / (E + 1)
+        one = x * keep + (1 - x) * (1 - keep)
+        scale = 2 * keep - 1
+        values = [((y - (1 - keep)) / scale, p) for y, p in ((1, one), (0, 1 - one))]
+    else:
+        bound, alpha = mechanism.bound, math.exp(-mechanism.epsilon0 / mechanism.bound)
+        low = math.floor(x * bound + 1e-9)
+        share = (1 - alpha) / (1 + alpha)
+        noise = [(z, share * alpha ** abs(z)) for z in range(-4000, 4001)]
+        values = [
+            ((start + z) / bound, weight * p)
+            for start, weight in ((low, low + 1 - x * bound), (low + 1, x * bound - low))
+            for z, p in noise
+        ]
+    mean = math.fsum(v * p for v, p in values)
+    assert mean == pytest.approx(x, abs=1e-9)
+    return math.fsum((v - x) ** 2 * p for v, p in values)
+
+
+MECHANISMS = [
+    KRR(k=2, epsilon0=0.7),
+    KRR(k=2, epsilon0=5.0),
+    DiscreteLaplace(epsilon0=0.7, bound=2),
+    DiscreteLaplace(epsilon0=3.0, bound=6),
+    DiscreteLaplace(epsilon0=9.0, bound=7),
+]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+@pytest.mark.parametrize("size", [2, 5, 8])
+def test_sums_over_all_reports(mechanism, size):
+    values = [i / (size - 1) for i in range(size)]
+    wanted = [by_summation(mechanism, x) / 30 for x in values]
+    shares = tuple((i + 1) / (size * (size + 1) / 2) for i in range(size))
+    task = Mean(30, size, shares)
+    assert task.worst_case(mechanism).squared_error == pytest.approx(max(wanted), rel=1e-9)
+    average = math.fsum(s * w for s, w in zip(shares, wanted, strict=True))
+    expected = task.expected(mechanism)
+    assert expected.squared_error == pytest.approx(average, rel=1e-9)
+    assert expected.rms_error == expected.max_error == math.sqrt(expected.squared_error)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_worst_case_of_the_interval(mechanism):
+    bound = 1 if isinstance(mechanism, KRR) else mechanism.bound
+    worst = Mean(30, None).worst_case(mechanism).squared_error
+    assert worst == pytest.approx(by_summation(mechanism, 0.5 / bound) / 30, rel=1e-9)
+    for x in (0.0, 0.13, 0.4, 1.0):
+        assert by_summation(mechanism, x) / 30 <= worst * (1 + 1e-9)
+
+
+@given(st.integers(1, 60), st.integers(2, 60))
+def test_worst_rounding_of_equidistant_values(bound, size):
+    mechanism = DiscreteLaplace(epsilon0=300.0, bound=bound)
+    worst = Mean(1, size).worst_case(mechanism).squared_error
+    noise = Mean(1, bound + 1).worst_case(mechanism).squared_error  # these need no rounding
+    wanted = max(rounding(i / (size - 1), bound) for i in range(size))
+    assert worst - noise == pytest.approx(wanted, abs=1e-12)
+
+
+def test_only_discrete_noise_is_planned_with():
+    with pytest.raises(TypeError, match="or discrete_laplace, got laplace"):
+        Mean(50, 3).worst_case(Laplace(epsilon0=0.5))
+
+
+@given(st.floats(1e-6, 100), st.floats(1.001, 3), st.integers(0, 40), st.sampled_from([None, 2, 5]))
+def test_error_falls_with_epsilon0(epsilon0, factor, choice, size):
+    task = Mean(100, size)
+    families = [family for choices in task.mechanisms().values() for family in choices]
+    family = families[choice % len(families)]
+    assert task.error(family(epsilon0)) >= task.error(family(epsilon0 * factor))
+
+
+def test_choices():
+    bounds = [f(1.0).bound for f in Mean(100, None).mechanisms()["discrete_laplace"]]
+    assert bounds[:15] == list(range(2, 17))
+    assert bounds[-1] == 256
+    exact = [f(1.0).bound for f in Mean(100, 42).mechanisms()["discrete_laplace"]]
+    assert {41, 82, 123, 164} <= set(exact)
+    assert exact == sorted(set(exact))
+    large = [f(1.0).bound for f in Mean(100, 10**6).mechanisms()["discrete_laplace"]]
+    assert large == bounds
+
+
+def test_a_large_known_domain_is_summed_once_per_grid():
+    task = Mean(100, 1001, (1 / 1001,) * 1001)
+    first = task.expected(DiscreteLaplace(1.0, 8))
+    assert task.expected(DiscreteLaplace(1.0, 8)) == first
+    assert list(task._known_roundings) == [8]
+
+
+def test_bad_arguments():
+    with pytest.raises(TypeError, match=r"randomizer must be krr\(k=2"):
+        Mean(100, None).worst_case(KRR(k=3, epsilon0=1.0))
+    with pytest.raises(ValueError, match="domain_size must be an integer of at least 2"):
+        Mean(100, 1)
