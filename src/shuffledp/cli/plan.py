@@ -146,7 +146,7 @@ class _Request:
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
 def plan(**options: Any) -> None:
-    """Find the mechanism of least error for a target epsilon, or of least epsilon for an error.
+    """Find the mechanism of least error, or of least epsilon.
 
     Every suitable mechanism gets its best parameters and the largest epsilon0 that is certified to
     be safe. Errors are predicted by formulas for unbiased estimates. What published bounds would
