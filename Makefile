@@ -17,7 +17,7 @@ CORE := $(VENV)/.stamp-core
 DEV := $(VENV)/.stamp-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench format clean
+.PHONY: help run test lint bench docs format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,10 @@ lint: $(DEV) ## check style, format and types
 
 bench: $(DEV) ## measure speed
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/collection.py
+
+docs: $(DEV) ## build the documentation into docs/_build/html
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
 format: $(DEV) ## rewrite the sources in the agreed format
 	$(BIN)/ruff check --fix .
@@ -55,8 +59,8 @@ format: $(DEV) ## rewrite the sources in the agreed format
 
 clean: ## remove everything that can be made again, .venv included
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
-	rm -rf .coverage .coverage.* coverage.xml htmlcov
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf .coverage .coverage.* coverage.xml htmlcov docs/_build
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(CREATED):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

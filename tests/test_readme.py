@@ -68,7 +68,7 @@ def test_console(line):
     assert result.stdout.strip() == commands()[line].strip()
 
 
-@pytest.mark.parametrize("line", [line for block in blocks("sh")[1:] for line in block.splitlines()])
+@pytest.mark.parametrize("line", "".join(blocks("sh")[1:]).splitlines())
 def test_shell(line, tmp_path, monkeypatch):
     program, *arguments = shlex.split(line)
     assert program == "shuffledp"

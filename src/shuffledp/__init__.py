@@ -12,6 +12,7 @@ from shuffledp.accounting import (
     calibrate_epsilon0,
     required_users,
 )
+from shuffledp.certification import Certificate, CertificateError, certify, verify
 from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
 from shuffledp.decomposition import Decomposition
 from shuffledp.interval import Interval
@@ -45,6 +46,8 @@ __all__ = [
     "Aggregator",
     "AnyPureLDP",
     "BinaryLocalHash",
+    "Certificate",
+    "CertificateError",
     "Decomposition",
     "DiscreteLaplace",
     "Estimate",
@@ -59,6 +62,7 @@ __all__ = [
     "SubsetSelection",
     "UnaryEncoding",
     "calibrate_epsilon0",
+    "certify",
     "joint",
     "parallel",
     "parse",
@@ -67,4 +71,5 @@ __all__ = [
     "shuffle",
     "simulate",
     "subsample",
+    "verify",
 ]

@@ -10,15 +10,19 @@ import click
 
 from shuffledp import __version__
 from shuffledp.cli.calibrate import calibrate
+from shuffledp.cli.certify import certify
 from shuffledp.cli.compare import compare
 from shuffledp.cli.curve import curve
 from shuffledp.cli.delta import delta
 from shuffledp.cli.epsilon import epsilon
+from shuffledp.cli.estimate import estimate
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.mechanisms import mechanisms
 from shuffledp.cli.plan import plan
+from shuffledp.cli.randomize import randomize
 from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.users import users
+from shuffledp.cli.verify import verify
 from shuffledp.errors import NoAnswerError
 
 _INTERRUPTED = 130  # what shells report after Ctrl-C
@@ -66,5 +70,19 @@ def main() -> None:
     """
 
 
-for _command in (epsilon, delta, calibrate, users, plan, compare, curve, reproduce, mechanisms):
+for _command in (
+    epsilon,
+    delta,
+    calibrate,
+    users,
+    plan,
+    compare,
+    curve,
+    reproduce,
+    certify,
+    verify,
+    randomize,
+    estimate,
+    mechanisms,
+):
     main.add_command(_command)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Sequence
 from os import PathLike
@@ -16,8 +15,8 @@ from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.moments import finish
 from shuffledp.collection.storage import Stored, read, write
 from shuffledp.collection.tally import check_some, number_of
-from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Subsample
-from shuffledp.randomizers.composition import Composition
+from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers.text import without_paths
 
 
 class Aggregator:
@@ -48,7 +47,7 @@ class Aggregator:
         self._randomizer = randomizer
         self._tally = tally_for(randomizer, candidates)
         self._state = self._tally.empty
-        what = f"{_without_paths(randomizer)}: {self._tally.subject}"
+        what = f"{without_paths(randomizer)}: {self._tally.subject}"
         self._fingerprint = hashlib.sha256(what.encode()).hexdigest()
 
     @property
@@ -138,15 +137,3 @@ class Aggregator:
             raise ValueError(f"path {str(path)!r} does not hold sums of reports of {randomizer}")
         loaded._add(stored.state)
         return loaded
-
-
-def _without_paths(randomizer: LocalRandomizer) -> LocalRandomizer:
-    """Return the same mechanism with matrices spelt out, wherever they were read from."""
-    if isinstance(randomizer, MatrixRandomizer):
-        return MatrixRandomizer(randomizer.matrix)
-    if isinstance(randomizer, Subsample):
-        return Subsample(_without_paths(randomizer.part), randomizer.rate)
-    if isinstance(randomizer, Composition):
-        parts = tuple(map(_without_paths, randomizer.parts))
-        return dataclasses.replace(randomizer, parts=parts)  # type: ignore[type-var]
-    return randomizer

@@ -88,6 +88,17 @@ def parse_family(text: str) -> Callable[[float], LocalRandomizer]:
     return lambda epsilon0: _Reader(text, epsilon0).read()
 
 
+def without_paths(randomizer: LocalRandomizer) -> LocalRandomizer:
+    """Return the same mechanism with matrices spelt out, wherever they were read from."""
+    if isinstance(randomizer, MatrixRandomizer):
+        return MatrixRandomizer(randomizer.matrix)
+    if isinstance(randomizer, Subsample):
+        return Subsample(without_paths(randomizer.part), randomizer.rate)
+    if isinstance(randomizer, Joint | Parallel):
+        return dataclasses.replace(randomizer, parts=tuple(map(without_paths, randomizer.parts)))
+    return randomizer
+
+
 def parameters(mechanism: type[LocalRandomizer]) -> Mapping[str, inspect.Parameter]:
     """Return the parameters a mechanism takes in text form, by name."""
     if mechanism is MatrixRandomizer:

@@ -1,0 +1,48 @@
+"""How the documentation is built: ``sphinx-build -W -b html docs docs/_build/html``.
+
+The pages load nothing from elsewhere: formulas are MathML, pictures and styles lie beside them.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import shuffledp
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "shuffledp"
+copyright = "the shuffledp authors"
+version = release = shuffledp.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "mathml",
+    "commands",
+]
+exclude_patterns = ["_build", "_ext"]
+source_suffix = {".md": "markdown"}
+root_doc = "index"
+nitpicky = False
+
+myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
+myst_dmath_double_inline = True
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_default_options = {"members": True}
+napoleon_google_docstring = True
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_title = f"shuffledp {release}"
+html_static_path = ["_static"]
+html_css_files = ["shuffledp.css"]
+html_math_renderer = "mathml"
+html_show_sourcelink = False
+html_copy_source = False
+pygments_style = "tango"

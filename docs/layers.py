@@ -1,0 +1,102 @@
+"""The layers of shuffledp, lowest first: the one list that the picture and the test read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
+
+#: A package or module may import from the rows above its own in this list, from no other.
+LAYERS: Sequence[Sequence[str]] = (
+    ("errors", "interval", "whole_file"),
+    ("decomposition", "sampling"),
+    ("divergence", "randomizers"),
+    ("collection", "accounting"),
+    ("baselines",),
+    ("figures",),
+    ("files", "planning", "reproduction", "certification"),
+    ("cli",),
+)
+
+#: What each one is for, in a few words.
+PURPOSE = {
+    "errors": "errors and argument checks",
+    "interval": "certified intervals",
+    "whole_file": "files that are complete, or as before",
+    "decomposition": "components (a, b, c) and their algebra",
+    "sampling": "exact random decisions from bits",
+    "divergence": "certified (1/n) E[(G1+...+Gn)+]",
+    "randomizers": "mechanisms: law, sampler, text form",
+    "collection": "shuffle, add up, estimate, simulate",
+    "accounting": "epsilon, delta, epsilon0, n",
+    "baselines": "published analyses, for comparison",
+    "figures": "charts and their data",
+    "files": "reports and tables on disk",
+    "planning": "which mechanism errs least",
+    "reproduction": "the paper, computed again",
+    "certification": "proofs in ball arithmetic",
+    "cli": "the command shuffledp",
+}
+
+#: Files of the package itself, which stand above all layers: they only pass names on.
+ENTRANCES = ("__init__", "__main__")
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import of a part of shuffledp: which part imports which, and where."""
+
+    importer: str
+    imported: str
+    file: Path
+    line: int
+
+
+def parts() -> set[str]:
+    """Return the packages and modules that src/shuffledp holds."""
+    found = {path.stem for path in SOURCE.glob("*.py")}
+    found |= {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    return found - set(ENTRANCES)
+
+
+def imports() -> Iterator[Import]:
+    """Yield every import from one part of shuffledp to another.
+
+    ``from shuffledp import __version__`` is none: the version belongs to no layer.
+    """
+    for file in sorted(SOURCE.rglob("*.py")):
+        importer = file.relative_to(SOURCE).with_suffix("").parts[0]
+        if importer in ENTRANCES:
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            for imported in _imported(node):
+                if imported != importer:
+                    yield Import(importer, imported, file, node.lineno)
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    """Yield the parts of shuffledp that a statement imports; relative imports are not used."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.level == 0:
+        names = [f"{node.module}.{alias.name}" for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        names = ["shuffledp.(relative import)"]
+    else:
+        names = []
+    for name in names:
+        package, _, rest = name.partition(".")
+        if package == "shuffledp" and rest != "__version__":
+            yield rest.partition(".")[0] or "(the whole package)"
+
+
+def rank(part: str) -> int:
+    """Return the row of a part, counted from the bottom.
+
+    >>> rank("errors"), rank("accounting")
+    (0, 3)
+    """
+    return next(row for row, names in enumerate(LAYERS) if part in names)

@@ -1,0 +1,205 @@
+"""A certificate: what was proved, in a form that can be kept, read and checked again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, NoReturn
+
+#: Version of the fields below.
+FORMAT = "shuffledp certificate 1"
+
+#: What every number of a certificate is based on.
+ASSUMPTIONS = (
+    "n counts all users, the one whose data changes included",
+    "neighbouring datasets replace the input of one user",
+    "the analyst sees the shuffled multiset of whole reports",
+    "parameters of the mechanism are the doubles nearest to the decimals written",
+    "rows of a matrix and weights of a parallel composition are divided by their exact sums",
+    "epsilon, delta and the enclosures are the decimals written, exactly",
+)
+
+#: Longer files are not read.
+MAX_CHARACTERS = 4_000_000
+
+_DECIMAL = re.compile(r"\d{1,30}(\.\d{1,30})?(E[+-]?\d{1,12})?")
+_CLAIM = re.compile(r"\d{1,30}(\.\d{1,30})?(E[+-]?\d{1,3})?")
+_METHOD_DEPTH = 3
+
+
+class CertificateError(ValueError):
+    """A certificate that cannot be read, or that claims what is not proved."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One proved statement about delta at one epsilon.
+
+    Attributes:
+        statement: what is claimed, in words.
+        epsilon: the epsilon of the claim, an exact decimal.
+        delta: the delta of the claim, an exact decimal.
+        where: the pair of inputs, or the datasets, that attain the bound.
+        lower: at ``epsilon`` the bound is at least this.
+        upper: at ``epsilon`` the bound is at most this.
+        method: how the two ends were computed.
+    """
+
+    statement: str
+    epsilon: str
+    delta: str
+    where: str
+    lower: str
+    upper: str
+    method: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proof that n users of a mechanism are (epsilon, delta)-differentially private.
+
+    Attributes:
+        format: version of these fields.
+        mechanism: what each user runs.
+        n: number of users.
+        guarantee: the bound over all pairs of inputs is at most delta.
+        pairs: how it is known that no other pair is worse.
+        lower_bound: two datasets whose delta is at least that, if any are known.
+        assumptions: what the numbers are based on.
+        versions: the software that issued the certificate.
+        digest: SHA-256 of all other fields as canonical JSON.
+    """
+
+    format: str
+    mechanism: str
+    n: int
+    guarantee: Statement
+    pairs: str
+    lower_bound: Statement | None
+    assumptions: tuple[str, ...]
+    versions: Mapping[str, str]
+    digest: str
+
+    def to_json(self) -> str:
+        """Return the certificate as JSON."""
+        return json.dumps(asdict(self), indent=2)
+
+    @staticmethod
+    def from_json(text: str) -> Certificate:
+        """Read a certificate; every field must be there, and no other.
+
+        Raises:
+            CertificateError: if the text is not such a certificate.
+        """
+        if len(text) > MAX_CHARACTERS:
+            raise CertificateError(f"a certificate has at most {MAX_CHARACTERS} characters")
+        try:
+            found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        except CertificateError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise CertificateError(f"not JSON: {str(error)[:80]}") from None
+        return _read(found)
+
+    def computed_digest(self) -> str:
+        """Return the digest that the other fields have."""
+        content = {name: value for name, value in asdict(self).items() if name != "digest"}
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise CertificateError("a field is there twice")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise CertificateError(f"not JSON: {name} is not a number")
+
+
+def _read(found: object) -> Certificate:
+    """Check names and types of all fields."""
+    values = _fields("the certificate", found, Certificate)
+    if values["format"] != FORMAT:
+        raise CertificateError(f"format must be {FORMAT!r}, got {_show(values['format'])}")
+    for name in ("mechanism", "pairs", "digest"):
+        _check(isinstance(values[name], str), name, "a text", values[name])
+    n = values["n"]
+    _check(isinstance(n, int) and not isinstance(n, bool) and n >= 1, "n", "an integer >= 1", n)
+    assumptions, versions = values["assumptions"], values["versions"]
+    _check(_is_texts(assumptions), "assumptions", "a list of texts", assumptions)
+    names = {"shuffledp", "python-flint"}
+    valid = (
+        isinstance(versions, dict) and versions.keys() == names and _is_texts([*versions.values()])
+    )
+    _check(valid, "versions", f"texts for {' and '.join(sorted(names))}", versions)
+    lower = values["lower_bound"]
+    return Certificate(
+        format=values["format"],
+        mechanism=values["mechanism"],
+        n=n,
+        guarantee=_read_statement("guarantee", values["guarantee"]),
+        pairs=values["pairs"],
+        lower_bound=None if lower is None else _read_statement("lower_bound", lower),
+        assumptions=tuple(assumptions),
+        versions=versions,
+        digest=values["digest"],
+    )
+
+
+def _read_statement(name: str, found: object) -> Statement:
+    values = _fields(name, found, Statement)
+    for key in ("statement", "where"):
+        _check(isinstance(values[key], str), f"{name}.{key}", "a text", values[key])
+    for key, pattern in (
+        ("epsilon", _CLAIM),
+        ("delta", _CLAIM),
+        ("lower", _DECIMAL),
+        ("upper", _DECIMAL),
+    ):
+        value = values[key]
+        valid = isinstance(value, str) and pattern.fullmatch(value) is not None
+        _check(valid, f"{name}.{key}", "a text with a decimal such as 1.5E-9", value)
+    method = values["method"]
+    _check(_is_method(method, _METHOD_DEPTH), f"{name}.method", "texts and integers", method)
+    return Statement(**values)
+
+
+def _fields(name: str, found: object, cls: type) -> dict[str, Any]:
+    """Return the fields of an object if they are exactly those of a class."""
+    if not isinstance(found, dict):
+        raise CertificateError(f"{name} must be an object, got {_show(found)}")
+    wanted = {field.name for field in fields(cls)}
+    if missing := wanted - found.keys():
+        raise CertificateError(f"{name} lacks the field {min(missing)}")
+    if unknown := found.keys() - wanted:
+        raise CertificateError(f"{name} has an unknown field {_show(min(unknown))}")
+    return found
+
+
+def _is_texts(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def _is_method(value: object, depth: int) -> bool:
+    if not isinstance(value, dict) or depth == 0:
+        return False
+    return all(
+        _is_method(v, depth - 1) if isinstance(v, dict) else type(v) in (int, str)
+        for v in value.values()
+    )
+
+
+def _check(valid: bool, name: str, allowed: str, value: object) -> None:
+    if not valid:
+        raise CertificateError(f"{name} must be {allowed}, got {_show(value)}")
+
+
+def _show(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

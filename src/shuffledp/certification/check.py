@@ -1,0 +1,109 @@
+"""Checking certificates: every statement is proved again from the mechanism and n alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+
+from shuffledp.certification.availability import versions
+from shuffledp.certification.certificate import (
+    ASSUMPTIONS,
+    Certificate,
+    CertificateError,
+    Statement,
+)
+from shuffledp.certification.issue import guarantee_in_words, leak_in_words
+from shuffledp.certification.mechanism import read_mechanism
+from shuffledp.certification.progress import Progress
+from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
+from shuffledp.certification.worst_pair import pairs_looked_at
+from shuffledp.errors import MAX_EPSILON0, MAX_USERS
+
+_EXACT_EXPONENTS = range(-5000, 5000)
+
+
+def check_certificate(certificate: Certificate, progress: Progress) -> None:
+    """Prove every statement again.
+
+    Raises:
+        CertificateError: with the reason if anything does not agree.
+    """
+    if certificate.digest != certificate.computed_digest():
+        raise CertificateError("digest does not match: the certificate was altered")
+    if certificate.n > MAX_USERS:
+        raise CertificateError(f"n must be at most {MAX_USERS}, got {certificate.n}")
+    _agree("assumptions", certificate.assumptions, ASSUMPTIONS)
+    randomizer = read_mechanism(certificate.mechanism)
+    _agree("pairs", certificate.pairs, pairs_looked_at(randomizer))
+    same = certificate.versions == versions()
+
+    def claim(statement: Statement) -> Claim:
+        epsilon, delta = Decimal(statement.epsilon), Decimal(statement.delta)
+        if not (epsilon <= MAX_EPSILON0 and delta <= 1):
+            raise CertificateError(
+                f"epsilon must be at most {MAX_EPSILON0:g} and delta at most 1, got "
+                f"{statement.epsilon} and {statement.delta}"
+            )
+        return Claim(randomizer, certificate.n, epsilon, delta)
+
+    guarantee, lower = certificate.guarantee, certificate.lower_bound
+    _check("guarantee", guarantee, guarantee_in_words, certificate.n)
+    proof = prove_guarantee(claim(guarantee), progress)
+    if not proof.upper <= Decimal(guarantee.delta):
+        raise CertificateError(
+            f"guarantee: delta at this epsilon is proved to be at most {proof.upper} only, not "
+            f"{guarantee.delta}"
+        )
+    _compare("guarantee", guarantee, proof, same)
+    if lower is not None:
+        _check("lower_bound", lower, leak_in_words, certificate.n)
+        try:
+            proof = prove_leak(claim(lower), lower.where, progress)
+        except ValueError as error:
+            raise CertificateError(f"lower_bound: {error}") from None
+        if not proof.lower >= Decimal(lower.delta):
+            raise CertificateError(
+                f"lower_bound: delta at this epsilon is proved to be at least {proof.lower} only, "
+                f"not {lower.delta}"
+            )
+        _compare("lower_bound", lower, proof, same)
+
+
+def _check(name: str, statement: Statement, words: Callable[[int, str, str], str], n: int) -> None:
+    expected = words(n, statement.epsilon, statement.delta)
+    _agree(f"{name}.statement", statement.statement, expected)
+
+
+def _compare(name: str, statement: Statement, proof: Proof, same_versions: bool) -> None:
+    """Compare what is recorded with what was proved again."""
+    _agree(f"{name}.where", statement.where, proof.where)
+    lower, upper = Decimal(statement.lower), Decimal(statement.upper)
+    found = f"[{proof.lower}, {proof.upper}]"
+    reason = f"{name}: the enclosure [{lower}, {upper}] does not agree with the proof {found}"
+    if not same_versions:
+        if not (lower <= proof.upper and proof.lower <= upper):
+            raise CertificateError(reason)
+        return
+    if not (lower <= proof.lower and proof.upper <= upper) or _is_wider(lower, upper, proof):
+        raise CertificateError(reason)
+    _agree(f"{name}.method", statement.method, proof.methods)
+
+
+def _is_wider(lower: Decimal, upper: Decimal, proof: Proof) -> bool:
+    """Whether a recorded enclosure is more than twice as wide as the proved one."""
+    ends = (lower, upper, proof.lower, proof.upper)
+    if any(end and end.adjusted() not in _EXACT_EXPONENTS for end in ends):
+        return (lower, upper) != (proof.lower, proof.upper)
+    width = Fraction(upper) - Fraction(lower)
+    return width > 2 * (Fraction(proof.upper) - Fraction(proof.lower))
+
+
+def _agree(name: str, recorded: object, expected: object) -> None:
+    if recorded != expected:
+        raise CertificateError(f"{name} must be {_show(expected)}, got {_show(recorded)}")
+
+
+def _show(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,0 +1,61 @@
+"""The mechanism of a certificate: one text that holds everything."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from shuffledp.certification.certificate import MAX_CHARACTERS, CertificateError
+from shuffledp.errors import NoAnswerError
+from shuffledp.randomizers import (
+    Joint,
+    LocalRandomizer,
+    MatrixRandomizer,
+    Parallel,
+    Subsample,
+    parse,
+)
+
+#: Longer texts cannot be read back.
+_MAX_TEXT = min(1_000_000, MAX_CHARACTERS)
+
+_FILE = re.compile(r"matrix\s*\(\s*[^\[\s]")
+
+
+def self_contained(randomizer: LocalRandomizer) -> LocalRandomizer:
+    """Return the randomizer with matrices written out instead of named by their files.
+
+    Raises:
+        NoAnswerError: if the text is too long to be read back.
+    """
+    whole = _written_out(randomizer)
+    if len(str(whole)) > _MAX_TEXT:
+        raise NoAnswerError(f"the mechanism written out has more than {_MAX_TEXT} characters")
+    return whole
+
+
+def _written_out(randomizer: LocalRandomizer) -> LocalRandomizer:
+    if isinstance(randomizer, MatrixRandomizer):
+        return MatrixRandomizer(randomizer.matrix)
+    if isinstance(randomizer, Joint | Parallel):
+        return replace(randomizer, parts=tuple(map(_written_out, randomizer.parts)))
+    if isinstance(randomizer, Subsample):
+        return replace(randomizer, part=_written_out(randomizer.part))
+    return randomizer
+
+
+def read_mechanism(text: str) -> LocalRandomizer:
+    """Return the randomizer of a certificate; its text must be the one that is printed.
+
+    Raises:
+        CertificateError: if it is not; a matrix must be written out, no file is read.
+    """
+    if _FILE.search(text):
+        raise CertificateError("mechanism must hold its matrices, not name their files")
+    try:
+        randomizer = parse(text)
+    except ValueError as error:
+        raise CertificateError(f"mechanism: {error}") from None
+    if str(randomizer) != text:
+        raise CertificateError(f"mechanism must be written as {str(randomizer)[:80]!r}")
+    return randomizer

@@ -1,0 +1,128 @@
+"""Proofs of the two statements of a certificate, at ever higher accuracy until they hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from flint import arb, ctx
+
+from shuffledp.certification.balls import above, ball, below
+from shuffledp.certification.bound import Question, enclose
+from shuffledp.certification.derivation import background
+from shuffledp.certification.enclosure import Enclosure, Method, PrecisionError
+from shuffledp.certification.progress import Progress
+from shuffledp.certification.worst_pair import enclose_worst_pair
+from shuffledp.errors import NoAnswerError
+from shuffledp.randomizers import Input, LocalRandomizer, Pair
+
+_PRECISIONS = (128, 256, 512, 1024)
+_RTOLS = (5e-5, 5e-6, 5e-7)
+_HEAVY_RTOLS = (1e-3, 2e-4)  # where single large values may rule, more digits cost too much
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed of n users of a randomizer: delta at epsilon, both exact decimals."""
+
+    randomizer: LocalRandomizer
+    n: int
+    epsilon: Decimal
+    delta: Decimal
+
+    def hint(self) -> arb:
+        """Return a guess of delta."""
+        return ball(self.delta) if self.delta else arb(1)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was proved about delta at the epsilon of a claim.
+
+    Attributes:
+        lower: delta is at least this.
+        upper: delta is at most this.
+        where: the pair of inputs, or the datasets, that attain it, in words.
+        methods: how the two bounds were computed, and with how many bits.
+    """
+
+    lower: Decimal
+    upper: Decimal
+    where: str
+    methods: Method
+
+
+def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
+    """Enclose the optimal decomposition bound; stop when it is proved to be at most delta."""
+
+    def attempt(rtol: float) -> tuple[Enclosure, str]:
+        question = Question(claim.n, rtol, claim.hint(), progress)
+        worst = enclose_worst_pair(claim.randomizer, ball(claim.epsilon), question)
+        return worst.enclosure, worst.label
+
+    return _prove(claim, attempt, lambda proof: proof.upper <= claim.delta)
+
+
+def prove_leak(claim: Claim, datasets: str, progress: Progress) -> Proof:
+    """Enclose what two named datasets reveal; stop when it is proved to be at least delta.
+
+    Raises:
+        ValueError: if no such datasets are looked at for the mechanism.
+    """
+    pair, other = find_datasets(claim.randomizer, datasets)
+
+    def attempt(rtol: float) -> tuple[Enclosure, str]:
+        question = Question(claim.n, rtol, claim.hint(), progress)
+        lower, upper = (
+            background(claim.randomizer, pair, other, side).at(ball(claim.epsilon))
+            for side in ("lower", "upper")
+        )
+        return enclose(lower, upper, question), datasets
+
+    return _prove(claim, attempt, lambda proof: proof.lower >= claim.delta)
+
+
+def find_datasets(randomizer: LocalRandomizer, label: str) -> tuple[Pair, Input]:
+    """Return the pair of inputs and the common input of all others that a label names."""
+    for pair in randomizer.neighbours():
+        for ordered in (pair, Pair(pair.second, pair.first)):
+            if label.startswith(f"{ordered}, "):
+                for other in randomizer.common_inputs(ordered):
+                    if label == f"{ordered}, all others hold {other}":
+                        return ordered, other
+    raise ValueError(f"datasets must be looked at for {randomizer}, got {label[:80]!r}")
+
+
+def _prove(
+    claim: Claim,
+    attempt: Callable[[float], tuple[Enclosure, str]],
+    holds: Callable[[Proof], bool],
+) -> Proof:
+    """Try ever smaller tolerances until the proof holds, or cannot."""
+    pure = math.isfinite(claim.randomizer.epsilon0)
+    for rtol in _RTOLS if pure else _HEAVY_RTOLS:
+        proof = _with_enough_bits(attempt, rtol)
+        settled = proof.lower > claim.delta or proof.upper < claim.delta
+        if holds(proof) or settled:
+            break
+    return proof
+
+
+def _with_enough_bits(attempt: Callable[[float], tuple[Enclosure, str]], rtol: float) -> Proof:
+    """Compute with more bits where balls get too wide."""
+    for precision in _PRECISIONS:
+        with ctx.workprec(precision):
+            try:
+                enclosure, where = attempt(rtol)
+            except PrecisionError:
+                continue
+            methods = {
+                "precision": precision,
+                "lower": enclosure.lower_method,
+                "upper": enclosure.upper_method,
+            }
+            upper = min(above(enclosure.upper), Decimal(1))  # delta is a probability
+            return Proof(below(enclosure.lower), upper, where, methods)
+    raise NoAnswerError(f"{_PRECISIONS[-1]} bits are not enough to prove anything")

@@ -1,0 +1,70 @@
+"""The two questions: prove this, and is that proved?"""
+
+from __future__ import annotations
+
+from shuffledp.accounting import ShuffleAccountant
+from shuffledp.certification.availability import check_available
+from shuffledp.certification.certificate import Certificate
+from shuffledp.certification.progress import Progress, silent
+from shuffledp.errors import check_delta, check_epsilon
+
+
+def certify(
+    accountant: ShuffleAccountant,
+    *,
+    target_delta: float | None = None,
+    target_epsilon: float | None = None,
+    progress: Progress = silent,
+) -> Certificate:
+    """Prove an answer of an accountant in ball arithmetic.
+
+    The epsilon at ``target_delta``, or the delta at ``target_epsilon``, is computed again from the
+    definition of the mechanism, with every error term and every rounding enclosed. Where the
+    accountant's answer is sharper than what could be proved, a slightly larger one is certified. So
+    is, from below, what the accountant's pair of datasets reveals.
+
+    Args:
+        accountant: the mechanism and the number of users.
+        target_delta: the delta at which to prove an epsilon.
+        target_epsilon: the epsilon at which to prove a delta; exactly one of the two is given.
+        progress: is told how far a long proof is.
+
+    Raises:
+        NoAnswerError: if python-flint is missing, or nothing can be proved.
+
+    >>> from shuffledp import KRR
+    >>> certificate = certify(
+    ...     ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000), target_delta=1e-6
+    ... )
+    >>> certificate.guarantee.epsilon[:6], certificate.guarantee.delta
+    ('0.0798', '0.000001')
+    >>> verify(certificate)
+    """
+    if not isinstance(accountant, ShuffleAccountant):
+        raise TypeError(f"accountant must be a ShuffleAccountant, got {accountant!r}")
+    if (target_delta is None) == (target_epsilon is None):
+        raise ValueError(
+            "exactly one of target_delta and target_epsilon must be given, got "
+            f"{target_delta!r} and {target_epsilon!r}"
+        )
+    check_available()
+    from shuffledp.certification.issue import issue_for_delta, issue_for_epsilon
+
+    if target_delta is not None:
+        return issue_for_delta(accountant, check_delta(target_delta), progress)
+    return issue_for_epsilon(accountant, check_epsilon(target_epsilon), progress)
+
+
+def verify(certificate: Certificate, *, progress: Progress = silent) -> None:
+    """Prove every statement of a certificate again, from its mechanism and n alone.
+
+    Raises:
+        CertificateError: with the reason if a statement cannot be proved or a field does not agree.
+        NoAnswerError: if python-flint is missing.
+    """
+    if not isinstance(certificate, Certificate):
+        raise TypeError(f"certificate must be a Certificate, got {certificate!r}")
+    check_available()
+    from shuffledp.certification.check import check_certificate
+
+    check_certificate(certificate, progress)

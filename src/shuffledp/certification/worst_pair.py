@@ -1,0 +1,85 @@
+"""The largest bound over all pairs of inputs, proved for every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flint import arb
+
+from shuffledp.certification.bound import Question, cheap_upper_bound, enclose
+from shuffledp.certification.derivation import blanket
+from shuffledp.certification.enclosure import Enclosure
+from shuffledp.certification.law import Law
+from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Pair
+
+NOBODY = "no two inputs differ"
+
+
+@dataclass(frozen=True)
+class WorstPair:
+    """The enclosure of the largest delta and the pair that has it, in words."""
+
+    enclosure: Enclosure
+    label: str
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    pair: Pair
+    law: Law
+    bound: arb
+
+
+def enclose_worst_pair(randomizer: LocalRandomizer, epsilon: arb, question: Question) -> WorstPair:
+    """Enclose the largest delta over all pairs that have to be looked at.
+
+    Pairs with the same law are looked at once. A cheap bound settles a pair that is below the
+    largest upper end found so far; the others are evaluated in full.
+    """
+    candidates = list(_candidates(randomizer, epsilon, question))
+    best = WorstPair(Enclosure.between(arb(0), arb(0), {"name": "elementary"}), NOBODY)
+    for candidate in sorted(candidates, key=lambda c: c.bound.fmpq(), reverse=True):
+        if best.label != NOBODY and candidate.bound <= best.enclosure.upper:
+            continue
+        below = blanket(randomizer, candidate.pair, "lower").at(epsilon)
+        found = enclose(below, candidate.law, question)
+        lower = found if found.lower >= best.enclosure.lower else best.enclosure
+        if best.label == NOBODY or found.upper > best.enclosure.upper:
+            best = WorstPair(found.from_below(lower), str(candidate.pair))
+        else:
+            best = WorstPair(best.enclosure.from_below(lower), best.label)
+    return best
+
+
+def pairs_looked_at(randomizer: LocalRandomizer) -> str:
+    """Return how it is known that no other pair is worse."""
+    if randomizer.has_worst_pair:
+        return "proved"
+    count = len(randomizer.neighbours())
+    return f"compared {count} pair{'' if count == 1 else 's'}"
+
+
+def _candidates(
+    randomizer: LocalRandomizer, epsilon: arb, question: Question
+) -> Iterator[_Candidate]:
+    """Yield one pair for every different law, with a bound."""
+    seen = set()
+    pairs = _pairs(randomizer)
+    for i, pair in enumerate(pairs):
+        question.progress("pairs", i / len(pairs))
+        law = blanket(randomizer, pair, "upper").at(epsilon)
+        signature = law.signature()
+        if signature in seen:
+            continue
+        seen.add(signature)
+        bound = arb(1) if len(pairs) == 1 else cheap_upper_bound(law, question.n)
+        yield _Candidate(pair, law, bound)
+
+
+def _pairs(randomizer: LocalRandomizer) -> list[Pair]:
+    """Return the pairs to look at; equal rows of a matrix count as one input."""
+    if isinstance(randomizer, MatrixRandomizer):
+        rows = randomizer.distinct_rows()
+        return [Pair(x, y) for x in rows for y in rows if x != y]
+    return list(randomizer.neighbours())

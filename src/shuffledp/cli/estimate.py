@@ -1,0 +1,245 @@
+"""``shuffledp estimate``: what files of reports tell about the users."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import __version__
+from shuffledp.cli.answer import shorten
+from shuffledp.cli.facts import EPILOG
+from shuffledp.cli.parameters import JSON
+from shuffledp.cli.progress import progress
+from shuffledp.cli.rounding import plain, round_up
+from shuffledp.errors import check_probability
+from shuffledp.files import DataError, Estimation, Section, estimate_files
+
+_WIDTH = 88
+_MAX_DECIMALS = 12
+
+
+def _read_confidence(ctx: click.Context, param: click.Parameter, level: float) -> float:
+    try:
+        return check_probability("confidence", level)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from None
+
+
+_PARAMETERS = [
+    click.Argument(["reports"], nargs=-1, required=True, type=click.Path(path_type=Path)),
+    click.Option(
+        ["--confidence"],
+        type=float,
+        callback=_read_confidence,
+        metavar="NUMBER",
+        default=0.95,
+        show_default=True,
+        help="Probability with which each interval, on its own, holds the truth.",
+    ),
+    click.Option(
+        ["--project"],
+        is_flag=True,
+        help="Show the nearest probability distribution as well: plausible, but biased, and "
+        "without standard errors.",
+    ),
+    JSON,
+    click.Option(["--csv", "as_csv"], is_flag=True, help="Print CSV with all digits."),
+]
+
+
+@click.command(params=_PARAMETERS, epilog=EPILOG)
+def estimate(
+    reports: tuple[Path, ...], confidence: float, project: bool, as_json: bool, as_csv: bool
+) -> None:
+    """Estimate frequencies and means from files of reports.
+
+    REPORTS is a file that "shuffledp randomize" wrote, one or several of the same mechanism, whose
+    sidecar stands beside it. Estimates are unbiased, so that frequencies can be below 0 or above 1.
+    """
+    if as_json and as_csv:
+        raise click.UsageError("give one of --json and --csv")
+    try:
+        with progress():
+            estimation = estimate_files(reports)
+    except DataError as error:
+        raise click.ClickException(str(error)) from None
+    if project and not any(section.estimate.whole_domain for section in estimation.sections):
+        raise click.UsageError(
+            "--project needs the frequencies of a whole domain, but there are only means, or "
+            "frequencies of some values"
+        )
+    rows = [_Rows(section, confidence, project) for section in estimation.sections]
+    if as_json:
+        click.echo(_to_json(estimation, rows, reports, confidence))
+    elif as_csv:
+        click.echo(_to_csv(rows, project), nl=False)
+    else:
+        click.echo(_to_text(estimation, rows, project))
+
+
+class _Rows:
+    """The estimates about one column, with their intervals."""
+
+    def __init__(self, section: Section, confidence: float, project: bool) -> None:
+        estimate = section.estimate
+        interval = estimate.confidence_interval(confidence)
+        self.section, self.level = section, confidence
+        self.names = ["mean"] if section.is_mean else section.values
+        self.columns = [estimate.values, estimate.standard_errors, interval.lower, interval.upper]
+        self.projected = estimate.projected() if project and estimate.whole_domain else None
+
+    def to_text(self) -> str:
+        """Return a table; for a mean one line."""
+        section, level = self.section, f"{plain(100 * self.level)}% interval"
+        title = section.column.name
+        if section.mechanism is not None:
+            title += f" ({shorten(section.mechanism)})"
+        decimals = _decimals(self.columns[1])
+        value, error, lower, upper = (_fixed(column, decimals) for column in self.columns)
+        if section.is_mean:
+            text = f"{title}: mean {value[0]}, standard error {error[0]}, {level} "
+            return f"{text}{lower[0]} to {upper[0]}"
+        ends = [f"{low} to {high}" for low, high in zip(_right(lower), _right(upper), strict=True)]
+        table = [
+            [title, *self.names],
+            _right(["frequency", *value]),
+            _right(["standard error", *error]),
+            _right([level, *ends]),
+        ]
+        if self.projected is not None:
+            table.append(_right(["projected (biased)", *_fixed(self.projected, decimals)]))
+        width = max(map(len, table[0]))
+        table[0] = [name.ljust(width) for name in table[0]]
+        return "\n".join("  ".join(row).rstrip() for row in zip(*table, strict=True))
+
+
+def _decimals(errors: NDArray[np.float64]) -> int:
+    """Return after how many digits the smallest standard error has two of its own."""
+    known = errors[np.isfinite(errors) & (errors > 0)]
+    if not known.size:
+        return 4
+    return min(max(1 - math.floor(math.log10(known.min())), 0), _MAX_DECIMALS)
+
+
+def _fixed(numbers: NDArray[np.float64], decimals: int) -> list[str]:
+    return [f"{number:.{decimals}f}" if math.isfinite(number) else "unknown" for number in numbers]
+
+
+def _right(texts: Sequence[str]) -> list[str]:
+    width = max(map(len, texts))
+    return [text.rjust(width) for text in texts]
+
+
+def _to_text(estimation: Estimation, rows: Sequence[_Rows], project: bool) -> str:
+    first = estimation.sidecars[0]
+    epsilon, delta = _guarantee(estimation)
+    head = (
+        ("mechanism", shorten(first.mechanism)),
+        ("users", f"{estimation.n:,}"),
+        ("guarantee", f"epsilon = {round_up(epsilon)} at delta = {plain(delta)}"),
+    )
+    lines = ["\n".join(f"{label:<11}{value}" for label, value in head)]
+    lines += [table.to_text() for table in rows]
+    notes = list(_notes(estimation, project))
+    return "\n\n".join([*lines, *(textwrap.fill(note, _WIDTH) for note in notes)])
+
+
+def _guarantee(estimation: Estimation) -> tuple[float, float]:
+    """Return the weakest guarantee of all files, which holds for all of them together.
+
+    Neighbouring datasets differ in one user. If every user is in one file only, the other files
+    have the same law under both.
+    """
+    guarantees = [sidecar.guarantee for sidecar in estimation.sidecars]
+    return max(one.epsilon for one in guarantees), max(one.delta for one in guarantees)
+
+
+def _notes(estimation: Estimation, project: bool) -> Iterable[str]:
+    """Yield what has to be known to use the numbers."""
+    count = len(estimation.sidecars)
+    if count > 1:
+        yield (
+            f"The estimates are about all {estimation.n:,} users of {count} files. Each file was "
+            "shuffled on its own, so that the guarantee is that of the weakest file, not the "
+            f"stronger one of {estimation.n:,} users shuffled together. It holds if no user is in "
+            "two files; otherwise the epsilons and deltas of these files add up."
+        )
+    if project:
+        yield (
+            "Projected frequencies are biased: small ones come out too large and large ones too "
+            "small. Standard errors and intervals belong to the unbiased frequencies."
+        )
+    warnings = (warning for sidecar in estimation.sidecars for warning in sidecar.warnings)
+    yield from (f"Warning: {warning}." for warning in dict.fromkeys(warnings))
+
+
+def _to_csv(rows: Iterable[_Rows], project: bool) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    titles = ["column", "mechanism", "value", "estimate", "standard_error", "lower", "upper"]
+    writer.writerow([*titles, "projected_biased"] if project else titles)
+    for table in rows:
+        section = table.section
+        columns = [column.tolist() for column in table.columns]
+        if project:
+            none = [""] * len(table.names)
+            columns.append(none if table.projected is None else table.projected.tolist())
+        for name, *numbers in zip(table.names, *columns, strict=True):
+            writer.writerow([section.column.name, section.mechanism or "", name, *numbers])
+    return out.getvalue()
+
+
+def _to_json(
+    estimation: Estimation, rows: Iterable[_Rows], paths: Iterable[Path], confidence: float
+) -> str:
+    epsilon, delta = _guarantee(estimation)
+    document = {
+        "command": "estimate",
+        "mechanism": estimation.sidecars[0].mechanism,
+        "n": estimation.n,
+        "guarantee": {"epsilon": epsilon, "delta": delta},
+        "confidence": confidence,
+        "estimates": [_section_fields(table) for table in rows],
+        "files": [
+            {
+                "file": str(path),
+                "n": sidecar.n,
+                "epsilon": sidecar.guarantee.epsilon,
+                "delta": sidecar.guarantee.delta,
+                "seeded": sidecar.seeded,
+            }
+            for path, sidecar in zip(paths, estimation.sidecars, strict=True)
+        ],
+        "warnings": list(_notes(estimation, project=False)),
+        "assumptions": estimation.sidecars[0].assumptions,
+        "version": __version__,
+    }
+    return json.dumps(document, indent=2, allow_nan=False)
+
+
+def _section_fields(table: _Rows) -> dict[str, object]:
+    section = table.section
+    names = ("estimates", "standard_errors", "lower", "upper")
+    projected = table.projected
+    return {
+        "column": section.column.name,
+        "mechanism": section.mechanism,
+        "kind": "mean" if section.is_mean else "frequencies",
+        "values": table.names,
+        **{name: _finite(column) for name, column in zip(names, table.columns, strict=True)},
+        "projected_biased": None if projected is None else projected.tolist(),
+    }
+
+
+def _finite(numbers: NDArray[np.float64]) -> list[float | None]:
+    """Return numbers; JSON has no infinity."""
+    return [number if math.isfinite(number) else None for number in numbers.tolist()]

@@ -1,0 +1,182 @@
+"""``shuffledp randomize``: shuffled reports from the columns of a file."""
+
+from __future__ import annotations
+
+import os.path
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp.cli.answer import shorten
+from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.cli.parameters import DELTA, JSON, MECHANISM
+from shuffledp.cli.progress import progress
+from shuffledp.cli.rounding import plain, round_down, round_up
+from shuffledp.files import Column, DataError, Randomization, Sidecar, sidecar_path
+from shuffledp.files.formats import is_csv
+from shuffledp.randomizers import LocalRandomizer
+
+_WIDTH = 88
+
+#: What the guarantee of a file rests on besides.
+_ONE_ROW = "every row of the input is another user"
+
+
+def _read_file_name(ctx: click.Context, param: click.Parameter, text: str) -> Path | None:
+    if ctx.resilient_parsing:  # the shell completes a line that is not whole yet
+        return None
+    path = Path(text)
+    try:
+        is_csv(path)
+    except DataError as error:
+        raise click.BadParameter(str(error), ctx, param) from None
+    return path
+
+
+def _read_labels(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> tuple[tuple[str, ...] | None, ...]:
+    """Return the labels of each column; None for a column of numbers."""
+    return tuple(_labels(text, ctx, param) if text else None for text in texts)
+
+
+def _labels(text: str, ctx: click.Context, param: click.Parameter) -> tuple[str, ...]:
+    if os.path.isfile(text):
+        try:
+            lines = Path(text).read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError):
+            message = f"{text!r} cannot be read as a text file in UTF-8"
+            raise click.BadParameter(message, ctx, param) from None
+    elif "," in text:
+        lines = text.split(",")
+    else:
+        message = f"must be a file with one label per line, or labels with commas, got {text!r}"
+        raise click.BadParameter(message, ctx, param)
+    return tuple(line.strip() for line in lines)
+
+
+_PARAMETERS = [
+    click.Argument(["input"], callback=_read_file_name),
+    click.Option(
+        ["--column", "names"],
+        metavar="NAME",
+        multiple=True,
+        required=True,
+        help="Title of the column to randomize. For a joint mechanism once for each attribute, in "
+        "its order.",
+    ),
+    click.Option(
+        ["--mechanism"],
+        callback=MECHANISM.callback,
+        metavar="TEXT",
+        required=True,
+        help='What each user runs, for example "krr(k=10, epsilon0=2)".',
+    ),
+    DELTA,
+    click.Option(
+        ["-o", "--out"],
+        callback=_read_file_name,
+        metavar="FILE",
+        required=True,
+        help="Where to write the reports, .csv or .parquet; FILE.json is written beside it.",
+    ),
+    click.Option(
+        ["--values"],
+        callback=_read_labels,
+        metavar="FILE|LIST",
+        multiple=True,
+        help="Labels that stand for the values 0, 1, ...: a file with one per line, or a list with "
+        'commas. With several columns once for each, "" for a column of numbers.',
+    ),
+    click.Option(
+        ["--seed"],
+        type=click.IntRange(min=0),
+        metavar="INTEGER",
+        help="Make reports that can be repeated, for simulations: the guarantee does not hold.",
+    ),
+    click.Option(["--force"], is_flag=True, help="Replace the files if they exist."),
+    JSON,
+]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What was asked for on the command line."""
+
+    input: Path
+    names: tuple[str, ...]
+    mechanism: LocalRandomizer
+    delta: float
+    out: Path
+    values: tuple[tuple[str, ...] | None, ...]
+    seed: int | None
+    force: bool
+    as_json: bool
+
+    def randomization(self) -> Randomization:
+        """Return the mechanism on its columns; what does not fit together is a usage error."""
+        labels = self.values or (None,) * len(self.names)
+        if len(labels) != len(self.names):
+            raise click.UsageError(
+                f"--values must be given once for each of {len(self.names)} columns or not at all, "
+                f"got {len(labels)}"
+            )
+        columns = [Column(*pair) for pair in zip(self.names, labels, strict=True)]
+        try:
+            return Randomization(self.mechanism, columns, seed=self.seed)
+        except (TypeError, ValueError) as error:
+            raise click.UsageError(str(error)) from None
+
+
+@click.command(params=_PARAMETERS, epilog=EPILOG)
+def randomize(**options: Any) -> None:
+    """Randomize and shuffle columns of a CSV or Parquet file.
+
+    INPUT is a .csv file in UTF-8 with titles in its first line, or a .parquet file, of any size.
+    Every row is one user. The reports are written in random order and nothing else of INPUT is;
+    the file beside them says how private they are, and "shuffledp estimate" needs it.
+    """
+    request = _Request(**options)
+    randomization = request.randomization()
+    try:
+        with progress():
+            sidecar = randomization.run(
+                request.input,
+                request.out,
+                target_delta=request.delta,
+                assumptions=(*ASSUMPTIONS, _ONE_ROW),
+                force=request.force,
+            )
+    except DataError as error:
+        raise click.ClickException(str(error)) from None
+    for warning in sidecar.warnings:
+        click.echo(_fill(f"Warning: {warning}."), err=True)
+    click.echo(sidecar.to_json() if request.as_json else _to_text(sidecar, request.out))
+
+
+def _to_text(sidecar: Sidecar, out: Path) -> str:
+    guarantee, delta = sidecar.guarantee, plain(sidecar.guarantee.delta)
+    epsilon = round_up(guarantee.epsilon)
+    rows = (
+        ("mechanism", shorten(sidecar.mechanism)),
+        ("users", f"{sidecar.n:,}"),
+        ("delta", delta),
+        ("guarantee", f"epsilon = {epsilon}"),
+        ("lower bound", f"epsilon = {round_down(guarantee.lower_bound)}"),
+        ("reports", str(out)),
+        ("sidecar", str(sidecar_path(out))),
+    )
+    meaning = (
+        "The reports are in random order. Without their seed they would be "
+        if sidecar.seeded
+        else "The reports are in random order and "
+    )
+    meaning += f"({epsilon}, {delta})-differentially private if every row is another user."
+    return "\n".join([*(f"{label:<13}{value}" for label, value in rows), "", _fill(meaning)])
+
+
+def _fill(text: str) -> str:
+    return textwrap.fill(text, _WIDTH)

@@ -1,0 +1,57 @@
+"""``shuffledp verify``: check a certificate."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TextIO
+
+import click
+
+from shuffledp.cli.answer import shorten
+from shuffledp.cli.certify import proving
+from shuffledp.cli.facts import EPILOG
+from shuffledp.cli.parameters import JSON
+
+
+@click.command(
+    params=[click.Argument(["file"], type=click.File(encoding="utf-8")), JSON], epilog=EPILOG
+)
+def verify(file: TextIO, as_json: bool) -> None:
+    """Check a certificate: prove its statements again.
+
+    FILE is what "shuffledp certify" printed, or - for standard input. Everything is computed from
+    the mechanism and the number of users in it; needs the extra "certify". The exit code is 0 only
+    if every statement is proved and every field agrees.
+    """
+    from shuffledp.certification import Certificate, CertificateError
+    from shuffledp.certification import verify as check
+    from shuffledp.certification.certificate import MAX_CHARACTERS
+
+    try:
+        text = file.read(MAX_CHARACTERS + 1)
+    except UnicodeDecodeError:
+        raise click.ClickException(f"{file.name} is not a certificate: not UTF-8 text") from None
+    except OSError as error:
+        raise click.ClickException(f"cannot read {file.name}: {error.strerror}") from None
+    try:
+        certificate = Certificate.from_json(text)
+        with proving() as progress:
+            check(certificate, progress=progress)
+    except CertificateError as error:
+        raise click.ClickException(f"not verified: {error}") from None
+    if as_json:
+        kept = ("mechanism", "n", "guarantee", "lower_bound")
+        fields = {name: value for name, value in asdict(certificate).items() if name in kept}
+        click.echo(json.dumps({"command": "verify", "verified": True, **fields}, indent=2))
+        return
+    rows = [
+        ("verified", "every statement is proved again"),
+        ("mechanism", shorten(certificate.mechanism)),
+        ("users", f"{certificate.n:,}"),
+        ("guarantee", certificate.guarantee.statement),
+    ]
+    if certificate.lower_bound is not None:
+        rows.append(("lower bound", certificate.lower_bound.statement))
+    for label, value in rows:
+        click.echo(label.ljust(13) + value)

@@ -1,0 +1,20 @@
+"""Files: from a table of answers to shuffled reports, and from reports to estimates."""
+
+from shuffledp.files.columns import Column
+from shuffledp.files.estimation import Estimation, Section, estimate_files
+from shuffledp.files.problems import DataError, ParquetMissingError
+from shuffledp.files.randomization import Randomization
+from shuffledp.files.sidecar import Guarantee, Sidecar, sidecar_path
+
+__all__ = [
+    "Column",
+    "DataError",
+    "Estimation",
+    "Guarantee",
+    "ParquetMissingError",
+    "Randomization",
+    "Section",
+    "Sidecar",
+    "estimate_files",
+    "sidecar_path",
+]

@@ -1,0 +1,109 @@
+"""What a mechanism reads: one attribute of the users, or several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from shuffledp.randomizers import Joint, LocalRandomizer, MatrixRandomizer, Parallel, Subsample
+from shuffledp.randomizers.base import Values
+from shuffledp.randomizers.noise import SymmetricNoise
+from shuffledp.randomizers.support import SupportRandomizer
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One number per user.
+
+    Attributes:
+        readers: the mechanisms that read it: one, or the parts of a parallel composition.
+    """
+
+    readers: tuple[LocalRandomizer, ...]
+
+    @property
+    def is_real(self) -> bool:
+        """Whether fractions are allowed."""
+        return all(is_continuous(reader) for reader in self.readers)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether its frequencies are estimated, and not its mean."""
+        return all(
+            isinstance(reader, SupportRandomizer | MatrixRandomizer) for reader in self.readers
+        )
+
+    @property
+    def sizes(self) -> list[int | None]:
+        """How many values each reader distinguishes; None where the mechanism does not say."""
+        return [
+            reader.inputs
+            if isinstance(reader, SupportRandomizer)
+            else reader.matrix.shape[0]
+            if isinstance(reader, MatrixRandomizer)
+            else None
+            for reader in self.readers
+        ]
+
+    def check(self, values: NDArray[Any]) -> None:
+        """Reject values that a reader does not accept."""
+        for reader in self.readers:
+            reader.check_values(values)
+
+
+#: An attribute, or one entry per part of a composition.
+Shape = Attribute | tuple["Shape", ...]
+
+
+def shape_of(randomizer: LocalRandomizer) -> Shape:
+    """Return the attributes that a mechanism reads, arranged as its inputs are.
+
+    >>> from shuffledp import parse
+    >>> shape = shape_of(parse("joint(krr(k=3, epsilon0=1), subsample(krr(4, 1), rate=0.5))"))
+    >>> [attribute.sizes for attribute in flatten(shape)]
+    [[3], [4]]
+
+    Raises:
+        ValueError: if parts of a parallel composition that share their inputs disagree on them.
+    """
+    if isinstance(randomizer, Subsample):
+        return shape_of(randomizer.part)
+    if isinstance(randomizer, Joint):
+        return tuple(map(shape_of, randomizer.parts))
+    if isinstance(randomizer, Parallel):
+        shapes = tuple(map(shape_of, randomizer.parts))
+        return _share(shapes, randomizer) if randomizer.shares_inputs else shapes
+    return Attribute((randomizer,))
+
+
+def _share(shapes: Sequence[Shape], owner: LocalRandomizer) -> Shape:
+    """Return attributes that all parts read."""
+    attributes = [shape for shape in shapes if isinstance(shape, Attribute)]
+    nested = [shape for shape in shapes if isinstance(shape, tuple)]
+    if not nested:
+        return Attribute(tuple(reader for one in attributes for reader in one.readers))
+    if attributes or len(set(map(len, nested))) > 1:
+        raise ValueError(f"the parts of {owner} must read the same attributes, nested alike")
+    return tuple(_share(entries, owner) for entries in zip(*nested, strict=True))
+
+
+def flatten(shape: Shape) -> list[Attribute]:
+    """Return the attributes from left to right."""
+    if isinstance(shape, Attribute):
+        return [shape]
+    return [attribute for entry in shape for attribute in flatten(entry)]
+
+
+def arrange(shape: Shape, columns: Iterator[NDArray[Any]]) -> Values:
+    """Return one array per attribute as the mechanism expects them."""
+    if isinstance(shape, Attribute):
+        return next(columns)
+    return tuple(arrange(entry, columns) for entry in shape)
+
+
+def is_continuous(randomizer: LocalRandomizer) -> bool:
+    """Whether a mechanism adds continuous noise, which doubles can only imitate."""
+    return isinstance(randomizer, SymmetricNoise) and randomizer.report_dtype.kind == "f"

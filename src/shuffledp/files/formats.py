@@ -1,0 +1,42 @@
+"""Which kind of file a name stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shuffledp.files.csv_reports import CsvReports
+from shuffledp.files.csv_table import CsvTable
+from shuffledp.files.parquet_reports import ParquetReports
+from shuffledp.files.parquet_table import ParquetTable
+from shuffledp.files.problems import DataError
+from shuffledp.files.report_file import ReportFile
+from shuffledp.files.table import Table
+
+#: The endings of the files that can be read and written.
+SUFFIXES = (".csv", ".parquet")
+
+
+def table_in(path: Path, names: Sequence[str]) -> Table:
+    """Return some columns of a file, whose ending says how it is read."""
+    return CsvTable(path, names) if is_csv(path) else ParquetTable(path, names)
+
+
+def reports_in(path: Path, dtype: np.dtype[Any]) -> ReportFile:
+    """Return a file of reports of the given type, whose ending says how it is read."""
+    return CsvReports(path, dtype) if is_csv(path) else ParquetReports(path, dtype)
+
+
+def is_csv(path: Path) -> bool:
+    """Whether a file is a CSV file, and not a Parquet file.
+
+    Raises:
+        DataError: if its ending says neither.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DataError(f"the file name must end in {' or '.join(SUFFIXES)}, got {str(path)!r}")
+    return suffix == ".csv"

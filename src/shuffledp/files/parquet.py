@@ -1,0 +1,53 @@
+"""Parquet files, through pyarrow, which is imported only here and only when it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from shuffledp.files.problems import DataError, ParquetMissingError, naming
+
+
+def arrow() -> Any:
+    """Return pyarrow, its module ``parquet`` included.
+
+    Raises:
+        ParquetMissingError: if it is not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ParquetMissingError from None
+    return pyarrow
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[Any]:
+    """Open a file to read it.
+
+    Raises:
+        DataError: if it cannot be read, or is damaged or something else.
+    """
+    pa = arrow()
+    try:
+        with naming(path, "read"), path.open("rb") as raw, pa.parquet.ParquetFile(raw) as file:
+            yield file
+    except pa.ArrowException as error:
+        why = str(error).partition("\n")[0]
+        raise DataError(f"{str(path)!r} is not a Parquet file, or damaged: {why}") from None
+
+
+def is_number(kind: Any) -> bool:
+    """Whether a column of this type holds integers or floating-point numbers."""
+    types = arrow().types
+    return bool(types.is_integer(kind) or types.is_floating(kind))
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a column of this type holds text, also if each text is stored only once."""
+    types = arrow().types
+    plain = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(plain) or types.is_large_string(plain))

@@ -1,0 +1,49 @@
+"""Tables in Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from shuffledp.files.columns import Cells
+from shuffledp.files.parquet import is_number, is_text, open_parquet
+from shuffledp.files.problems import DataError
+from shuffledp.files.table import Table
+
+
+class ParquetTable(Table):
+    """A Parquet file; its columns must hold numbers or text."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        super().__init__(path, names)
+        with open_parquet(path) as file:
+            for name in names:
+                kind = file.schema_arrow.field(name).type
+                if not is_number(kind) and not is_text(kind):
+                    raise DataError(
+                        f"{str(path)!r}: column {name!r} must hold numbers or text, got {kind}"
+                    )
+
+    def _read_titles(self) -> list[str]:
+        with open_parquet(self.path) as file:
+            return list(file.schema_arrow.names)
+
+    @property
+    def max_rows(self) -> int:
+        """The number of its rows."""
+        with open_parquet(self.path) as file:
+            return int(file.metadata.num_rows)
+
+    def chunks(self, rows: int) -> Iterator[list[Cells]]:
+        """Yield numbers as arrays; text, and numbers with gaps, as lists."""
+        with open_parquet(self.path) as file:
+            for batch in file.iter_batches(batch_size=rows, columns=list(set(self.names))):
+                if batch.num_rows:
+                    yield [_cells(batch.column(name)) for name in self.names]
+
+
+def _cells(column: Any) -> Cells:
+    whole = is_number(column.type) and not column.null_count
+    cells: Cells = column.to_numpy() if whole else column.to_pylist()
+    return cells

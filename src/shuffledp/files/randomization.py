@@ -1,0 +1,149 @@
+"""From a table of answers to a file of shuffled reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from shuffledp import __version__
+from shuffledp.accounting import ShuffleAccountant
+from shuffledp.collection import Aggregator
+from shuffledp.errors import NoAnswerError, check_delta, check_integer
+from shuffledp.files.attributes import arrange, flatten, is_continuous
+from shuffledp.files.buckets import Buckets, buckets_for
+from shuffledp.files.chunk import rows_per_chunk
+from shuffledp.files.columns import Column, candidates_of, readers_for
+from shuffledp.files.draft import draft
+from shuffledp.files.formats import reports_in, table_in
+from shuffledp.files.mechanism_text import self_contained
+from shuffledp.files.problems import DataError
+from shuffledp.files.sidecar import Guarantee, Sidecar, digest
+from shuffledp.files.table import Table
+from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers.base import Values
+
+_SEEDED = (
+    "the reports come from a seed, so whoever knows it can undo them and the guarantee does not "
+    "hold: only for simulations"
+)
+
+_CONTINUOUS = (
+    "{} adds continuous noise, which floating-point numbers only imitate: their last digits leak "
+    "what the guarantee does not cover; discrete_laplace is exact"
+)
+
+
+class Randomization:
+    """A mechanism, the columns it reads, and the source of its random bits.
+
+    Args:
+        randomizer: what is run on every row, which is one user.
+        columns: one column per attribute.
+        seed: makes the reports repeatable, for simulations; None takes random bits from the
+            operating system's secure source, as reports about people need.
+
+    Raises:
+        TypeError: if the mechanism cannot run.
+        ValueError: if mechanism, columns and labels do not fit together, or nothing could be
+            estimated from the reports.
+    """
+
+    def __init__(
+        self, randomizer: LocalRandomizer, columns: Sequence[Column], *, seed: int | None = None
+    ) -> None:
+        self._randomizer = self_contained(randomizer)
+        self._columns = tuple(columns)
+        self._shape, self._readers = readers_for(self._randomizer, self._columns)
+        Aggregator(self._randomizer, candidates=candidates_of(self._shape, self._readers))
+        self._seed = None if seed is None else check_integer("seed", seed, 0)
+
+    @property
+    def _warnings(self) -> tuple[str, ...]:
+        """What limits the guarantee."""
+        readers = (reader for entry in flatten(self._shape) for reader in entry.readers)
+        continuous = {
+            _CONTINUOUS.format(reader): None for reader in readers if is_continuous(reader)
+        }
+        return (*([] if self._seed is None else [_SEEDED]), *continuous)
+
+    def run(
+        self,
+        source: Path,
+        out: Path,
+        *,
+        target_delta: float,
+        assumptions: Sequence[str],
+        force: bool = False,
+    ) -> Sidecar:
+        """Randomize and shuffle the rows of a file; write the reports and their sidecar.
+
+        Nothing else of the file is written, and both files appear complete or not at all.
+
+        Args:
+            source: the file with the columns.
+            out: the file of reports.
+            target_delta: the delta at which the guarantee is stated.
+            assumptions: what the guarantee rests on.
+            force: whether existing files may be replaced.
+
+        Raises:
+            DataError: if a file cannot be read or written, or a cell does not fit the mechanism.
+            NoAnswerError: if there is no guarantee at this delta.
+        """
+        delta, dtype = check_delta(target_delta), self._randomizer.report_dtype
+        rng = None if self._seed is None else np.random.default_rng(self._seed)
+        rows, table = rows_per_chunk(dtype), table_in(source, [c.name for c in self._columns])
+        if out.exists() and out.samefile(source):
+            raise DataError(f"cannot write {str(out)!r}: it is the file that is read")
+        reports_in(out, dtype)  # a wrong ending, or a missing package, is said before the work
+        with (
+            draft(out, force=force) as new,
+            Buckets(
+                new.folder, dtype, count=buckets_for(table.max_rows, dtype), rng=rng
+            ) as buckets,
+        ):
+            for values in self._values(table, rows):
+                buckets.add(self._randomizer.randomize(values, rng))
+            if not buckets.size:
+                raise DataError(f"{str(source)!r} has no rows")
+            guarantee = self._guarantee(buckets.size, delta)
+            reports_in(new.reports, dtype).write(buckets.empty(rows))
+            sidecar = Sidecar(
+                mechanism=str(self._randomizer),
+                n=buckets.size,
+                columns=self._columns,
+                guarantee=guarantee,
+                seeded=self._seed is not None,
+                warnings=self._warnings,
+                assumptions=tuple(assumptions),
+                sha256=digest(new.reports),
+                size=new.reports.stat().st_size,
+                version=__version__,
+            )
+            new.sidecar.write_text(sidecar.to_json() + "\n", encoding="utf-8")
+            new.publish()
+        return sidecar
+
+    def _values(self, table: Table, rows: int) -> Iterator[Values]:
+        """Yield the inputs of some users at a time."""
+        first_row = 1
+        for cells in table.chunks(rows):
+            columns = [
+                reader.read(own, first_row, str(table.path))
+                for reader, own in zip(self._readers, cells, strict=True)
+            ]
+            yield arrange(self._shape, iter(columns))
+            first_row += len(cells[0])
+
+    def _guarantee(self, n: int, delta: float) -> Guarantee:
+        report = ShuffleAccountant(self._randomizer, n).epsilon_report(delta)
+        epsilon = report.guarantee.upper
+        if math.isinf(epsilon):
+            raise NoAnswerError(
+                f"{n:,} reports of {self._randomizer} are not private at delta = {delta!r} for any "
+                "epsilon; nothing was written"
+            )
+        return Guarantee(epsilon, delta, report.lower_bound)

@@ -1,0 +1,154 @@
+"""What goes with a file of reports: the mechanism, the number of users, and the guarantee."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from shuffledp.files.columns import Column
+from shuffledp.files.problems import DataError, naming
+from shuffledp.randomizers import LocalRandomizer, parse
+
+_FORMAT = "shuffledp reports, 1"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """How private the shuffled reports are.
+
+    Attributes:
+        epsilon: the certified epsilon at ``delta``, rounded up.
+        delta: the delta.
+        lower_bound: an epsilon that no analysis can go below, rounded down.
+    """
+
+    epsilon: float
+    delta: float
+    lower_bound: float
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """The content of a sidecar.
+
+    Attributes:
+        mechanism: the text of the mechanism that made the reports.
+        n: the number of users, and so of reports.
+        columns: the columns the reports are about.
+        guarantee: how private the reports are.
+        seeded: whether they can be repeated from a seed, which voids the guarantee.
+        warnings: what else limits the guarantee.
+        assumptions: what it rests on.
+        sha256: the digest of the file of reports.
+        size: its number of bytes.
+        version: the version of shuffledp that wrote it.
+    """
+
+    mechanism: str
+    n: int
+    columns: tuple[Column, ...]
+    guarantee: Guarantee
+    seeded: bool
+    warnings: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    sha256: str
+    size: int
+    version: str
+
+    def randomizer(self) -> LocalRandomizer:
+        """Return the mechanism."""
+        return parse(self.mechanism)
+
+    def to_json(self) -> str:
+        """Return one JSON object; its checksum shows whether somebody changed it."""
+        content: dict[str, object] = {"format": _FORMAT, **asdict(self)}
+        return json.dumps({**content, "checksum": _checksum(content)}, indent=2, allow_nan=False)
+
+    def check_file(self, path: Path) -> None:
+        """Find out whether a file is the one that this sidecar describes.
+
+        Raises:
+            DataError: if it is shorter, longer or different, or cannot be read.
+        """
+        with naming(path, "read"):
+            size = path.stat().st_size
+            if size != self.size:
+                what = "is cut off" if size < self.size else "was added to"
+                raise DataError(
+                    f"{str(path)!r} {what}: it has {size:,} bytes, its sidecar says {self.size:,}"
+                )
+            if digest(path) != self.sha256:
+                raise DataError(f"{str(path)!r} was changed: its sidecar has another SHA-256")
+
+
+def read_sidecar(reports: Path) -> Sidecar:
+    """Read the sidecar of a file of reports.
+
+    Raises:
+        DataError: if there is none, or it is damaged, changed or of another format.
+    """
+    path = sidecar_path(reports)
+    with naming(reports, "read"):
+        reports.stat()
+    if not path.exists():
+        raise DataError(f"{str(reports)!r} has no sidecar: there is no {str(path)!r}")
+    with naming(path, "read"):
+        raw = path.read_bytes()
+    try:
+        content = json.loads(raw)
+        checksum, layout = content.pop("checksum"), content.pop("format")
+        if layout != _FORMAT:
+            raise ValueError(f"its format is {layout!r}, not {_FORMAT!r}")
+        if checksum != _checksum({"format": layout, **content}):
+            raise ValueError("its checksum is wrong")
+        return _from_content(content)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise DataError(
+            f"{str(path)!r} is not the sidecar of reports, or was changed: {_say(error)}"
+        ) from None
+
+
+def _say(error: Exception) -> str:
+    return f"it has no {error}" if isinstance(error, KeyError) else str(error)
+
+
+def _from_content(content: Mapping[str, Any]) -> Sidecar:
+    columns = tuple(
+        Column(column["name"], None if column["labels"] is None else tuple(column["labels"]))
+        for column in content["columns"]
+    )
+    return Sidecar(
+        mechanism=content["mechanism"],
+        n=content["n"],
+        columns=columns,
+        guarantee=Guarantee(**content["guarantee"]),
+        seeded=content["seeded"],
+        warnings=tuple(content["warnings"]),
+        assumptions=tuple(content["assumptions"]),
+        sha256=content["sha256"],
+        size=content["size"],
+        version=content["version"],
+    )
+
+
+def sidecar_path(reports: Path) -> Path:
+    """Return where the sidecar of a file of reports is.
+
+    >>> sidecar_path(Path("a/reports.csv")).as_posix()
+    'a/reports.csv.json'
+    """
+    return reports.with_name(f"{reports.name}.json")
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _checksum(content: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,62 @@
+"""Compares answers in double precision with proofs in ball arithmetic."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from decimal import Decimal
+
+from random_cases import Case
+
+from shuffledp import ShuffleAccountant
+from shuffledp.certification.progress import silent
+from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
+from shuffledp.errors import MAX_EPSILON0
+
+_LOG_10 = Decimal(10).ln()
+
+
+def log(number: Decimal) -> float:
+    """The natural logarithm, also of numbers beyond the range of doubles."""
+    if number == 0:
+        return -math.inf
+    _, digits, exponent = number.as_tuple()
+    mantissa = math.log(int("".join(map(str, digits))))
+    return mantissa + float(_LOG_10 * int(exponent))
+
+
+def disagreement(case: Case) -> str | None:
+    """Say where double precision and proof exclude each other, if they do."""
+    randomizer, delta = case.randomizer, Decimal(case.delta)
+    accountant = ShuffleAccountant(randomizer, case.n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = accountant.epsilon_report(case.delta)
+        interval = report.guarantee
+    if interval.upper > MAX_EPSILON0:
+        return None
+
+    def prove(epsilon: float) -> Proof:
+        claim = Claim(randomizer, case.n, Decimal(epsilon), delta)
+        return prove_guarantee(claim, silent)
+
+    at_upper = prove(interval.upper)
+    if at_upper.lower > delta:
+        return f"epsilon {interval.upper!r} is too small: delta is at least {at_upper.lower}"
+    if 0 < interval.lower < interval.upper:
+        at_lower = prove(interval.lower)
+        if at_lower.upper < delta:
+            return f"epsilon {interval.lower!r} is too large: delta is at most {at_lower.upper}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        double = accountant.log_delta_interval(interval.upper)
+    lower, upper = log(at_upper.lower), log(at_upper.upper)
+    rounding = 1e-15 * (1 + abs(lower)) if lower > -math.inf else 0.0  # of the logarithms here
+    if lower > double.upper + rounding or upper < double.lower - rounding:
+        return f"log delta at {interval.upper!r}: {double} and [{at_upper.lower}, {at_upper.upper}]"
+    if 0 < report.lower_bound <= MAX_EPSILON0:
+        claim = Claim(randomizer, case.n, Decimal(report.lower_bound), delta)
+        leak = prove_leak(claim, report.datasets, silent)
+        if leak.upper < delta:
+            return f"lower bound {report.lower_bound!r}: delta is at most {leak.upper}"
+    return None

@@ -1,0 +1,84 @@
+"""Layers import in one direction: docs/layers.py holds the list, the sources are what counts."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+
+
+def load(name: str):
+    """Import a script of the documentation, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+layers = load("layers")
+PARTS = [name for row in layers.LAYERS for name in row]
+IMPORTS = tuple(layers.imports())
+
+
+def test_every_part_is_in_one_layer():
+    assert sorted(PARTS) == sorted(layers.parts())
+
+
+def test_every_part_has_a_purpose():
+    assert sorted(layers.PURPOSE) == sorted(PARTS)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_imports_go_down(part):
+    wrong = [
+        f"{found.file.relative_to(layers.SOURCE)}:{found.line} imports {found.imported}"
+        for found in IMPORTS
+        if found.importer == part
+        and (found.imported not in PARTS or layers.rank(found.imported) >= layers.rank(part))
+    ]
+    assert not wrong
+
+
+def test_imports_are_found():
+    found = {(i.importer, i.imported) for i in IMPORTS}
+    assert {("divergence", "decomposition"), ("cli", "planning")} <= found
+    assert {importer for importer, _ in found} >= set(PARTS) - set(layers.LAYERS[0]) - {"sampling"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("import shuffledp.errors", ["errors"]),
+        ("import shuffledp.cli.group as g, numpy", ["cli"]),
+        ("from shuffledp.randomizers.krr import KRR", ["randomizers"]),
+        ("from shuffledp import __version__", []),
+        ("from shuffledp import errors, KRR", ["errors", "KRR"]),
+        ("import shuffledp", ["(the whole package)"]),
+        ("from . import errors", ["(relative import)"]),
+        ("from numpy import array", []),
+    ],
+)
+def test_statements_are_read(statement, expected):
+    (node,) = ast.parse(statement).body
+    assert list(layers._imported(node)) == expected
+
+
+def test_the_page_names_every_part():
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"\w+", " ".join(re.findall(r"^\*\*(.*)\*\*$", page, flags=re.MULTILINE)))
+    assert sorted(named) == sorted(PARTS)
+
+
+def test_the_picture_shows_every_part():
+    picture = (DOCS / "pictures" / "layers.svg").read_text(encoding="utf-8")
+    bold = re.findall(r'font-weight="bold">(\w+)</text>', picture)
+    assert bold == PARTS
+    for purpose in layers.PURPOSE.values():
+        assert f">{purpose}</text>" in picture

@@ -1,0 +1,201 @@
+"""What the pages of the documentation show is what happens."""
+
+from __future__ import annotations
+
+import doctest
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import shuffledp
+from shuffledp.cli import main
+from shuffledp.errors import AccuracyWarning
+from shuffledp.randomizers import COMPOSITIONS, MECHANISMS
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
+FENCE = re.compile(r"^```(\{?[\w-]+\}?)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+#: Packages without which the examples of a page cannot run.
+NEEDED = {"certificates": "flint"}
+
+
+def blocks(page: str, *languages: str) -> list[tuple[str, str, int]]:
+    """Language, text and line of the fenced blocks of a page, in order."""
+    return [
+        (found.group(1), found.group(2), PAGES[page].count("\n", 0, found.start()) + 1)
+        for found in FENCE.finditer(PAGES[page])
+        if not languages or found.group(1) in languages
+    ]
+
+
+def prose(page: str) -> str:
+    """The page without its blocks and literals."""
+    return re.sub(r"`[^`\n]*`", "", FENCE.sub("", PAGES[page]))
+
+
+def commands() -> list[tuple[str, str, str]]:
+    """Page, command line and shown output of all console blocks."""
+    shown = []
+    for page in PAGES:
+        for _, block, _ in blocks(page, "console"):
+            for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                line, _, output = part.partition("\n")
+                shown.append((page, line, output))
+    return shown
+
+
+def rounded(text: str) -> str:
+    """Numbers of more than ten digits differ in the last ones between machines."""
+    return re.sub(r"\d+\.\d{10,}", lambda number: f"{float(number.group()):.8g}", text)
+
+
+def slugs(page: str) -> set[str]:
+    """The anchors of the headings of a page."""
+    heads = re.findall(r"^#+ (.*)$", FENCE.sub("", PAGES[page]), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_blocks_are_of_known_kinds():
+    known = {"python", "pycon", "console", "sh", "text", "{toctree}", "{eval-rst}"}
+    known.add("{command-reference}")
+    assert {language for page in PAGES for language, _, _ in blocks(page)} <= known
+    for page, text in PAGES.items():
+        assert len(re.findall(r"^```", text, flags=re.MULTILINE)) == 2 * len(blocks(page))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python", "pycon")])
+def test_examples(page):
+    if page in NEEDED:
+        pytest.importorskip(NEEDED[page])
+    names: dict[str, object] = {"__name__": "__main__"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        for language, text, line in blocks(page, "python", "pycon"):
+            if language == "python":
+                exec(compile(text, f"{page}.md", "exec", dont_inherit=True), names)  # noqa: S102
+                continue
+            test = doctest.DocTestParser().get_doctest(text, {}, page, f"{page}.md", line)
+            assert test.examples
+            test.globs = names
+            said = io.StringIO()
+            runner = doctest.DocTestRunner(verbose=False)
+            failed = runner.run(test, out=said.write, clear_globs=False).failed
+            assert not failed, said.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("page", "line", "output"),
+    commands(),
+    ids=[f"{page}-{number}" for number, (page, _, _) in enumerate(commands())],
+)
+def test_commands(page, line, output):
+    program, *arguments = shlex.split(line)
+    assert program == "shuffledp"
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert rounded(result.stdout.strip()) == rounded(output.strip())
+
+
+def test_shell_lines_name_real_commands_and_options():
+    lines = [
+        line for page in PAGES for _, text, _ in blocks(page, "sh") for line in text.splitlines()
+    ]
+    assert lines
+    for line in lines:
+        if re.fullmatch(r'pip install "?shuffledp(\[[a-z]+\])?"?', line):
+            continue
+        program, name, *arguments = shlex.split(line.partition(" > ")[0])
+        assert program == "shuffledp"
+        known = {option for parameter in main.commands[name].params for option in parameter.opts}
+        assert {word for word in arguments if word.startswith("-")} <= known
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links(page):
+    for text, target in re.findall(r"(!?\[[^\]]*\])\(([^)\s]+)\)", prose(page)):
+        name, _, anchor = target.partition("#")
+        if name.endswith(".svg"):
+            assert text.startswith("![")
+            assert len(text) > 40, f"{name} needs a text for those who cannot see it"
+            assert (DOCS / name).exists()
+            continue
+        other = name.removesuffix(".md") if name else page
+        assert other in PAGES, target
+        assert not anchor or anchor in slugs(other), target
+
+
+def test_every_page_is_in_the_contents():
+    listed = [
+        line
+        for _, text, _ in blocks("index", "{toctree}")
+        for line in text.splitlines()
+        if line and not line.startswith(":")
+    ]
+    assert sorted([*listed, "index"]) == sorted(PAGES)
+
+
+def test_every_picture_is_drawn_and_shown():
+    script = (DOCS / "make_pictures.py").read_text(encoding="utf-8")
+    table = script.partition("PICTURES: ")[2].partition("\n}")[0]
+    drawn = set(re.findall(r'^    "([\w-]+)": ', table, flags=re.MULTILINE))
+    shown = {
+        name for page in PAGES for name in re.findall(r"\(pictures/([\w-]+)\.svg\)", PAGES[page])
+    }
+    assert drawn == shown == {path.stem for path in (DOCS / "pictures").glob("*.svg")}
+
+
+def test_every_mechanism_has_a_section():
+    heads = re.findall(r"^### (\w+)$", PAGES["mechanisms"], flags=re.MULTILINE)
+    assert heads == [*MECHANISMS, *COMPOSITIONS]
+
+
+def test_every_public_name_is_in_the_reference():
+    names = re.findall(r"^\.\. auto\w+:: shuffledp\.(\w+)$", PAGES["api"], flags=re.MULTILINE)
+    assert set(names) >= set(shuffledp.__all__)
+
+
+def test_first_row_of_the_table_of_compositions():
+    sys.path.insert(0, str(DOCS))
+    try:
+        import make_tables
+    finally:
+        sys.path.remove(str(DOCS))
+    page = PAGES["compositions"]
+    assert page.count(make_tables.BEGIN) == page.count(make_tables.END) == 1
+    rows = make_tables.rows()
+    for _ in range(3):
+        assert f"\n{next(rows)}\n" in page
+
+
+def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
+    for package in ("sphinx", "furo", "myst_parser", "latex2mathml"):
+        pytest.importorskip(package)
+    arguments = ["-q", "-W", "--keep-going", "-b", "html", "-d", tmp_path / "trees"]
+    built = subprocess.run(
+        [sys.executable, "-m", "sphinx", *arguments, DOCS, tmp_path / "html"],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert built.returncode == 0, built.stderr
+    for page in PAGES:
+        html = (tmp_path / "html" / f"{page}.html").read_text(encoding="utf-8")
+        assert not re.search(r'<(script|img|iframe|source)[^>]*\ssrc="(https?:)?//', html)
+        assert not re.search(r'<link[^>]*\shref="(https?:)?//', html)
+        assert "merror" not in html
+    for style in (tmp_path / "html").rglob("*.css"):
+        text = style.read_text(encoding="utf-8")
+        assert not re.search(r"""(url\(|@import )\s*["']?(https?:)?//""", text)
+    commands_page = (tmp_path / "html" / "commands.html").read_text(encoding="utf-8")
+    for name in main.commands:
+        assert f"shuffledp {name}" in commands_page
