@@ -108,14 +108,17 @@ def _refine(
 
 
 def _first_tau(tilted: TiltedLaw, n: int, sigma: float, value: float, rtol: float) -> float:
-    """Choose tau so that the predicted smoothing error is half the tolerance."""
+    """Choose tau so that the predicted smoothing error is a fifth of the tolerance.
+
+    The prediction takes the sum for normal; where it lies on a lattice the error is larger.
+    """
     theta = tilted.theta
     tau = 0.3 / theta
     if sigma > 0:
         distance = min(n * tilted.mean / sigma, 1e100)
         log_density = -0.5 * distance**2 - math.log(_SQRT_2PI * sigma)
         log_density = min(log_density, math.log(2 * theta**2 * value))
-        log_tau2 = math.log(0.5 * rtol * value) - log_density
+        log_tau2 = math.log(0.2 * rtol * value) - log_density
         if log_tau2 < 2 * math.log(tau):
             tau = math.exp(log_tau2 / 2)
     if theta * sigma > 1:
