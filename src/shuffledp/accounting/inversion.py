@@ -191,7 +191,7 @@ class _Search:
             if not (abs(miss) < math.inf and -math.inf < slope < 0):
                 break
             moved = min(max(u - miss / slope, 0.0), u + 6.0, _MAX_U)
-            if abs(miss) <= 0.02 or moved == u:
+            if abs(miss) <= 0.2 or moved == u:
                 return min(self._to_epsilon(moved), self.ceiling)
             u = moved
         return min(self._to_epsilon(u), self.ceiling)
