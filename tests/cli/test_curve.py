@@ -20,9 +20,9 @@ from command_line import ask, run
 
 from shuffledp import KRR, ShuffleAccountant, __version__, parse
 from shuffledp.baselines import BASELINES
-from shuffledp.cli import counter as counter_module
 from shuffledp.cli import curve as module
 from shuffledp.cli import main
+from shuffledp.cli import ticker as ticker_module
 from shuffledp.cli.counter import counter
 from shuffledp.errors import NoAnswerError
 from shuffledp.figures.bounds import BOUNDS
@@ -370,7 +370,7 @@ class Terminal(io.StringIO):
 
 
 def test_progress_is_shown_on_a_terminal_and_cleared(monkeypatch):
-    monkeypatch.setattr(counter_module, "_INTERVAL", 0.01)
+    monkeypatch.setattr(ticker_module, "_INTERVAL", 0.01)
     with redirect_stderr(Terminal()) as terminal, counter(8) as report:
         report(2, 8)
         while "2 of 8" not in terminal.getvalue():

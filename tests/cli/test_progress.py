@@ -9,7 +9,7 @@ from contextlib import redirect_stderr
 
 import pytest
 
-from shuffledp.cli import progress as module
+from shuffledp.cli import ticker as module
 from shuffledp.cli.progress import progress
 
 

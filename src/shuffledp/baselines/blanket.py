@@ -16,7 +16,7 @@ anybody is expected to report from the blanket.)
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -140,14 +140,14 @@ class _Inequality(Baseline):
             return min(K * mixture / (low * n) + moments.singular, _ONE)
 
 
-class _View:
+class _View(ABC):
     """L for one pair of inputs; at ``end`` and beyond delta is 0."""
 
     end: float
 
+    @abstractmethod
     def at(self, epsilon: float) -> Moments:
         """Return the moments of L."""
-        raise NotImplementedError
 
 
 class _Measured(_View):

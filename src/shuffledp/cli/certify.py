@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,9 +11,8 @@ import click
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM, USERS, optional
+from shuffledp.cli.ticker import ticking
 from shuffledp.randomizers import LocalRandomizer
-
-_INTERVAL = 1.0  # seconds: what is proved sooner shows nothing
 
 
 @click.command(params=[MECHANISM, USERS, optional(DELTA), optional(EPSILON)], epilog=EPILOG)
@@ -44,7 +41,7 @@ def certify(mechanism: LocalRandomizer, n: int, delta: float | None, epsilon: fl
 def proving() -> Iterator[Callable[[str, float], None]]:
     """Give a function that takes what is being done and which share of it is done.
 
-    It is shown on standard error, with the time that is left, if that is a terminal.
+    It is shown with the time that is left.
     """
     state = ("", 0.0, time.monotonic())
 
@@ -53,29 +50,12 @@ def proving() -> Iterator[Callable[[str, float], None]]:
         begun = state[2] if what == state[0] and share > state[1] else time.monotonic()
         state = (what, share, begun)
 
-    if not sys.stderr.isatty():
-        yield report
-        return
-    ended = threading.Event()
-    ticker = threading.Thread(target=_tick, args=(ended, lambda: state), daemon=True)
-    ticker.start()
-    try:
-        yield report
-    finally:
-        ended.set()
-        ticker.join()
+    def line(elapsed: float) -> str:
+        what, share, begun = state
+        return show(elapsed, what, share, time.monotonic() - begun)
 
-
-def _tick(ended: threading.Event, state: Callable[[], tuple[str, float, float]]) -> None:
-    start, width = time.monotonic(), 0
-    while not ended.wait(_INTERVAL):
-        what, share, begun = state()
-        now = time.monotonic()
-        note = show(now - start, what, share, now - begun)
-        _write(f"\r{note.ljust(width)}")
-        width = len(note)
-    if width:
-        _write(f"\r{' ' * width}\r")
+    with ticking(line):
+        yield report
 
 
 def show(elapsed: float, what: str, share: float, in_step: float) -> str:
@@ -90,8 +70,3 @@ def show(elapsed: float, what: str, share: float, in_step: float) -> str:
         return f"proving for {elapsed:.0f} s ..."
     left = in_step * (1 - share) / share
     return f"proving for {elapsed:.0f} s; {what}: {share:.0%}, about {left:.0f} s left"
-
-
-def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()

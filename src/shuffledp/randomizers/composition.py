@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
@@ -20,9 +21,9 @@ class Composition(LocalRandomizer):
     parts: tuple[LocalRandomizer, ...]
 
     @property
+    @abstractmethod
     def epsilon0(self) -> float:
         """The LDP level of the whole."""
-        raise NotImplementedError
 
     @property
     def has_worst_pair(self) -> bool:
