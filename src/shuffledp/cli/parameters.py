@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 import click
 
@@ -17,11 +17,16 @@ _MAX_ECHO = 60
 _T = TypeVar("_T")
 
 
-def _by(read: Callable[[str], _T]) -> Callable[[click.Context, click.Parameter, str], _T | None]:
-    """Return a callback that reads a value; what cannot be read is a usage error that names it."""
+def reading(
+    read: Callable[[str], _T],
+) -> Callable[[click.Context, click.Parameter, str | None], _T | None]:
+    """Return a callback that reads a value; what cannot be read is a usage error that names it.
 
-    def callback(ctx: click.Context, param: click.Parameter, text: str) -> _T | None:
-        if ctx.resilient_parsing:  # the shell completes a line that is not whole yet
+    A value that was left out, or belongs to a line that the shell is completing, is None.
+    """
+
+    def callback(ctx: click.Context, param: click.Parameter, text: str | None) -> _T | None:
+        if text is None or ctx.resilient_parsing:
             return None
         try:
             return read(text)
@@ -33,10 +38,8 @@ def _by(read: Callable[[str], _T]) -> Callable[[click.Context, click.Parameter, 
 
 def optional(option: click.Option) -> click.Option:
     """Return the same option, which may be left out."""
-    read: Any = option.callback
     changed = copy.copy(option)
     changed.required = False
-    changed.callback = lambda ctx, param, text: None if text is None else read(ctx, param, text)
     return changed
 
 
@@ -85,13 +88,13 @@ def _refuse(rule: str, text: str) -> NoReturn:
     raise ValueError(f"{rule}, got {shown!r}")
 
 
-MECHANISM = click.Argument(["mechanism"], callback=_by(parse))
+MECHANISM = click.Argument(["mechanism"], callback=reading(parse))
 
-FAMILY = click.Argument(["family"], callback=_by(_read_family))
+FAMILY = click.Argument(["family"], callback=reading(_read_family))
 
 USERS = click.Option(
     ["-n", "--users", "n"],
-    callback=_by(_read_users),
+    callback=reading(_read_users),
     metavar="INTEGER",
     required=True,
     help="Number of users, the one whose data changes included: 10000, 1e4 or 10_000.",
@@ -99,7 +102,7 @@ USERS = click.Option(
 
 EPSILON = click.Option(
     ["--epsilon"],
-    callback=_by(_number("epsilon", check_epsilon)),
+    callback=reading(_number("epsilon", check_epsilon)),
     metavar="NUMBER",
     required=True,
     help="Privacy level of the shuffled reports, at least 0.",
@@ -107,7 +110,7 @@ EPSILON = click.Option(
 
 DELTA = click.Option(
     ["--delta"],
-    callback=_by(_number("delta", check_delta)),
+    callback=reading(_number("delta", check_delta)),
     metavar="NUMBER",
     required=True,
     help="Failure probability of the shuffled reports, from 0 to 1.",
@@ -115,7 +118,7 @@ DELTA = click.Option(
 
 RTOL = click.Option(
     ["--rtol"],
-    callback=_by(_number("rtol", check_rtol)),
+    callback=reading(_number("rtol", check_rtol)),
     metavar="NUMBER",
     default="1e-4",
     show_default=True,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -14,7 +13,7 @@ from shuffledp import __version__
 from shuffledp.cli.counter import counter
 from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
 from shuffledp.cli.output import all_files, read_outputs
-from shuffledp.cli.parameters import DELTA, EPSILON, JSON, USERS, optional
+from shuffledp.cli.parameters import DELTA, EPSILON, JSON, USERS, optional, reading
 from shuffledp.cli.plan_text import to_text
 from shuffledp.cli.progress import progress
 from shuffledp.errors import check_positive, check_size
@@ -24,24 +23,6 @@ from shuffledp.planning import plan as make_plan
 from shuffledp.planning.distribution import check_distribution, read_distribution
 from shuffledp.planning.error_chart import epsilons_around
 from shuffledp.whole_file import write_whole
-
-_T = TypeVar("_T")
-
-
-def _if_given(
-    read: Callable[[str], _T],
-) -> Callable[[click.Context, click.Parameter, str | None], _T | None]:
-    """Return a callback that reads a value if there is one."""
-
-    def callback(ctx: click.Context, param: click.Parameter, text: str | None) -> _T | None:
-        if text is None or ctx.resilient_parsing:
-            return None
-        try:
-            return read(text)
-        except ValueError as error:
-            raise click.BadParameter(str(error), ctx, param) from None
-
-    return callback
 
 
 def _read_error(text: str) -> float:
@@ -72,7 +53,7 @@ _PARAMETERS = [
     optional(EPSILON),
     click.Option(
         ["--error"],
-        callback=_if_given(_read_error),
+        callback=reading(_read_error),
         metavar="NUMBER",
         help="Ask the other way round: the root mean square error to reach, of a share or of the "
         "mean, at the least epsilon.",
@@ -80,14 +61,14 @@ _PARAMETERS = [
     DELTA,
     click.Option(
         ["--domain"],
-        callback=_if_given(_read_domain),
+        callback=reading(_read_domain),
         metavar="INTEGER",
         help="Number of values. For a mean they are equidistant from 0 to 1; without it they are "
         "any numbers in between.",
     ),
     click.Option(
         ["--distribution"],
-        callback=_if_given(read_distribution),
+        callback=reading(read_distribution),
         metavar="SHARES",
         help="Shares of the values among the users, such as 0.5,0.3,0.2, or a file that holds "
         "them. Without it errors are those of the worst data.",
