@@ -9,6 +9,7 @@ from shuffledp import (
     KRR,
     OUE,
     RAPPOR,
+    Aggregator,
     AnyPureLDP,
     BinaryLocalHash,
     DiscreteLaplace,
@@ -79,6 +80,30 @@ def test_numbers_between_zero_and_one():
 def test_no_values(randomizer):
     with pytest.raises(ValueError, match="values must hold at least one entry, got none"):
         randomizer.randomize([])
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        *(r for r, largest in WHOLE if largest < 100),
+        Laplace(epsilon0=1.0),
+        Gaussian(sigma=1.0),
+        joint(MATRIX, KRR(k=3, epsilon0=1.0)),
+        parallel({MATRIX: 1e-300, KRR(k=3, epsilon0=1.0): 1.0}),
+    ],
+    ids=str,
+)
+def test_a_batch_in_which_nobody_takes_part(randomizer):
+    silent = subsample(randomizer, rate=1e-300)
+    values = np.zeros((50, randomizer.attributes or 1), dtype=int)
+    for inputs in (values[:1], values):
+        shaped = inputs[:, 0] if randomizer.attributes is None else inputs
+        reports = silent.randomize(shaped, np.random.default_rng(1))
+        assert reports.shape == (len(inputs),)
+        assert not reports["present"].any()
+        aggregator = Aggregator(silent)
+        aggregator.add(reports)
+        assert aggregator.n == len(inputs)
 
 
 @pytest.mark.parametrize("randomizer", [*(r for r, _ in WHOLE), Gaussian(sigma=1.0)], ids=str)

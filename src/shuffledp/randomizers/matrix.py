@@ -136,9 +136,11 @@ class MatrixRandomizer(LocalRandomizer):
         inputs = np.asarray(values)
         reports = np.empty(inputs.size, dtype=self.report_dtype)
         order = np.argsort(inputs, kind="stable")
-        rows, first = np.unique(inputs[order], return_index=True)
-        for x, users in zip(rows.tolist(), np.split(order, first[1:]), strict=True):
-            reports[users] = Categorical(self.matrix[x].tolist()).draw(bits, users.size)
+        rows, sizes = np.unique(inputs, return_counts=True)
+        ends = np.cumsum(sizes)
+        for x, size, end in zip(rows.tolist(), sizes.tolist(), ends.tolist(), strict=True):
+            users = order[end - size : end]
+            reports[users] = Categorical(self.matrix[x].tolist()).draw(bits, size)
         return reports
 
     def _decompose(self, pair: Pair, common: FloatArray) -> Decomposition:
