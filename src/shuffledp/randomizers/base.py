@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.sampling import Bits
 
 #: An input of a randomizer; tuples for compositions.
@@ -129,17 +130,18 @@ class LocalRandomizer(ABC):
             TypeError: if the values are of the wrong type, or the randomizer cannot run.
             ValueError: if a value is outside the domain, or a parameter needed to run is missing.
         """
-        checked, bits = self.check_values(values), Bits(rng)
-        n, rows = (
-            count_users(checked),
-            max(1, min(_MAX_ROWS, _MAX_BYTES // self.report_dtype.itemsize)),
-        )
+        return self.draw_in_blocks(self.check_values(values), Bits(rng))
+
+    def draw_in_blocks(self, values: Values, bits: Bits) -> NDArray[Any]:
+        """Return the reports for values that have been checked, in bounded memory."""
+        n, size = count_users(values), self.report_dtype.itemsize
+        rows = max(1, min(_MAX_ROWS, _MAX_BYTES // size))
         if n <= rows:
-            return self.draw(checked, bits)
+            return self.draw(values, bits)
         reports = np.empty(n, dtype=self.report_dtype)
         for start in range(0, n, rows):
             part = slice(start, start + rows)
-            reports[part] = self.draw(take(checked, part), bits)
+            reports[part] = self.draw(take(values, part), bits)
         return reports
 
     @property
@@ -158,6 +160,15 @@ class LocalRandomizer(ABC):
 
     def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
         """Return the reports for values that have been checked."""
+        raise TypeError(f"{self} cannot run")
+
+    def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
+        """Return log R(value)(report) of each report, up to a term that is the same for all values.
+
+        >>> from shuffledp import KRR
+        >>> KRR(k=3, epsilon0=2.0).log_likelihood(np.array([0, 2, 2], dtype=np.uint8), 2).tolist()
+        [0.0, 2.0, 2.0]
+        """
         raise TypeError(f"{self} cannot run")
 
     def check_reports(self, reports: object) -> NDArray[Any]:

@@ -44,6 +44,13 @@ class Composition(LocalRandomizer):
         )
 
 
+def entries(composition: Composition, value: Input) -> tuple[Input, ...]:
+    """Return the input of every part."""
+    if not isinstance(value, tuple):
+        raise TypeError(f"the inputs of {composition.name} are tuples, got {value!r}")
+    return value
+
+
 def check_parts(name: str, parts: Iterable[object]) -> tuple[LocalRandomizer, ...]:
     """Return at least one randomizer, each of which can be composed."""
     checked = []

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, IntArray
+from shuffledp.decomposition.arithmetic import UNIT, FloatArray, IntArray
 from shuffledp.errors import check_epsilon0, check_integer
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
 from shuffledp.sampling import Bits
@@ -77,6 +77,10 @@ class DiscreteLaplace(SymmetricNoise):
         if rate < _SLOWEST:
             raise ValueError(f"epsilon0/bound must be at least 2**-40 to run, got {float(rate)!r}")
         return two_sided_geometric(bits, rate, size)
+
+    def log_density(self, noise: IntArray) -> FloatArray:
+        r"""Return :math:`|z|\log\alpha`."""
+        return -(self.epsilon0 / self.bound) * np.abs(noise)
 
     def half_cells(self) -> HalfCells:
         """Return runs of consecutive outputs (single ones up to B = 8192) and the end atom."""

@@ -83,6 +83,10 @@ class Gaussian(SymmetricNoise):
         """Return normal noise, rounded to doubles."""
         return self.sigma * normal(bits, size)
 
+    def log_density(self, noise: FloatArray) -> FloatArray:
+        r"""Return :math:`-z^2/(2\sigma^2)`."""
+        return -np.square(noise / self.sigma) / 2
+
     def half_cells(self) -> HalfCells:
         """Return cells that are dense where tilted masses are and reach 37 sigma."""
         from scipy.special import ndtr

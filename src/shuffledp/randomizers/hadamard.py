@@ -105,14 +105,17 @@ class HadamardResponse(SupportRandomizer):
         wrong = _odd(outputs & words) == supports
         return np.where(wrong, outputs ^ (words & (~words + dtype.type(1))), outputs).astype(dtype)
 
+    def supports(self, reports: NDArray[Any], value: int) -> NDArray[np.bool_]:
+        """Return which outputs have an even number of ones in common with the codeword."""
+        return ~_odd(reports & reports.dtype.type(value + 1))
+
     def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
         """Transform the counts of the outputs: even minus odd is a Walsh-Hadamard coefficient."""
         outputs = 1 << self.known_inputs().bit_length()
         if candidates is None or outputs <= _MANY_OUTPUTS:
             even = (reports.size + _walsh_hadamard(count_values(reports, outputs))) // 2
             return even[1 : self.known_inputs() + 1] if candidates is None else even[candidates + 1]
-        words = (candidates + 1).astype(reports.dtype)
-        return np.array([np.count_nonzero(~_odd(reports & word)) for word in words])
+        return super().count_support(reports, candidates)
 
 
 def _odd(words: NDArray[Any]) -> NDArray[np.bool_]:

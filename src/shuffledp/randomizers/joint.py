@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.decomposition import Decomposition, product_of
+from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import check_integer
 from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values, count_users
 from shuffledp.randomizers.composition import (
@@ -19,6 +20,7 @@ from shuffledp.randomizers.composition import (
     check_columns,
     check_parts,
     combine_inputs,
+    entries,
     join,
     split,
 )
@@ -133,9 +135,7 @@ class Joint(Composition):
 
     def background(self, pair: Pair, other: Input) -> Decomposition:
         """Return the product of the attributes' backgrounds."""
-        if not isinstance(other, tuple):
-            raise TypeError(f"the inputs of joint are tuples, got {other!r}")
-        parts = zip(self.parts, split(pair), other, strict=True)
+        parts = zip(self.parts, split(pair), entries(self, other), strict=True)
         return product_of([part.background(own, x) for part, own, x in parts])
 
     @property
@@ -158,6 +158,13 @@ class Joint(Composition):
         for i, (part, column) in enumerate(zip(self.parts, values, strict=True)):
             reports[f"part{i}"] = part.draw(column, bits)
         return reports
+
+    def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
+        """Return the sum over the attributes."""
+        total = np.zeros(reports.size)
+        for i, (part, own) in enumerate(zip(self.parts, entries(self, value), strict=True)):
+            total += part.log_likelihood(reports[f"part{i}"], own)
+        return total
 
     def __str__(self) -> str:
         """Return the text form."""

@@ -82,6 +82,11 @@ class KRR(SupportRandomizer):
         reports[lies] = others
         return reports
 
+    def supports(self, reports: NDArray[Any], value: int) -> NDArray[np.bool_]:
+        """Return which reports are the value."""
+        equal: NDArray[np.bool_] = reports == value
+        return equal
+
     def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
         """Count equal reports."""
         return count_values(reports, self.k, candidates)

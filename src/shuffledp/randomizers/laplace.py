@@ -85,6 +85,10 @@ class Laplace(SymmetricNoise):
         r"""Return Laplace noise of scale :math:`1/\varepsilon_0`, rounded to doubles."""
         return laplace(bits, size) / self.epsilon0
 
+    def log_density(self, noise: FloatArray) -> FloatArray:
+        r"""Return :math:`-\varepsilon_0|z|`."""
+        return -self.epsilon0 * np.abs(noise)
+
     def half_cells(self) -> HalfCells:
         """Return cells of equal width in v, the placement of least loss, and the atom."""
         scale = math.exp(-self.epsilon0 / 2) / 2

@@ -135,6 +135,14 @@ class _LocalHash(SupportRandomizer):
         reports["bucket"] = self._response.draw(family.apply(functions, inputs), bits)
         return reports
 
+    def supports(self, reports: NDArray[Any], value: int) -> NDArray[np.bool_]:
+        """Return which functions send the value to the reported bucket."""
+        values = np.full(reports.size, value, dtype=np.int64)
+        hit: NDArray[np.bool_] = (
+            self.hash_family.apply(reports["function"], values) == reports["bucket"]
+        )
+        return hit
+
     def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
         """Count the functions that send a value to the reported bucket."""
         family = self.hash_family

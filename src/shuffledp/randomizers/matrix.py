@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,13 +54,15 @@ class MatrixRandomizer(LocalRandomizer):
         """Read a matrix from a .npy file or a text file of comma- or space-separated rows."""
         file = Path(path)
         try:
+            if file.is_char_device():
+                raise OSError(errno.EINVAL, "it is a device, not a file")
             if file.suffix == ".npy":
                 matrix = np.load(file, allow_pickle=False)
             else:
                 matrix = _read_rows(file.read_text(encoding="utf-8"))
         except OSError as error:
             raise ValueError(f"path {str(path)!r} cannot be read: {error.strerror}") from None
-        except (ValueError, EOFError, BadZipFile) as error:
+        except Exception as error:  # a damaged file can break its reader in many ways
             raise ValueError(f"path {str(path)!r} does not hold a matrix: {error}") from None
         return cls(matrix, str(path))
 
@@ -142,6 +144,12 @@ class MatrixRandomizer(LocalRandomizer):
             users = order[end - size : end]
             reports[users] = Categorical(self.matrix[x].tolist()).draw(bits, size)
         return reports
+
+    def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
+        """Return the logarithms of the entries of a row."""
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log(self.row(value))[reports]
+        return logs
 
     def _decompose(self, pair: Pair, common: FloatArray) -> Decomposition:
         first, second = self.row(pair.first), self.row(pair.second)

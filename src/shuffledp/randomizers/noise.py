@@ -78,6 +78,14 @@ class SymmetricNoise(LocalRandomizer):
         reports: NDArray[Any] = inputs + self.draw_noise(bits, inputs.size)
         return reports
 
+    @abstractmethod
+    def log_density(self, noise: NDArray[Any]) -> FloatArray:
+        """Return the log density of noise, or its log probability on a grid, up to a constant."""
+
+    def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
+        """Return the log density of the noise that turns the value into each report."""
+        return self.log_density(reports - value)
+
     def neighbours(self) -> Sequence[Pair]:
         """Return the end points: the universally worst pair for symmetric unimodal noise."""
         return (Pair(0, self.largest_input),)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import check_positive
 from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values, count_users, take
 from shuffledp.randomizers.composition import (
@@ -17,6 +18,7 @@ from shuffledp.randomizers.composition import (
     check_columns,
     check_parts,
     combine_inputs,
+    entries,
     join,
     split,
 )
@@ -131,9 +133,7 @@ class Parallel(Composition):
 
     def background(self, pair: Pair, other: Input) -> Decomposition:
         """Return the mixture of the parts' backgrounds."""
-        if not isinstance(other, tuple):
-            raise TypeError(f"the inputs of parallel are tuples, got {other!r}")
-        parts = zip(self.parts, split(pair), other, strict=True)
+        parts = zip(self.parts, split(pair), entries(self, other), strict=True)
         return Decomposition.mixture(
             self.weights, [part.background(own, x) for part, own, x in parts]
         ).merge()
@@ -192,6 +192,14 @@ class Parallel(Composition):
             rows = as_bytes(checked["report"][chosen == i])[:, : part.report_dtype.itemsize]
             found.append(np.ascontiguousarray(rows).view(part.report_dtype).ravel())
         return found
+
+    def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
+        """Return what the part that ran says; which one that was does not depend on the value."""
+        total = np.zeros(reports.size)
+        own = zip(self.parts, self.reports_of(reports), entries(self, value), strict=True)
+        for i, (part, rows, x) in enumerate(own):
+            total[reports["part"] == i] = part.log_likelihood(rows, x)
+        return total
 
     def __str__(self) -> str:
         """Return the text form."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import check_real
 from shuffledp.randomizers.base import (
     Input,
@@ -124,6 +125,12 @@ class Subsample(LocalRandomizer):
         users = np.flatnonzero(reports["present"])
         reports["report"][users] = self.part.draw(take(values, users), bits)
         return reports
+
+    def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
+        """Return that of the reports; 0 for users who do not take part."""
+        total, present = np.zeros(reports.size), reports["present"]
+        total[present] = self.part.log_likelihood(reports["report"][present], value)
+        return total
 
     def _mix(self, decomposition: Decomposition) -> Decomposition:
         if self.rate == 1:

@@ -17,7 +17,7 @@ from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling import Bits, Logistic, Probability, decide
 from shuffledp.sampling.layout import as_bytes, blob, packed_bits, unsigned
-from shuffledp.sampling.packed import check_packed, count_ones
+from shuffledp.sampling.packed import check_packed, count_ones, get_bit
 from shuffledp.sampling.subsets import listed_subsets, packed_subsets
 
 
@@ -119,11 +119,21 @@ class SubsetSelection(SupportRandomizer):
         rows = choose(bits, inputs, held, self.domain_size, self.subset_size)
         return rows.view(self.report_dtype).ravel()
 
+    def supports(self, reports: NDArray[Any], value: int) -> NDArray[np.bool_]:
+        """Return which reports hold the value."""
+        if self._is_packed:
+            return get_bit(as_bytes(reports), value)
+        held: NDArray[np.bool_] = (self._members(reports) == value).any(axis=1)
+        return held
+
+    def _members(self, reports: NDArray[Any]) -> NDArray[Any]:
+        """Return the members of listed subsets, one row per report."""
+        return as_bytes(reports).view(unsigned(self.domain_size))
+
     def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
         """Count in how many reports each value is a member."""
         if not self._is_packed:
-            members = as_bytes(reports).view(unsigned(self.domain_size)).ravel()
-            return count_values(members, self.domain_size, candidates)
+            return count_values(self._members(reports).ravel(), self.domain_size, candidates)
         check_packed(reports, self.domain_size)
         counts = count_ones(reports, self.domain_size)
         return counts if candidates is None else counts[candidates]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, IntArray
+from shuffledp.decomposition.arithmetic import UNIT, FloatArray, IntArray
 from shuffledp.errors import check_epsilon0, check_size
 from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
 from shuffledp.sampling.checks import check_integers
@@ -151,9 +151,20 @@ class SupportRandomizer(LocalRandomizer):
         largest = _MAX_VALUE if self.inputs is None else self.inputs - 1
         return check_integers("candidates", candidates, largest)
 
-    @abstractmethod
     def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
         """Count the support among reports of the right type."""
+        values = range(self.known_inputs()) if candidates is None else candidates.tolist()
+        return np.array([np.count_nonzero(self.supports(reports, x)) for x in values])
+
+    def supports(self, reports: NDArray[Any], value: int) -> NDArray[np.bool_]:
+        """Return which reports support a value."""
+        raise TypeError(f"{self} cannot run")
+
+    def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
+        """Return epsilon0 for each report that supports the value, else 0."""
+        if not isinstance(value, int):
+            raise TypeError(f"value must be an integer, got {value!r}")
+        return np.where(self.supports(reports, value), self.epsilon0, 0.0)
 
     def neighbours(self) -> Sequence[Pair]:
         """Return one pair: the law of the ratios is the same for all ordered pairs."""

@@ -16,8 +16,8 @@ from shuffledp.errors import check_epsilon0, check_probability
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling import Bits, Logistic, Probability, Rational, decide, decide_packed
-from shuffledp.sampling.layout import packed_bits
-from shuffledp.sampling.packed import check_packed, count_ones, put_bits
+from shuffledp.sampling.layout import as_bytes, packed_bits
+from shuffledp.sampling.packed import check_packed, count_ones, get_bit, put_bits
 
 
 class _Unary(SupportRandomizer):
@@ -88,6 +88,11 @@ class _Unary(SupportRandomizer):
             rows[:, -1] &= np.uint8((1 << size % 8) - 1)
         put_bits(rows, np.arange(inputs.size), inputs, decide(bits, true, inputs.size))
         return rows.view(self.report_dtype).ravel()
+
+    def supports(self, reports: NDArray[Any], value: int) -> NDArray[np.bool_]:
+        """Return in which reports the value has the supporting bit."""
+        ones = get_bit(as_bytes(reports), value)
+        return ones if self.supporting_bit else ~ones
 
     def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
         """Count the supporting bits of each value."""

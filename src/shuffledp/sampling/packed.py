@@ -23,6 +23,16 @@ def get_bits(rows: Rows, index: Positions, positions: Positions) -> NDArray[np.b
     return found
 
 
+def get_bit(rows: Rows, position: int) -> NDArray[np.bool_]:
+    """Return the same bit of every row.
+
+    >>> get_bit(np.array([[8], [0], [9]], dtype=np.uint8), 3).tolist()
+    [True, False, True]
+    """
+    found: NDArray[np.bool_] = (rows[:, position >> 3] >> np.uint8(position & 7) & 1) != 0
+    return found
+
+
 def put_bits(rows: Rows, index: Positions, positions: Positions, values: NDArray[np.bool_]) -> None:
     """Set one bit of each of the rows with the given numbers, which differ.
 
