@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from shuffledp.accounting.candidates import Candidate, Candidates, Listed, MatrixPairs
+from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.divergence import LogEnclosure
@@ -248,7 +249,7 @@ def _blankets(randomizer: LocalRandomizer) -> Candidates:
 def _backgrounds(randomizer: LocalRandomizer, pairs: tuple[Pair, ...]) -> Candidates:
     return Listed(
         [
-            Candidate(f"{pair}, all others hold {other}", randomizer.background(pair, other))
+            Candidate(str(Datasets(pair, other)), randomizer.background(pair, other))
             for pair in pairs
             for other in randomizer.common_inputs(pair)
         ]

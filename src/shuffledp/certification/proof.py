@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from flint import arb, ctx
 
+from shuffledp.accounting.datasets import find_datasets
 from shuffledp.certification.balls import above, ball, below
 from shuffledp.certification.bound import Question, enclose
 from shuffledp.certification.derivation import background
@@ -16,7 +17,7 @@ from shuffledp.certification.enclosure import Enclosure, Method, PrecisionError
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.worst_pair import enclose_worst_pair
 from shuffledp.errors import NoAnswerError
-from shuffledp.randomizers import Input, LocalRandomizer, Pair
+from shuffledp.randomizers import LocalRandomizer
 
 _PRECISIONS = (128, 256, 512, 1024)
 _RTOLS = (5e-5, 5e-6, 5e-7)
@@ -71,28 +72,17 @@ def prove_leak(claim: Claim, datasets: str, progress: Progress) -> Proof:
     Raises:
         ValueError: if no such datasets are looked at for the mechanism.
     """
-    pair, other = find_datasets(claim.randomizer, datasets)
+    found = find_datasets(claim.randomizer, datasets)
 
     def attempt(rtol: float) -> tuple[Enclosure, str]:
         question = Question(claim.n, rtol, claim.hint(), progress)
         lower, upper = (
-            background(claim.randomizer, pair, other, side).at(ball(claim.epsilon))
+            background(claim.randomizer, found.pair, found.other, side).at(ball(claim.epsilon))
             for side in ("lower", "upper")
         )
         return enclose(lower, upper, question), datasets
 
     return _prove(claim, attempt, lambda proof: proof.lower >= claim.delta)
-
-
-def find_datasets(randomizer: LocalRandomizer, label: str) -> tuple[Pair, Input]:
-    """Return the pair of inputs and the common input of all others that a label names."""
-    for pair in randomizer.neighbours():
-        for ordered in (pair, Pair(pair.second, pair.first)):
-            if label.startswith(f"{ordered}, "):
-                for other in randomizer.common_inputs(ordered):
-                    if label == f"{ordered}, all others hold {other}":
-                        return ordered, other
-    raise ValueError(f"datasets must be looked at for {randomizer}, got {label[:80]!r}")
 
 
 def _prove(
