@@ -15,7 +15,7 @@ from shuffledp.cli.rounding import DIGITS, gap, plain, power_of_ten, round_down,
 from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer
 
-_WIDTH = 88
+WIDTH = 88
 _MAX_TEXT = 72
 _SMALLEST_LOG = -690.0  # below 1e-299 doubles lose digits: show a power of ten
 
@@ -73,7 +73,7 @@ class Answer:
         width = max(len(label) for label, _ in rows) + 2
         lines = [label.ljust(width) + value for label, value in rows]
         paragraphs = [self._meaning, *self._notes]
-        return "\n".join([*lines, "", *(textwrap.fill(p, _WIDTH) for p in paragraphs)])
+        return "\n".join([*lines, "", *(textwrap.fill(p, WIDTH) for p in paragraphs)])
 
     def to_json(self, command: str) -> str:
         """Return one JSON object; README.md documents its fields."""
@@ -89,7 +89,7 @@ class Answer:
             "target_epsilon": self.target_epsilon,
             "target_delta": self.target_delta,
             "quantity": self.quantity,
-            "guarantee": _ends(self.report.guarantee),
+            "guarantee": ends(self.report.guarantee),
             "lower_bound": self.report.lower_bound,
             "worst_pair": self.report.worst_pair,
             "pairs": self.report.pairs,
@@ -98,9 +98,9 @@ class Answer:
             "rtol_reached": self.report.rtol_reached,
         }
         if self.log_guarantee is not None:
-            ends = _ends(self.log_guarantee)
-            zero = None in ends.values()
-            fields["log_guarantee"] = ends
+            logs = ends(self.log_guarantee)
+            zero = None in logs.values()
+            fields["log_guarantee"] = logs
             fields["log_guarantee_reason"] = "delta may be 0, without logarithm" if zero else None
         fields |= {"assumptions": ASSUMPTIONS, "version": __version__}
         return json.dumps(fields, indent=2, allow_nan=False)
@@ -151,7 +151,7 @@ def shorten(text: str) -> str:
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
 
 
-def _ends(interval: Interval) -> dict[str, float | None]:
+def ends(interval: Interval) -> dict[str, float | None]:
     """Return the ends of an interval; JSON has no infinity."""
     return {
         name: end if math.isfinite(end) else None

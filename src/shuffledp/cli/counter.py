@@ -11,23 +11,23 @@ _BAR = 20  # characters
 
 
 @contextmanager
-def counter(total: int) -> Iterator[Callable[[int, int], None]]:
-    """Give a function that takes the numbers of done and of all points, which are shown."""
+def counter(total: int, unit: str = "points") -> Iterator[Callable[[int, int], None]]:
+    """Give a function that takes how many units are done and how many there are; both are shown."""
     state = (0, total)
 
     def report(done: int, total: int) -> None:
         nonlocal state
         state = done, total
 
-    with ticking(lambda elapsed: show(*state, elapsed)):
+    with ticking(lambda elapsed: show(*state, unit, elapsed)):
         yield report
 
 
-def show(done: int, total: int, seconds: float) -> str:
+def show(done: int, total: int, unit: str, seconds: float) -> str:
     """Return the line for a terminal.
 
-    >>> show(25, 100, 12.3)
+    >>> show(25, 100, "points", 12.3)
     '[#####...............] 25 of 100 points, 12 s'
     """
     full = _BAR * done // total
-    return f"[{'#' * full}{'.' * (_BAR - full)}] {done} of {total} points, {seconds:.0f} s"
+    return f"[{'#' * full}{'.' * (_BAR - full)}] {done} of {total} {unit}, {seconds:.0f} s"

@@ -17,34 +17,18 @@ from numpy.typing import NDArray
 from shuffledp import __version__
 from shuffledp.cli.answer import shorten
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import JSON
+from shuffledp.cli.parameters import JSON, confidence_option
 from shuffledp.cli.progress import progress
 from shuffledp.cli.rounding import plain, round_up
-from shuffledp.errors import check_probability
 from shuffledp.files import DataError, Estimation, Section, estimate_files
 
 _WIDTH = 88
 _MAX_DECIMALS = 12
 
 
-def _read_confidence(ctx: click.Context, param: click.Parameter, level: float) -> float:
-    try:
-        return check_probability("confidence", level)
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, param) from None
-
-
 _PARAMETERS = [
     click.Argument(["reports"], nargs=-1, required=True, type=click.Path(path_type=Path)),
-    click.Option(
-        ["--confidence"],
-        type=float,
-        callback=_read_confidence,
-        metavar="NUMBER",
-        default=0.95,
-        show_default=True,
-        help="Probability with which each interval, on its own, holds the truth.",
-    ),
+    confidence_option("0.95", "Probability with which each interval, on its own, holds the truth."),
     click.Option(
         ["--project"],
         is_flag=True,

@@ -9,7 +9,7 @@ from typing import NoReturn, TypeVar
 
 import click
 
-from shuffledp.errors import MAX_USERS, check_delta, check_epsilon, check_rtol
+from shuffledp.errors import MAX_USERS, check_delta, check_epsilon, check_probability, check_rtol
 from shuffledp.randomizers import parse, parse_family
 
 _MAX_ECHO = 60
@@ -48,32 +48,40 @@ def _read_family(text: str) -> str:
     return text.strip()
 
 
-def _read_users(text: str) -> int:
-    """Read 10000, 1e4 or 10_000; Decimal neither rounds nor expands a huge exponent."""
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        number = Decimal("nan")
-    if not number.is_finite():
-        _refuse("n must be a whole number such as 10000, 1e4 or 10_000", text)
-    if not 1 <= number <= MAX_USERS:
-        _refuse(f"n must be at least 1 and at most 2**53 = {MAX_USERS}", text)
-    if number != int(number):
-        _refuse("n must be a whole number", text)
-    return int(number)
+def whole(name: str, least: int, most: int) -> Callable[[str], int]:
+    """Return a reader of 10000, 1e4 or 10_000.
+
+    Decimal neither rounds nor expands a huge exponent.
+    """
+    shown = f"2**53 = {most}" if most == 2**53 else f"{most}"
+
+    def read(text: str) -> int:
+        try:
+            number = Decimal(text)
+        except InvalidOperation:
+            number = Decimal("nan")
+        if not number.is_finite():
+            _refuse(f"{name} must be a whole number such as 10000, 1e4 or 10_000", text)
+        if not least <= number <= most:
+            _refuse(f"{name} must be at least {least} and at most {shown}", text)
+        if number != int(number):
+            _refuse(f"{name} must be a whole number", text)
+        return int(number)
+
+    return read
 
 
-def _number(name: str, check: Callable[[object, str], float]) -> Callable[[str], float]:
+def number(name: str, check: Callable[[object, str], float]) -> Callable[[str], float]:
     """Return a reader of real numbers within the bounds of ``check``."""
 
     def read(text: str) -> float:
         try:
-            number = float(text)
+            value = float(text)
         except ValueError:
             _refuse(f"{name} must be a number", text)
-        if number == 0 and _has_digits_above_0(text):
+        if value == 0 and _has_digits_above_0(text):
             _refuse(f"{name} must be 0 or at least 5e-324, the smallest double", text)
-        return check(number, name)
+        return check(value, name)
 
     return read
 
@@ -94,7 +102,7 @@ FAMILY = click.Argument(["family"], callback=reading(_read_family))
 
 USERS = click.Option(
     ["-n", "--users", "n"],
-    callback=reading(_read_users),
+    callback=reading(whole("n", 1, MAX_USERS)),
     metavar="INTEGER",
     required=True,
     help="Number of users, the one whose data changes included: 10000, 1e4 or 10_000.",
@@ -102,7 +110,7 @@ USERS = click.Option(
 
 EPSILON = click.Option(
     ["--epsilon"],
-    callback=reading(_number("epsilon", check_epsilon)),
+    callback=reading(number("epsilon", check_epsilon)),
     metavar="NUMBER",
     required=True,
     help="Privacy level of the shuffled reports, at least 0.",
@@ -110,7 +118,7 @@ EPSILON = click.Option(
 
 DELTA = click.Option(
     ["--delta"],
-    callback=reading(_number("delta", check_delta)),
+    callback=reading(number("delta", check_delta)),
     metavar="NUMBER",
     required=True,
     help="Failure probability of the shuffled reports, from 0 to 1.",
@@ -118,12 +126,25 @@ DELTA = click.Option(
 
 RTOL = click.Option(
     ["--rtol"],
-    callback=reading(_number("rtol", check_rtol)),
+    callback=reading(number("rtol", check_rtol)),
     metavar="NUMBER",
     default="1e-4",
     show_default=True,
     help="Relative width of the enclosure of the guarantee, from 1e-10 to 0.5.",
 )
+
+
+def confidence_option(default: str, meaning: str) -> click.Option:
+    """Return the option ``--confidence``."""
+    return click.Option(
+        ["--confidence"],
+        callback=reading(number("confidence", lambda value, name: check_probability(name, value))),
+        metavar="NUMBER",
+        default=default,
+        show_default=True,
+        help=meaning,
+    )
+
 
 JSON = click.Option(
     ["--json", "as_json"],

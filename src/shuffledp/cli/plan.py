@@ -13,33 +13,25 @@ from shuffledp import __version__
 from shuffledp.cli.counter import counter
 from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
 from shuffledp.cli.output import all_files, read_outputs
-from shuffledp.cli.parameters import DELTA, EPSILON, JSON, USERS, optional, reading
+from shuffledp.cli.parameters import (
+    DELTA,
+    EPSILON,
+    JSON,
+    USERS,
+    number,
+    optional,
+    reading,
+    whole,
+)
 from shuffledp.cli.plan_text import to_text
 from shuffledp.cli.progress import progress
-from shuffledp.errors import check_positive, check_size
+from shuffledp.errors import MAX_SIZE, check_positive
 from shuffledp.figures import Chart, PlottingMissingError, draw
 from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
 from shuffledp.planning import plan as make_plan
 from shuffledp.planning.distribution import check_distribution, read_distribution
 from shuffledp.planning.error_chart import epsilons_around
 from shuffledp.whole_file import write_whole
-
-
-def _read_error(text: str) -> float:
-    return check_positive("error", _number("error", text))
-
-
-def _read_domain(text: str) -> int:
-    number = _number("domain", text)
-    return check_size("domain", int(number) if number.is_integer() else number)
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{name} must be a number, got {text[:60]!r}") from None
-
 
 _PARAMETERS = [
     click.Option(
@@ -53,7 +45,7 @@ _PARAMETERS = [
     optional(EPSILON),
     click.Option(
         ["--error"],
-        callback=reading(_read_error),
+        callback=reading(number("error", lambda value, name: check_positive(name, value))),
         metavar="NUMBER",
         help="Ask the other way round: the root mean square error to reach, of a share or of the "
         "mean, at the least epsilon.",
@@ -61,7 +53,7 @@ _PARAMETERS = [
     DELTA,
     click.Option(
         ["--domain"],
-        callback=reading(_read_domain),
+        callback=reading(whole("domain", 2, MAX_SIZE)),
         metavar="INTEGER",
         help="Number of values. For a mean they are equidistant from 0 to 1; without it they are "
         "any numbers in between.",
