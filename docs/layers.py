@@ -17,7 +17,7 @@ LAYERS: Sequence[Sequence[str]] = (
     ("collection", "accounting"),
     ("baselines",),
     ("figures",),
-    ("files", "planning", "reproduction", "certification"),
+    ("files", "planning", "reproduction", "certification", "auditing"),
     ("cli",),
 )
 
@@ -38,6 +38,7 @@ PURPOSE = {
     "planning": "which mechanism errs least",
     "reproduction": "the paper, computed again",
     "certification": "proofs in ball arithmetic",
+    "auditing": "what runs of a mechanism show",
     "cli": "the command shuffledp",
 }
 

@@ -12,6 +12,7 @@ from shuffledp.accounting import (
     calibrate_epsilon0,
     required_users,
 )
+from shuffledp.auditing import Audit, audit
 from shuffledp.certification import Certificate, CertificateError, certify, verify
 from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
 from shuffledp.decomposition import Decomposition
@@ -45,6 +46,7 @@ __all__ = [
     "RAPPOR",
     "Aggregator",
     "AnyPureLDP",
+    "Audit",
     "BinaryLocalHash",
     "Certificate",
     "CertificateError",
@@ -61,6 +63,7 @@ __all__ = [
     "ShuffleAccountant",
     "SubsetSelection",
     "UnaryEncoding",
+    "audit",
     "calibrate_epsilon0",
     "certify",
     "joint",

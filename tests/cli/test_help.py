@@ -19,6 +19,7 @@ COMMANDS = [
     "reproduce",
     "certify",
     "verify",
+    "audit",
     "randomize",
     "estimate",
     "mechanisms",

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from shuffledp import __version__
+from shuffledp.cli.audit import audit
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.certify import certify
 from shuffledp.cli.compare import compare
@@ -81,6 +82,7 @@ for _command in (
     reproduce,
     certify,
     verify,
+    audit,
     randomize,
     estimate,
     mechanisms,

@@ -1,0 +1,193 @@
+"""``shuffledp audit``: what runs of the mechanism itself reveal."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from dataclasses import dataclass
+
+import click
+import numpy as np
+
+from shuffledp import __version__
+from shuffledp.accounting import ShuffleAccountant
+from shuffledp.auditing import Audit
+from shuffledp.auditing import audit as run_audit
+from shuffledp.cli.answer import WIDTH, ends, shorten
+from shuffledp.cli.counter import counter
+from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.cli.parameters import (
+    DELTA,
+    EPSILON,
+    JSON,
+    MECHANISM,
+    USERS,
+    confidence_option,
+    optional,
+    reading,
+    whole,
+)
+from shuffledp.cli.rounding import plain, round_down, round_up
+from shuffledp.randomizers import LocalRandomizer
+
+_PARAMETERS = [
+    MECHANISM,
+    USERS,
+    optional(DELTA),
+    optional(EPSILON),
+    click.Option(
+        ["--trials"],
+        callback=reading(whole("trials", 2, 10**9)),
+        metavar="INTEGER",
+        default="10000",
+        show_default=True,
+        help="How often to run the mechanism on each of two datasets; half of the runs choose what "
+        "to count, the others are counted.",
+    ),
+    confidence_option("0.99", "Probability with which the bound of the audit must hold."),
+    click.Option(
+        ["--seed"],
+        type=click.IntRange(min=0),
+        metavar="INTEGER",
+        help="Make runs that can be repeated; without it random bits come from the operating "
+        "system.",
+    ),
+    JSON,
+]
+
+
+@click.command(params=_PARAMETERS, epilog=EPILOG)
+def audit(
+    mechanism: LocalRandomizer,
+    n: int,
+    delta: float | None,
+    epsilon: float | None,
+    trials: int,
+    confidence: float,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Run a mechanism and count what its reports reveal.
+
+    The mechanism runs many times on the worst two datasets that are known. What the shuffled
+    reports tell about them bounds the epsilon at a delta, or the delta at an epsilon, from below,
+    and is printed beside the certified bounds: a check that assumes nothing about the law of the
+    reports. If the runs show more than the guarantee allows, the exit code is 1.
+
+    MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
+    mechanisms" for all of them.
+    """
+    if (delta is None) == (epsilon is None):
+        raise click.UsageError("give one of --delta and --epsilon: the other one is bounded")
+    with counter(trials, "runs") as on_done:
+        found = run_audit(
+            ShuffleAccountant(mechanism, n),
+            target_delta=delta,
+            target_epsilon=epsilon,
+            trials=trials,
+            confidence=confidence,
+            rng=None if seed is None else np.random.default_rng(seed),
+            on_done=on_done,
+        )
+    given = ("epsilon", epsilon) if delta is None else ("delta", delta)
+    result = _Result(mechanism, n, given, trials, seed, found)
+    if not found.agrees:
+        raise click.ClickException(result.contradiction)
+    click.echo(result.to_json() if as_json else result.to_text())
+
+
+@dataclass(frozen=True)
+class _Result:
+    """An audit, with the question it answers."""
+
+    mechanism: LocalRandomizer
+    n: int
+    given: tuple[str, float | None]
+    trials: int
+    seed: int | None
+    audit: Audit
+
+    def to_text(self) -> str:
+        """Return aligned lines and one sentence of meaning."""
+        audit, report, name = self.audit, self.audit.report, self.audit.quantity
+        hits, runs = " and ".join(f"{count:,}" for count in audit.hits), f"{audit.runs:,}"
+        rows = [
+            ("mechanism", shorten(str(self.mechanism))),
+            ("users", f"{self.n:,}"),
+            (self.given[0], plain(self.given[1] or 0.0)),
+            ("datasets", report.datasets),
+            ("guarantee", f"{name} = {self._guarantee}  (certified)"),
+            ("lower bound", f"{name} = {_down(report.lower_bound)}  (certified)"),
+            (
+                "audit",
+                f"{name} >= {_down(audit.lower_bound)}  ({self._confidence}; event seen in {hits} "
+                f"of {runs} runs)",
+            ),
+        ]
+        lines = [label.ljust(13) + value for label, value in rows]
+        return "\n".join([*lines, "", textwrap.fill(self._meaning, WIDTH)])
+
+    @property
+    def _meaning(self) -> str:
+        name, shown = self.audit.quantity, _down(self.audit.lower_bound)
+        text = (
+            f"Runs on these datasets show {name} >= {shown} with {self._confidence}, which agrees "
+            "with the guarantee."
+        )
+        if self.audit.lower_bound < 0.9 * self.audit.report.lower_bound:
+            text += (
+                " Runs show less than what is certain to leak, because rare events are not seen "
+                "often enough; more --trials show more."
+            )
+        return text
+
+    @property
+    def contradiction(self) -> str:
+        """What to say when the runs show more than the guarantee allows."""
+        audit = self.audit
+        return (
+            f"the runs contradict the guarantee: they show {audit.quantity} >= "
+            f"{_down(audit.lower_bound)} with {self._confidence}, but {audit.quantity} = "
+            f"{self._guarantee} is certified for {self.n:,} users of {shorten(str(self.mechanism))}"
+        )
+
+    @property
+    def _confidence(self) -> str:
+        return f"{plain(round(100 * self.audit.confidence, 10))}% confidence"
+
+    @property
+    def _guarantee(self) -> str:
+        upper = self.audit.report.guarantee.upper
+        return round_up(upper) if upper < math.inf else "infinity"
+
+    def to_json(self) -> str:
+        """Return one JSON object; README.md documents its fields."""
+        audit, report = self.audit, self.audit.report
+        given = dict([self.given])
+        fields = {
+            "command": "audit",
+            "mechanism": str(self.mechanism),
+            "n": self.n,
+            "target_epsilon": given.get("epsilon"),
+            "target_delta": given.get("delta"),
+            "quantity": audit.quantity,
+            "guarantee": ends(report.guarantee),
+            "lower_bound": report.lower_bound if math.isfinite(report.lower_bound) else None,
+            "datasets": report.datasets,
+            "audit": {
+                "lower_bound": audit.lower_bound,
+                "confidence": audit.confidence,
+                "trials": self.trials,
+                "runs_counted": audit.runs,
+                "hits": list(audit.hits),
+                "seed": self.seed,
+            },
+            "assumptions": ASSUMPTIONS,
+            "version": __version__,
+        }
+        return json.dumps(fields, indent=2, allow_nan=False)
+
+
+def _down(bound: float) -> str:
+    return round_down(bound) if bound < math.inf else "infinity"
