@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
-    ("errors", "interval", "whole_file"),
+    ("errors", "interval", "rounding", "whole_file"),
     ("decomposition", "sampling"),
     ("divergence", "randomizers"),
     ("collection", "accounting"),
@@ -25,6 +25,7 @@ LAYERS: Sequence[Sequence[str]] = (
 PURPOSE = {
     "errors": "errors and argument checks",
     "interval": "certified intervals",
+    "rounding": "numbers for people",
     "whole_file": "files that are complete, or as before",
     "decomposition": "components (a, b, c) and their algebra",
     "sampling": "exact random decisions from bits",
@@ -38,7 +39,7 @@ PURPOSE = {
     "planning": "which mechanism errs least",
     "reproduction": "the paper, computed again",
     "certification": "proofs in ball arithmetic",
-    "auditing": "what runs of a mechanism show",
+    "auditing": "what runs really reveal",
     "cli": "the command shuffledp",
 }
 

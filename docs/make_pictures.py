@@ -117,8 +117,8 @@ def shuffle_model(path: Path) -> None:
 
 def layers(path: Path) -> None:
     """Draw the layers, lowest at the bottom."""
-    row, gap, left, width = 50, 16, 20, 860
-    picture = Diagram(900, len(LAYERS) * (row + gap) + 30, "The layers of shuffledp")
+    row, gap, left, width = 50, 16, 20, 1040
+    picture = Diagram(width + 2 * left, len(LAYERS) * (row + gap) + 30, "The layers of shuffledp")
     fills = ("#e8f3fa", "#ffffff")
     for rank, names in enumerate(LAYERS):
         y = 14 + (len(LAYERS) - 1 - rank) * (row + gap)
@@ -131,7 +131,7 @@ def layers(path: Path) -> None:
         if rank:
             picture.arrow((left + width / 2, y + row), (left + width / 2, y + row + gap), GREY)
     bottom = 14 + len(LAYERS) * (row + gap)
-    picture.text(450, bottom + 4, "an arrow means: may import", size=12, fill=GREY)
+    picture.text(left + width / 2, bottom + 4, "an arrow means: may import", size=12, fill=GREY)
     picture.save(path)
 
 

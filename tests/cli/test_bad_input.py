@@ -197,6 +197,7 @@ def answer_with(monkeypatch: pytest.MonkeyPatch, outcome: BaseException | Report
         (KeyboardInterrupt(), 130, ""),
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
         (OSError(errno.ENOSPC, "No space left"), 1, "cannot write the answer: No space left"),
+        (OSError(errno.EIO, "Broken", "disk.csv"), 1, "cannot use 'disk.csv': Broken"),
         (ZeroDivisionError("division by zero"), 1, "please report it: ZeroDivisionError"),
         (MemoryError(), 1, "please report it: MemoryError"),
         (RecursionError(), 1, "please report it: RecursionError"),

@@ -11,9 +11,9 @@ from typing import Literal
 from shuffledp import __version__
 from shuffledp.accounting import Report
 from shuffledp.cli.facts import ASSUMPTIONS
-from shuffledp.cli.rounding import DIGITS, gap, plain, power_of_ten, round_down, round_up
 from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import DIGITS, gap, plain, power_of_ten, round_down, round_up
 
 WIDTH = 88
 _MAX_TEXT = 72

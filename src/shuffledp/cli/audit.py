@@ -28,8 +28,8 @@ from shuffledp.cli.parameters import (
     reading,
     whole,
 )
-from shuffledp.cli.rounding import plain, round_down, round_up
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import plain, round_down, round_up
 
 _PARAMETERS = [
     MECHANISM,

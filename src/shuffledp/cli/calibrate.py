@@ -6,8 +6,8 @@ from shuffledp.accounting import ShuffleAccountant, calibrate_epsilon0
 from shuffledp.cli.answer import Answer, shorten
 from shuffledp.cli.parameters import DELTA, EPSILON, FAMILY, USERS
 from shuffledp.cli.question import question, report_met_target
-from shuffledp.cli.rounding import plain, round_down
 from shuffledp.randomizers import LocalRandomizer, parse_family
+from shuffledp.rounding import plain, round_down
 
 
 @question(FAMILY, USERS, EPSILON, DELTA)

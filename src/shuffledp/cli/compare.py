@@ -17,9 +17,9 @@ from shuffledp.cli.answer import shorten
 from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, RTOL, USERS
 from shuffledp.cli.progress import progress
-from shuffledp.cli.rounding import plain, round_down, round_up
 from shuffledp.figures.bounds import BOUNDS, OURS, Question, answer
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import plain, round_down, round_up
 
 _WIDTH = 88
 _NO_VALUE = "-"

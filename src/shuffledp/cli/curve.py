@@ -15,12 +15,12 @@ from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
 from shuffledp.cli.output import all_files, read_outputs
 from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, optional
 from shuffledp.cli.progress import progress
-from shuffledp.cli.rounding import plain
 from shuffledp.errors import NoAnswerError
 from shuffledp.figures import Chart, PlottingMissingError, draw
 from shuffledp.figures.axis import AXES
 from shuffledp.figures.bounds import BOUNDS
 from shuffledp.figures.curve import Curve, curves, to_chart
+from shuffledp.rounding import plain
 from shuffledp.whole_file import write_whole
 
 _MAX_POINTS = 10_000

@@ -12,11 +12,11 @@ import click
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.cli.answer import shorten
 from shuffledp.cli.parameters import DELTA, EPSILON, USERS
-from shuffledp.cli.rounding import plain, round_up
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError, check_epsilon0
 from shuffledp.figures.axis import AXES, Axis
 from shuffledp.figures.bounds import BOUNDS
 from shuffledp.randomizers import LocalRandomizer, parse, parse_family
+from shuffledp.rounding import plain, round_up
 
 #: Where curves start and end unless told; how far epsilon goes depends on the mechanisms.
 _RANGES: dict[str, tuple[str, str | None]] = {

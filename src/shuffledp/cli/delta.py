@@ -6,8 +6,8 @@ from shuffledp.accounting import ShuffleAccountant
 from shuffledp.cli.answer import Answer, shorten
 from shuffledp.cli.parameters import EPSILON, MECHANISM, RTOL, USERS
 from shuffledp.cli.question import question
-from shuffledp.cli.rounding import plain
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import plain
 
 
 @question(MECHANISM, USERS, EPSILON, RTOL)

@@ -8,9 +8,9 @@ from shuffledp.accounting import ShuffleAccountant
 from shuffledp.cli.answer import Answer, shorten
 from shuffledp.cli.parameters import DELTA, MECHANISM, RTOL, USERS
 from shuffledp.cli.question import question
-from shuffledp.cli.rounding import plain, round_down
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import plain, round_down
 
 
 @question(MECHANISM, USERS, DELTA, RTOL)

@@ -19,8 +19,8 @@ from shuffledp.cli.answer import shorten
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option
 from shuffledp.cli.progress import progress
-from shuffledp.cli.rounding import plain, round_up
 from shuffledp.files import DataError, Estimation, Section, estimate_files
+from shuffledp.rounding import plain, round_up
 
 _WIDTH = 88
 _MAX_DECIMALS = 12

@@ -54,7 +54,8 @@ class _Group(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise  # click ends quietly when nobody reads on
-            raise click.ClickException(f"cannot write the answer: {error.strerror}") from error
+            what = "write the answer" if error.filename is None else f"use {error.filename!r}"
+            raise click.ClickException(f"cannot {what}: {error.strerror or error}") from error
         except Exception as error:
             raise click.ClickException(
                 f"no answer because of an error in shuffledp itself, please report it: {error!r}"

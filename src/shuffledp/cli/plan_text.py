@@ -6,10 +6,10 @@ import dataclasses
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from shuffledp.cli.rounding import plain, round_down, round_up
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.planning import Option, Plan
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import plain, round_down, round_up
 
 _WIDTH = 88
 _NO_VALUE = "-"

@@ -14,10 +14,10 @@ from shuffledp.cli.answer import shorten
 from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM
 from shuffledp.cli.progress import progress
-from shuffledp.cli.rounding import plain, round_down, round_up
 from shuffledp.files import Column, DataError, Randomization, Sidecar, sidecar_path
 from shuffledp.files.formats import is_csv
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import plain, round_down, round_up
 
 _WIDTH = 88
 

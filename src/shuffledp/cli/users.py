@@ -6,8 +6,8 @@ from shuffledp.accounting import ShuffleAccountant, required_users
 from shuffledp.cli.answer import Answer, shorten
 from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM
 from shuffledp.cli.question import question, report_met_target
-from shuffledp.cli.rounding import plain
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import plain
 
 
 @question(MECHANISM, EPSILON, DELTA)

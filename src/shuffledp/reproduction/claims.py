@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shuffledp.reproduction import frequency
-from shuffledp.reproduction.digits import RESOLUTION, percent, rounded_up, users
+from shuffledp.reproduction.digits import RESOLUTION, percent, users
 from shuffledp.reproduction.item import epsilons
 from shuffledp.reproduction.measure import Span, Values, gap, saving, smallest
 from shuffledp.reproduction.mixtures import RATES, lower_label, rate_label
@@ -34,6 +34,7 @@ from shuffledp.reproduction.variations import (
     distance_label,
     domain_label,
 )
+from shuffledp.rounding import round_up
 
 Verdict = Literal["holds", "does not hold everywhere", "does not hold", "not measured"]
 
@@ -163,7 +164,7 @@ def _largest_improvement(tables: _Tables) -> _Measured:
     there = best.endswith("large") and n <= 2 * FEWEST
     return [
         f"Up to {percent(spans[best].high)} ({_at(best, n)}), where the best earlier bound is "
-        f"{rounded_up(earlier[n])} and ours {rounded_up(epsilons(table, OURS)[n])}.",
+        f"{round_up(earlier[n])} and ours {round_up(epsilons(table, OURS)[n])}.",
         f"Where Bennett's inequality has an answer, up to {percent(bennett[strict].high)} below it "
         f"({_at(strict, bennett[strict].high_at)}).",
     ], _verdict(spans[best].high >= 0.5 and there, partly=spans[best].high >= 0.5)
@@ -205,7 +206,7 @@ def _more_attributes(tables: _Tables) -> _Measured:
             better += len(shares) - len(worse)
             if worse:
                 values = " and ".join(
-                    f"{rounded_up(new[n], 5)} against {rounded_up(old[n], 5)} at {users(n)}"
+                    f"{round_up(new[n], 5)} against {round_up(old[n], 5)} at {users(n)}"
                     for n in sorted({min(worse), max(worse)})
                 )
                 exceptions.append(

@@ -16,12 +16,12 @@ from shuffledp.randomizers import (
     LocalRandomizer,
 )
 from shuffledp.reproduction.curve import OnDone
-from shuffledp.reproduction.digits import rounded
 from shuffledp.reproduction.enumeration import MECHANISMS, Coefficients, coefficients
 from shuffledp.reproduction.formula import FINITE, LIMIT, PRINTED, Row
 from shuffledp.reproduction.item import Item, Result
 from shuffledp.reproduction.settings import Settings
 from shuffledp.reproduction.table import Cell, Table, number
+from shuffledp.rounding import nearest
 
 #: Sizes that can be enumerated: inputs, for HR outputs.
 SIZES = {"k-RR": 10, "BLH": 5, "RAPPOR": 5, "OUE": 5, "HR": 8}
@@ -128,14 +128,14 @@ class FiniteTable(Item):
         wrong = [row for row in table.rows if row[-1] == "misprint"]
         found = [
             f"Formulas, library and enumeration of all outputs for all ordered pairs agree within "
-            f"{rounded(deviation, 2)} at ε0 = {', '.join(f'{x:g}' for x in CHECKED_LEVELS)}."
+            f"{nearest(deviation, 2)} at ε0 = {', '.join(f'{x:g}' for x in CHECKED_LEVELS)}."
         ]
         for name, size, place, formula, _, real, _, shown, printed, mean, _ in wrong:
             found.append(
-                f"{name}, {place}: the paper prints {shown} = {rounded(number(printed))} at "
+                f"{name}, {place}: the paper prints {shown} = {nearest(number(printed))} at "
                 f"ε0 = {LEVEL:g}, D = {size}; the mechanism has {formula} = "
-                f"{rounded(number(real))}. The printed row has (E+1)p+Eq+r = "
-                f"{rounded(number(mean))} instead of 1."
+                f"{nearest(number(real))}. The printed row has (E+1)p+Eq+r = "
+                f"{nearest(number(mean))} instead of 1."
             )
         return found
 
@@ -190,7 +190,7 @@ class LimitTable(Item):
         return [
             f"{agreed} of {len(table.rows)} coefficients agree with the paper.",
             f"At huge domains ({sizes}) the library's finite coefficients are within "
-            f"{rounded(huge, 2)} of the limit.",
+            f"{nearest(huge, 2)} of the limit.",
         ]
 
 

@@ -13,10 +13,11 @@ from shuffledp.collection import simulate
 from shuffledp.figures import compute
 from shuffledp.randomizers import KRR
 from shuffledp.reproduction.curve import OnDone
-from shuffledp.reproduction.digits import percent, rounded, rounded_down
+from shuffledp.reproduction.digits import percent
 from shuffledp.reproduction.item import Item, Result
 from shuffledp.reproduction.settings import DELTA, Settings
 from shuffledp.reproduction.table import Cell, Table, number
+from shuffledp.rounding import nearest, round_down
 
 K, USERS = 10, 1000
 BENNETT, OURS = "Bennett", "ours"
@@ -206,8 +207,8 @@ class FrequencyTable(Item):
             covered = number(printed) <= number(levels[OURS, target])
             found.append(
                 f"{analysis} at ε = {target:g}: the printed {number(printed):.3f} is above the "
-                f"largest safe level {rounded_down(number(level), 5)}; delta there is "
-                f"{rounded(number(delta))}{'; our bound covers it' if covered else ''}."
+                f"largest safe level {round_down(number(level), 5)}; delta there is "
+                f"{nearest(number(delta))}{'; our bound covers it' if covered else ''}."
             )
         return found
 
@@ -216,9 +217,9 @@ class FrequencyTable(Item):
         rows = []
         for row in table.rows:
             cells = list(row)
-            cells[3] = rounded_down(number(row[3]), 5)
-            cells[5] = rounded(number(row[5]))
-            cells[8:] = [rounded(number(row[8]), 4), rounded(number(row[9]), 1)]
+            cells[3] = round_down(number(row[3]), 5)
+            cells[5] = nearest(number(row[5]))
+            cells[8:] = [nearest(number(row[8]), 4), nearest(number(row[9]), 1)]
             rows.append(tuple(cells))
         return Table(table.columns, tuple(rows))
 

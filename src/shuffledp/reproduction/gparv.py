@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from shuffledp.reproduction.curve import OnDone
 from shuffledp.reproduction.decompositions import library_blanket
-from shuffledp.reproduction.digits import rounded
 from shuffledp.reproduction.formula import FINITE, LIMIT
 from shuffledp.reproduction.item import Item, Result
 from shuffledp.reproduction.settings import Settings
 from shuffledp.reproduction.table import Cell, Table, number
+from shuffledp.rounding import nearest
 
 _LEVEL, _EPSILON, _K = 1.0, 0.1, 10
 _SAME = 1e-12
@@ -95,8 +95,8 @@ class GparvTable(Item):
         return [
             f"{agreed} of {len(table.rows)} probabilities agree with the paper.",
             f"The probabilities of each mechanism sum to 1 within "
-            f"{rounded(max(abs(t - 1) for t in totals), 2)}, and the mean of G is 1 - e^ε within "
-            f"{rounded(drift, 2)}.",
+            f"{nearest(max(abs(t - 1) for t in totals), 2)}, and the mean of G is 1 - e^ε within "
+            f"{nearest(drift, 2)}.",
         ]
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from shuffledp.figures import Chart, Line
 from shuffledp.reproduction.curve import EPSILON, EXCESS, KIND, LINE, Curve, OnDone, trace
-from shuffledp.reproduction.digits import rounded, rounded_down, rounded_up
 from shuffledp.reproduction.settings import DELTA, Settings
 from shuffledp.reproduction.table import Cell, Table, number
+from shuffledp.rounding import nearest, round_down, round_up
 
 #: The vertical axis of all figures of curves.
-EXCESS_LABEL = f"e^ε − 1 at δ = {rounded(DELTA, 1)}"
+EXCESS_LABEL = f"e^ε − 1 at δ = {nearest(DELTA, 1)}"
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,6 @@ def at_some(table: Table) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for label in labels:
         own = epsilons(table, label)
-        show = rounded_up if kinds[label] == "upper" else rounded_down
+        show = round_up if kinds[label] == "upper" else round_down
         rows.append((label, *(show(own[x]) if x in own else "no answer" for x in shown)))
     return Table(("epsilon", *(f"{table.columns[2]} = {x:,}" for x in shown)), tuple(rows))

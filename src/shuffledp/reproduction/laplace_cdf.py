@@ -13,10 +13,10 @@ from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.figures import Chart, Line
 from shuffledp.randomizers import Laplace
 from shuffledp.reproduction.curve import OnDone
-from shuffledp.reproduction.digits import rounded
 from shuffledp.reproduction.item import Item, Result
 from shuffledp.reproduction.settings import Settings
 from shuffledp.reproduction.table import Cell, Table, number
+from shuffledp.rounding import nearest
 
 _LEVEL, _EPSILON = 1.0, 0.1
 _STEPS = 200
@@ -99,16 +99,16 @@ class LaplaceLaw(Item):
         jump = closed_form(first, _LEVEL, _EPSILON)
         top = 1 - closed_form(np.nextafter(last, 0.0), _LEVEL, _EPSILON)
         return [
-            f"The closed form and the cells behind our bounds differ by at most {rounded(largest)} "
+            f"The closed form and the cells behind our bounds differ by at most {nearest(largest)} "
             "on this grid: the mass of a cell.",
-            f"L lies between {rounded(first)} and {rounded(last)}, with atoms of "
-            f"{rounded(jump)} and {rounded(float(top))} at the ends.",
+            f"L lies between {nearest(first)} and {nearest(last)}, with atoms of "
+            f"{nearest(jump)} and {nearest(float(top))} at the ends.",
         ]
 
     def summary(self, table: Table) -> Table:
         """Return a few of the values."""
         rows = table.rows[:: max(len(table.rows) // 8, 1)]
-        return Table(table.columns, tuple(tuple(rounded(number(x)) for x in r) for r in rows))
+        return Table(table.columns, tuple(tuple(nearest(number(x)) for x in r) for r in rows))
 
 
 def _grid() -> list[float]:

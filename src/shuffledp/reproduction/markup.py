@@ -6,8 +6,8 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shuffledp.reproduction.digits import rounded
 from shuffledp.reproduction.table import Cell, Table
+from shuffledp.rounding import nearest
 
 _VOID = frozenset({"img", "meta"})
 
@@ -55,5 +55,5 @@ def to_html(table: Table) -> Markup:
 
 def _cell(cell: Cell) -> Markup:
     if isinstance(cell, int | float):
-        return tag("td", f"{cell:,}" if isinstance(cell, int) else rounded(cell), class_="number")
+        return tag("td", f"{cell:,}" if isinstance(cell, int) else nearest(cell), class_="number")
     return tag("td", "no answer" if cell is None else cell)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shuffledp.reproduction.curve import Curve
-from shuffledp.reproduction.digits import rounded
 from shuffledp.reproduction.item import CurveFigure, epsilons
 from shuffledp.reproduction.measure import Span, Values, gap
 from shuffledp.reproduction.panels import (
@@ -18,6 +17,7 @@ from shuffledp.reproduction.panels import (
 )
 from shuffledp.reproduction.settings import LEVEL_UNKNOWN, LEVELS
 from shuffledp.reproduction.table import Table
+from shuffledp.rounding import nearest
 
 #: Shares of users who take part.
 RATES = (1.0, 0.8, 0.5, 0.3, 0.1)
@@ -50,7 +50,7 @@ class ParallelFigure(CurveFigure):
 def _times(values: Values, reference: Values) -> str:
     """Return by which factors some values exceed others."""
     ratios = [value / reference[n] for n, value in values.items()]
-    return f"{rounded(min(ratios), 3)} to {rounded(max(ratios), 3)} times"
+    return f"{nearest(min(ratios), 3)} to {nearest(max(ratios), 3)} times"
 
 
 def parallel_figure(size: str) -> ParallelFigure:

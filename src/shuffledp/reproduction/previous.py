@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from shuffledp.figures import compute
 from shuffledp.reproduction.curve import OnDone, Point, evaluate
-from shuffledp.reproduction.digits import percent, rounded_up
+from shuffledp.reproduction.digits import percent
 from shuffledp.reproduction.item import Item, Result
 from shuffledp.reproduction.panels import MECHANISMS, OURS, PREVIOUS
 from shuffledp.reproduction.settings import DELTA, LEVELS, Settings
 from shuffledp.reproduction.table import Cell, Table
+from shuffledp.rounding import round_up
 
 GENERIC, STRONGER = "generic, restored", "stronger clone, corrected"
 
@@ -81,7 +82,7 @@ class PreviousTable(Item):
         """Return the bounds rounded up."""
         rows = []
         for row in table.rows:
-            bounds = (rounded_up(x) if isinstance(x, float) else "no answer" for x in row[3:])
+            bounds = (round_up(x) if isinstance(x, float) else "no answer" for x in row[3:])
             rows.append((*row[:3], *bounds))
         return Table(table.columns, tuple(rows))
 

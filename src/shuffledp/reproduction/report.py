@@ -9,13 +9,13 @@ from itertools import groupby
 
 from shuffledp import __version__
 from shuffledp.reproduction.claims import Claim, overview
-from shuffledp.reproduction.digits import rounded
 from shuffledp.reproduction.item import Item
 from shuffledp.reproduction.items import ITEMS
 from shuffledp.reproduction.markup import Markup, join, paragraphs, tag, to_html
 from shuffledp.reproduction.settings import DELTA, FULL, Settings
 from shuffledp.reproduction.speed import Speed
 from shuffledp.reproduction.table import Table
+from shuffledp.rounding import nearest
 
 _TITLE = "Decomposition-based bounds for privacy amplification, computed again"
 
@@ -103,7 +103,7 @@ def write_report(
 def _state(entries: Sequence[Entry], settings: Settings, missing: str | None) -> Markup:
     users = settings.users
     text = (
-        f"shuffledp {__version__}; delta = {rounded(DELTA, 1)}; {len(users)} numbers of users from "
+        f"shuffledp {__version__}; delta = {nearest(DELTA, 1)}; {len(users)} numbers of users from "
         f"{users[0]:,} to {users[-1]:,} in geometric steps; {len(entries)} of {len(ITEMS)} items."
     )
     notes = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shuffledp.reproduction.digits import rounded
 from shuffledp.reproduction.panels import CLONE, LOWER, OURS, PANELS, PARTS, parts_label
 from shuffledp.reproduction.settings import FULL, Settings
 from shuffledp.reproduction.table import Table
+from shuffledp.rounding import nearest
 
 #: Seconds per curve of 100 points in the paper: its own algorithm, and the standard clone's.
 PAPER_SECONDS, PAPER_CLONE_SECONDS = 30.0, 300.0
@@ -61,15 +61,15 @@ class Speed:
             for label in (OURS, *map(parts_label, PARTS))
         )
         found = [
-            f"A curve of ours for one report takes {rounded(min(ours), 2)} to "
-            f"{rounded(max(ours), 2)} s of processor time: the paper's about "
-            f"{PAPER_SECONDS:g} s are {rounded(PAPER_SECONDS / max(ours), 2)} to "
-            f"{rounded(PAPER_SECONDS / min(ours), 2)} times as long, with a program for "
+            f"A curve of ours for one report takes {nearest(min(ours), 2)} to "
+            f"{nearest(max(ours), 2)} s of processor time: the paper's about "
+            f"{PAPER_SECONDS:g} s are {nearest(PAPER_SECONDS / max(ours), 2)} to "
+            f"{nearest(PAPER_SECONDS / min(ours), 2)} times as long, with a program for "
             "graphics processors.",
-            f"The slowest of our curves, {title}, {label}, takes {rounded(slowest, 2)} s, "
-            f"{rounded(slowest / PAPER_SECONDS, 2)} times the paper's {PAPER_SECONDS:g} s.",
-            f"The standard clone, evaluated by the same engine, takes {rounded(min(clone), 2)} to "
-            f"{rounded(max(clone), 2)} s; the paper reports about "
+            f"The slowest of our curves, {title}, {label}, takes {nearest(slowest, 2)} s, "
+            f"{nearest(slowest / PAPER_SECONDS, 2)} times the paper's {PAPER_SECONDS:g} s.",
+            f"The standard clone, evaluated by the same engine, takes {nearest(min(clone), 2)} to "
+            f"{nearest(max(clone), 2)} s; the paper reports about "
             f"{PAPER_CLONE_SECONDS / 60:g} minutes for its authors' program.",
         ]
         if self.points != FULL:
@@ -81,4 +81,4 @@ class Speed:
 
 
 def _show(seconds: float | None) -> str:
-    return "not computed" if seconds is None else rounded(seconds, 2)
+    return "not computed" if seconds is None else nearest(seconds, 2)

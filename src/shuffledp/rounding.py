@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 #: Significant digits of a displayed guarantee or lower bound.
 DIGITS = 4
@@ -27,6 +27,16 @@ def round_down(number: float, digits: int = DIGITS) -> str:
     ('0.07980', '3.900e-22', '2')
     """
     return _show(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(Decimal(number)))
+
+
+def nearest(number: float, digits: int = DIGITS) -> str:
+    """Return the nearest decimal, for numbers that bound nothing; short ones stay as they are.
+
+    >>> nearest(0.0798079), nearest(100.0), nearest(0.1)
+    ('0.07981', '100', '0.1')
+    """
+    context = Context(prec=digits, rounding=ROUND_HALF_EVEN)
+    return _show(context.create_decimal(Decimal(repr(number)).normalize()))
 
 
 def plain(number: float) -> str:

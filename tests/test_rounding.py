@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp.cli.rounding import gap, plain, power_of_ten, round_down, round_up
+from shuffledp.rounding import gap, plain, power_of_ten, round_down, round_up
 
 numbers = st.floats(min_value=0, allow_infinity=False, allow_nan=False)
 
