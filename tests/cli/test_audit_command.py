@@ -24,7 +24,7 @@ def test_text() -> None:
     assert lines[5].startswith("lower bound  epsilon = 3.9")
     assert lines[6].startswith("audit        epsilon >= ")
     assert lines[6].endswith("of 1,000 runs)")
-    assert "99% confidence" in lines[6]
+    assert "99.9% confidence" in lines[6]
     assert "which agrees with the guarantee" in " ".join(lines[8:])
 
 
@@ -66,6 +66,7 @@ def test_a_contradiction_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         result = run("audit", "krr(k=10, epsilon0=1)", "-n", "3", "--delta", "0.01", *extra)
         assert result.exit_code == 1
         assert "the runs contradict the guarantee: they show epsilon >= " in result.stderr
+        assert "chance alone explains that in at most 0.1% of audits" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def audit(
     target_delta: float | None = None,
     target_epsilon: float | None = None,
     trials: int = 10_000,
-    confidence: float = 0.99,
+    confidence: float = 0.999,
     rng: np.random.Generator | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Audit:
@@ -96,7 +96,7 @@ def audit(
     >>> found = audit(accountant, target_delta=0.01, rng=np.random.default_rng(1))
     >>> shown, certified = found.lower_bound, found.report.lower_bound
     >>> print(f"{shown:.1f} of {certified:.1f}, {found.agrees}")
-    3.2 of 4.0, True
+    3.1 of 4.0, True
     """
     if not isinstance(accountant, ShuffleAccountant):
         raise TypeError(f"accountant must be a ShuffleAccountant, got {accountant!r}")

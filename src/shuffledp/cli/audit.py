@@ -45,7 +45,7 @@ _PARAMETERS = [
         help="How often to run the mechanism on each of two datasets; half of the runs choose what "
         "to count, the others are counted.",
     ),
-    confidence_option("0.99", "Probability with which the bound of the audit must hold."),
+    confidence_option("0.999", "Probability with which the bound of the audit must hold."),
     click.Option(
         ["--seed"],
         type=click.IntRange(min=0),
@@ -149,12 +149,14 @@ class _Result:
         return (
             f"the runs contradict the guarantee: they show {audit.quantity} >= "
             f"{_down(audit.lower_bound)} with {self._confidence}, but {audit.quantity} = "
-            f"{self._guarantee} is certified for {self.n:,} users of {shorten(str(self.mechanism))}"
+            f"{self._guarantee} is certified for {self.n:,} users of "
+            f"{shorten(str(self.mechanism))}; chance alone explains that in at most "
+            f"{_percent(1 - audit.confidence)} of audits"
         )
 
     @property
     def _confidence(self) -> str:
-        return f"{plain(round(100 * self.audit.confidence, 10))}% confidence"
+        return f"{_percent(self.audit.confidence)} confidence"
 
     @property
     def _guarantee(self) -> str:
@@ -187,6 +189,10 @@ class _Result:
             "version": __version__,
         }
         return json.dumps(fields, indent=2, allow_nan=False)
+
+
+def _percent(share: float) -> str:
+    return f"{plain(round(100 * share, 10))}%"
 
 
 def _down(bound: float) -> str:
