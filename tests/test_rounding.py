@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp.rounding import gap, plain, power_of_ten, round_down, round_up
+from shuffledp.rounding import exp_above, exp_below, gap, plain, round_down, round_up
 
 numbers = st.floats(min_value=0, allow_infinity=False, allow_nan=False)
 
@@ -26,11 +25,15 @@ def test_plain_numbers_read_back(number):
     assert float(plain(number)) == number
 
 
-@given(st.floats(max_value=-600, min_value=-1e15))
-def test_powers_of_ten_are_the_next_ones_above(log):
-    exponent = int(power_of_ten(log).removeprefix("1e"))
-    assert exponent - 1 <= log / math.log(10) * (1 - 1e-15)
-    assert exponent >= log / math.log(10) * (1 + 1e-15)
+@given(st.floats(max_value=0, min_value=-1e17), st.integers(1, 12))
+def test_exponentials_of_any_size(log, digits):
+    above, below = exp_above(log), exp_below(log)
+    context = Context(prec=100, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    exact = context.exp(Decimal(log))
+    assert below < exact < above
+    assert context.divide(context.subtract(above, below), exact) < Decimal("1e-48")
+    assert Decimal(round_down(below, digits)) <= below
+    assert above <= Decimal(round_up(above, digits))
 
 
 @given(numbers, numbers)

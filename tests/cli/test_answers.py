@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from pathlib import Path
 
 import pytest
@@ -116,7 +115,7 @@ def test_json_fields_are_stable(arguments):
     answer = read_json(ask(*arguments, "--json"))
     extra = {
         "calibrate": {"family", "epsilon0"},
-        "delta": {"log_guarantee", "log_guarantee_reason"},
+        "delta": {"log_guarantee", "log_guarantee_reason", "log_lower_bound"},
     }.get(command, set())
     assert set(answer) == set(FIELDS) | extra
     assert answer["command"] == command
@@ -218,16 +217,25 @@ def test_ends_of_the_range_of_n(n):
     assert answer["n"] == n
 
 
-def test_delta_below_the_smallest_double_is_shown_as_a_power_of_ten():
-    arguments = ("delta", "krr(k=10, epsilon0=2)", "-n", "1e9", "--epsilon", "0.2")
+@pytest.mark.parametrize(("n", "epsilon"), [("1e6", "1.2"), ("1e9", "0.2"), ("2**53", "1")])
+def test_delta_below_the_smallest_double_is_shown(n, epsilon):
+    users = str(2**53) if n == "2**53" else n
+    arguments = ("delta", "krr(k=10, epsilon0=2)", "-n", users, "--epsilon", epsilon)
     answer = read_json(ask(*arguments, "--json"))
-    assert answer["guarantee"]["lower"] == 0
-    log = answer["log_guarantee"]["upper"]
-    assert log < -1e6
+    assert answer["guarantee"]["lower"] == 0 < answer["guarantee"]["upper"] < 1e-322
+    assert answer["lower_bound"] == 0
     text = ask(*arguments)
-    exponent = int(re.search(r"guarantee    delta = 1e(-\d+)", text).group(1))
-    assert exponent - 1 < log / math.log(10) <= exponent
-    assert f"(0.2, 1e{exponent})-differentially private." in meaning(text)
+    above, below = (
+        re.search(rf"{end} +delta = (\S+)", text).group(1) for end in ("guarantee", "lower bound")
+    )
+    context = Context(prec=40, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    upper, lower = (context.ln(Decimal(shown)) for shown in (above, below))
+    log, leak = Decimal(answer["log_guarantee"]["upper"]), Decimal(answer["log_lower_bound"])
+    assert lower <= leak < lower + Decimal("0.01")
+    assert log <= upper < log + Decimal("0.01")
+    assert leak < log < -10000
+    assert f"({epsilon}, {above})-differentially private;" in meaning(text)
+    assert f"no analysis can prove less than delta = {below}." in meaning(text)
 
 
 def test_delta_of_zero_has_no_logarithm():
@@ -235,6 +243,7 @@ def test_delta_of_zero_has_no_logarithm():
     answer = read_json(ask(*arguments, "--json"))
     assert answer["guarantee"] == {"lower": 0, "upper": 0}
     assert answer["log_guarantee"] == {"lower": None, "upper": None}
+    assert answer["log_lower_bound"] is None
     assert "0" in answer["log_guarantee_reason"]
     assert "are (2.5, 0)-differentially private." in meaning(ask(*arguments))
 

@@ -40,6 +40,8 @@ class Report:
         lower_bound: what the datasets below already reveal, rounded down.
         datasets: the pair of neighbouring datasets behind ``lower_bound``, in words.
         rtol_reached: whether the enclosure is as narrow as was asked for.
+        log_guarantee: for delta, the enclosure of its logarithm, which never underflows.
+        log_lower_bound: for delta, the logarithm of the lower bound.
     """
 
     guarantee: Interval
@@ -48,6 +50,8 @@ class Report:
     lower_bound: float
     datasets: str
     rtol_reached: bool
+    log_guarantee: Interval | None = None
+    log_lower_bound: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +125,7 @@ class ShuffleAccountant:
 
     def log_delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the natural logarithm of delta, which never underflows."""
-        value = self._log_delta(target_epsilon)
-        return Interval(min(value.lower, 0.0), min(value.upper, 0.0))
+        return _to_log_delta(self._log_delta(target_epsilon))
 
     def epsilon_lower_bound(self, target_delta: float) -> float:
         """Return an epsilon below which a concrete pair of datasets exceeds ``target_delta``.
@@ -169,7 +172,14 @@ class ShuffleAccountant:
         guarantee, leaked = _to_delta(value), _to_delta(lower).lower
         reached = value.width <= self.rtol
         return Report(
-            guarantee, _label(pair), self._pairs_checked, leaked, _label(datasets), reached
+            guarantee,
+            _label(pair),
+            self._pairs_checked,
+            leaked,
+            _label(datasets),
+            reached,
+            _to_log_delta(value),
+            _to_log_delta(lower).lower,
         )
 
     @cached_property
@@ -259,6 +269,10 @@ def _backgrounds(randomizer: LocalRandomizer, pairs: tuple[Pair, ...]) -> Candid
 def _to_delta(value: LogEnclosure) -> Interval:
     """Return delta from its logarithm; it is never above 1."""
     return Interval(min(exp_down(value.lower), 1.0), min(exp_up(value.upper), 1.0))
+
+
+def _to_log_delta(value: LogEnclosure) -> Interval:
+    return Interval(min(value.lower, 0.0), min(value.upper, 0.0))
 
 
 def _label(candidate: Candidate | None) -> str:

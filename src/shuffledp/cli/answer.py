@@ -6,18 +6,27 @@ import json
 import math
 import textwrap
 from dataclasses import dataclass
-from typing import Literal
+from decimal import Decimal
+from typing import Literal, TypeGuard
 
 from shuffledp import __version__
 from shuffledp.accounting import Report
 from shuffledp.cli.facts import ASSUMPTIONS
 from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer
-from shuffledp.rounding import DIGITS, gap, plain, power_of_ten, round_down, round_up
+from shuffledp.rounding import (
+    DIGITS,
+    exp_above,
+    exp_below,
+    gap,
+    plain,
+    round_down,
+    round_up,
+)
 
 WIDTH = 88
 _MAX_TEXT = 72
-_SMALLEST_LOG = -690.0  # below 1e-299 doubles lose digits: show a power of ten
+_SMALLEST_LOG = -690.0  # below 1e-299 doubles lose digits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +42,6 @@ class Answer:
         target_delta: the delta that was given, if any.
         rtol: the relative width that was asked for.
         report: the guarantee, the lower bound and where they are attained.
-        log_guarantee: enclosure of the logarithm of the guarantee, for delta.
         family: the text that was calibrated, if any.
         epsilon0: what calibration found for the parameter of that name, if it was asked.
     """
@@ -46,7 +54,6 @@ class Answer:
     target_delta: float | None = None
     rtol: float
     report: Report
-    log_guarantee: Interval | None = None
     family: str | None = None
     epsilon0: float | None = None
 
@@ -68,7 +75,7 @@ class Answer:
                 f"{name} = {self._guarantee}  (worst pair: {report.worst_pair}; {report.pairs})",
             ),
             ("lower bound", f"{name} = {self._bound}  (datasets: {report.datasets})"),
-            ("gap", gap(report.guarantee.upper, report.lower_bound)),
+            ("gap", gap(self._upper, self._lower)),
         ]
         width = max(len(label) for label, _ in rows) + 2
         lines = [label.ljust(width) + value for label, value in rows]
@@ -97,11 +104,14 @@ class Answer:
             "rtol": self.rtol,
             "rtol_reached": self.report.rtol_reached,
         }
-        if self.log_guarantee is not None:
-            logs = ends(self.log_guarantee)
-            zero = None in logs.values()
-            fields["log_guarantee"] = logs
-            fields["log_guarantee_reason"] = "delta may be 0, without logarithm" if zero else None
+        log, leak = self.report.log_guarantee, self.report.log_lower_bound
+        if log is not None and leak is not None:
+            zero = "delta may be 0, without logarithm"
+            fields |= {
+                "log_guarantee": ends(log),
+                "log_guarantee_reason": zero if None in ends(log).values() else None,
+                "log_lower_bound": leak if math.isfinite(leak) else None,
+            }
         fields |= {"assumptions": ASSUMPTIONS, "version": __version__}
         return json.dumps(fields, indent=2, allow_nan=False)
 
@@ -111,15 +121,26 @@ class Answer:
         return max(DIGITS, math.ceil(-math.log10(self.rtol)))
 
     @property
+    def _upper(self) -> Decimal:
+        """The guarantee; from its logarithm where doubles lose digits."""
+        log = self.report.log_guarantee
+        if log is not None and _is_tiny(log.upper):
+            return exp_above(log.upper)
+        return Decimal(self.report.guarantee.upper)
+
+    @property
+    def _lower(self) -> Decimal:
+        """The lower bound; from its logarithm where doubles lose digits."""
+        log = self.report.log_lower_bound
+        return exp_below(log) if _is_tiny(log) else Decimal(self.report.lower_bound)
+
+    @property
     def _guarantee(self) -> str:
-        log = self.log_guarantee
-        if log is not None and -math.inf < log.upper < _SMALLEST_LOG:
-            return power_of_ten(log.upper)
-        return round_up(self.report.guarantee.upper, self._digits)
+        return round_up(self._upper, self._digits)
 
     @property
     def _bound(self) -> str:
-        return round_down(self.report.lower_bound, self._digits)
+        return round_down(self._lower, self._digits)
 
     @property
     def _meaning(self) -> str:
@@ -130,7 +151,7 @@ class Answer:
             f"With {self.n:,} users the shuffled reports are "
             f"({shown['epsilon']}, {shown['delta']})-differentially private"
         )
-        if self.report.lower_bound == 0:
+        if self._lower == 0:
             return f"{claim}."
         return f"{claim}; no analysis can prove less than {self.quantity} = {self._bound}."
 
@@ -138,12 +159,21 @@ class Answer:
     def _notes(self) -> list[str]:
         if self.report.rtol_reached:
             return []
-        lower = round_down(self.report.guarantee.lower, self._digits + 2)
-        upper = round_up(self.report.guarantee.upper, self._digits + 2)
+        log = self.report.log_guarantee
+        start = Decimal(self.report.guarantee.lower)
+        if log is not None and _is_tiny(log.lower):
+            start = exp_below(log.lower)
+        lower = round_down(start, self._digits + 2)
+        upper = round_up(self._upper, self._digits + 2)
         return [
             f"Note: the guarantee is certified, but known less precisely than asked: its enclosure "
             f"[{lower}, {upper}] is wider than rtol = {plain(self.rtol)}."
         ]
+
+
+def _is_tiny(log: float | None) -> TypeGuard[float]:
+    """Whether this is the logarithm of a number for which doubles have too few digits."""
+    return log is not None and -math.inf < log < _SMALLEST_LOG
 
 
 def shorten(text: str) -> str:

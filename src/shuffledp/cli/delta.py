@@ -27,5 +27,4 @@ def delta(mechanism: LocalRandomizer, n: int, epsilon: float, rtol: float) -> An
         target_epsilon=epsilon,
         rtol=rtol,
         report=accountant.delta_report(epsilon),
-        log_guarantee=accountant.log_delta_interval(epsilon),
     )
