@@ -7,12 +7,11 @@ amount allocated on the way, as a ratio to the size of the inputs and the report
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
 import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
+from timing import seconds
 
 from shuffledp import (
     KRR,
@@ -70,15 +69,6 @@ def inputs(randomizer: LocalRandomizer, n: int, rng: np.random.Generator) -> obj
         return rng.integers(0, randomizer.bound + 1, n)
     values = rng.integers(0, DOMAIN, n)
     return (values, values) if randomizer.attributes == 2 else values
-
-
-def seconds(call: Callable[[], object], repeat: int = 1) -> float:
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
 
 
 def added(randomizer: LocalRandomizer, reports: np.ndarray) -> Aggregator:

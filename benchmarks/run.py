@@ -10,12 +10,12 @@ import argparse
 import statistics
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from timing import seconds, warm_seconds
 
 from shuffledp import (
     KRR,
@@ -77,23 +77,6 @@ class Row:
         return f"{self.name:<66} {self.ratio:>12.3g}   {sign} {self.limit:<8g} {mark}"
 
 
-def seconds(call: Callable[[], object], repeat: int = 7) -> float:
-    """Return the median time of a call after one to warm up."""
-    call()
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
-def once(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 def get_epsilon(randomizer: LocalRandomizer, n: int, delta: float) -> Callable[[], float]:
     """Return a call that builds the accountant and answers, as a user would."""
     return lambda: ShuffleAccountant(randomizer, n).get_epsilon(delta)
@@ -110,10 +93,10 @@ def paper(randomizer: KRR, n: int, delta: float) -> Callable[[], float]:
 
 def against_paper() -> list[Row]:
     ours = KRR(k=10, epsilon0=0.1)
-    one_point = once(paper(ours, 1000, 1e-6))
+    one_point = seconds(paper(ours, 1000, 1e-6))
     curve = [int(n) for n in np.geomspace(1e3, 1e5, 100)]
-    whole_curve = seconds(lambda: [get_epsilon(ours, n, 1e-6)() for n in curve], repeat=3)
-    large = once(paper(ours, 10**4, 1e-6)) / seconds(get_epsilon(ours, 10**4, 1e-6))
+    whole_curve = warm_seconds(lambda: [get_epsilon(ours, n, 1e-6)() for n in curve], repeat=3)
+    large = seconds(paper(ours, 10**4, 1e-6)) / warm_seconds(get_epsilon(ours, 10**4, 1e-6))
     small = one_point / whole_curve
     return [
         Row("paper's algorithm / ours: 10-RR, epsilon0 = 0.1, n = 1e4", large, 1000, True),
@@ -123,14 +106,14 @@ def against_paper() -> list[Row]:
 
 def independence_of_n() -> list[Row]:
     ours = KRR(k=10, epsilon0=0.1)
-    many, few = (seconds(get_epsilon(ours, n, 1e-10), 15) for n in (10**12, 10**3))
+    many, few = (warm_seconds(get_epsilon(ours, n, 1e-10), 15) for n in (10**12, 10**3))
     return [Row("n = 1e12 / n = 1e3: 10-RR, epsilon0 = 0.1", many / few, 2, False)]
 
 
 def spread(name: str, randomizers: list[LocalRandomizer]) -> tuple[Row, float]:
     """Return slowest/median over the whole grid, and the median time."""
     times = {
-        (str(r), n, delta): seconds(get_epsilon(r, n, delta), 3)
+        (str(r), n, delta): warm_seconds(get_epsilon(r, n, delta), 3)
         for r in randomizers
         for n in USERS
         for delta in DELTAS
@@ -145,13 +128,13 @@ def spread(name: str, randomizers: list[LocalRandomizer]) -> tuple[Row, float]:
 def mechanisms() -> list[Row]:
     support, support_median = spread("support cases", SUPPORT)
     noise, _ = spread("noise cases", NOISE)
-    laplace = seconds(get_epsilon(Laplace(epsilon0=1.0), 1000, 1e-6))
-    krr = seconds(get_epsilon(KRR(k=10, epsilon0=1.0), 1000, 1e-6))
+    laplace = warm_seconds(get_epsilon(Laplace(epsilon0=1.0), 1000, 1e-6))
+    krr = warm_seconds(get_epsilon(KRR(k=10, epsilon0=1.0), 1000, 1e-6))
     rng = np.random.default_rng(0)
     weights = rng.uniform(1.0, 3.0, (8, 60))
     matrix = MatrixRandomizer(weights / weights.sum(axis=1, keepdims=True))
     pairs = len(matrix.neighbours())
-    per_pair = once(get_epsilon(matrix, 50, 1e-6)) / pairs / support_median
+    per_pair = seconds(get_epsilon(matrix, 50, 1e-6)) / pairs / support_median
     return [
         Row("Laplace / 10-RR, n = 1000", laplace / krr, 20, False),
         support,
@@ -161,7 +144,7 @@ def mechanisms() -> list[Row]:
 
 
 def compositions() -> list[Row]:
-    single = seconds(get_epsilon(KRR(k=10, epsilon0=1.0), 1000, 1e-6))
+    single = warm_seconds(get_epsilon(KRR(k=10, epsilon0=1.0), 1000, 1e-6))
     sixteen = joint(*[KRR(k=10, epsilon0=0.25)] * 16)
     four = joint(
         KRR(k=10, epsilon0=1.0),
@@ -177,19 +160,19 @@ def compositions() -> list[Row]:
     return [
         Row(
             "16-fold joint of 10-RR / one",
-            seconds(get_epsilon(sixteen, 1000, 1e-6)) / single,
+            warm_seconds(get_epsilon(sixteen, 1000, 1e-6)) / single,
             20,
             False,
         ),
         Row(
             "joint of four mechanisms / one",
-            seconds(get_epsilon(four, 1000, 1e-6), 3) / single,
+            warm_seconds(get_epsilon(four, 1000, 1e-6), 3) / single,
             200,
             False,
         ),
         Row(
             "random 100 x 100 matrix (9900 pairs) / its worst pair alone",
-            seconds(get_epsilon(matrix, 1000, 1e-6), 3) / seconds(one_pair.epsilon),
+            warm_seconds(get_epsilon(matrix, 1000, 1e-6), 3) / warm_seconds(one_pair.epsilon),
             500,
             False,
         ),
@@ -212,7 +195,7 @@ def cold_start() -> list[Row]:
     command += ["-n", "10000", "--delta", "1e-6"]
     imports = [sys.executable, "-c", "import numpy, scipy.special"]
     ours, theirs = (
-        seconds(lambda c=c: subprocess.run(c, check=True, capture_output=True), 5)
+        warm_seconds(lambda c=c: subprocess.run(c, check=True, capture_output=True), 5)
         for c in (command, imports)
     )
     return [Row("cold command line / import numpy, scipy.special", ours / theirs, 3, False)]
