@@ -67,6 +67,26 @@ def test_ranges(check, inside, outside):
             check(value)
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["a" * 1000, [1] * 1000, -(10**200), 10**5000, [10**5000], -(10**5000)],
+    ids=["text", "list", "long", "huge", "huge in a list", "huge below 0"],
+)
+def test_long_values_are_shortened(value):
+    for check in (
+        lambda v: errors.check_positive("x", v),
+        lambda v: errors.check_integer("x", v, 0, 5),
+        lambda v: errors.check_probability("x", v),
+        errors.check_delta,
+        errors.check_epsilon,
+        errors.check_epsilon0,
+        errors.check_rtol,
+    ):
+        with pytest.raises((TypeError, ValueError), match="must be") as error:
+            check(value)
+        assert len(str(error.value)) < 150
+
+
 def test_default_names_are_those_of_the_interface():
     for check, name in [
         (errors.check_epsilon0, "epsilon0"),

@@ -30,7 +30,7 @@ class AccuracyWarning(UserWarning):
 def check_real(name: str, value: object) -> float:
     """Return ``value`` as a float; reject anything that is not a finite real number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a real number, got {value!r}")
+        raise TypeError(f"{name} must be a real number, got {_shorten(value)}")
     try:
         number = float(value)
     except OverflowError:
@@ -52,7 +52,7 @@ def check_positive(name: str, value: object) -> float:
     """Return ``value`` as a float > 0."""
     number = check_real(name, value)
     if number <= 0:
-        raise ValueError(f"{name} must be greater than 0, got {value!r}")
+        raise ValueError(f"{name} must be greater than 0, got {_shorten(value)}")
     return number
 
 
@@ -62,7 +62,7 @@ def check_integer(name: str, value: object, minimum: int, maximum: int | None = 
         "" if maximum is None else f" and at most {maximum}"
     )
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be {allowed}, got {value!r}")
+        raise TypeError(f"{name} must be {allowed}, got {_shorten(value)}")
     if isinstance(value, numbers.Integral):
         number = int(value)
     else:
@@ -80,7 +80,7 @@ def check_epsilon0(value: object, name: str = "epsilon0") -> float:
     number = check_real(name, value)
     if not MIN_EPSILON0 <= number <= MAX_EPSILON0:
         raise ValueError(
-            f"{name} must be between {MIN_EPSILON0:g} and {MAX_EPSILON0:g}, got {value!r}"
+            f"{name} must be between {MIN_EPSILON0:g} and {MAX_EPSILON0:g}, got {_shorten(value)}"
         )
     return number
 
@@ -99,7 +99,7 @@ def check_probability(name: str, value: object) -> float:
     """Return a probability strictly between 0 and 1."""
     number = check_real(name, value)
     if not 0 < number < 1:
-        raise ValueError(f"{name} must be strictly between 0 and 1, got {value!r}")
+        raise ValueError(f"{name} must be strictly between 0 and 1, got {_shorten(value)}")
     return number
 
 
@@ -107,7 +107,7 @@ def check_delta(value: object, name: str = "target_delta") -> float:
     """Return a delta in [0, 1]."""
     number = check_real(name, value)
     if not 0 <= number <= 1:
-        raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
+        raise ValueError(f"{name} must be between 0 and 1, got {_shorten(value)}")
     return number
 
 
@@ -115,7 +115,7 @@ def check_epsilon(value: object, name: str = "target_epsilon") -> float:
     """Return an epsilon between 0 and 300."""
     number = check_real(name, value)
     if not 0 <= number <= MAX_EPSILON0:
-        raise ValueError(f"{name} must be between 0 and {MAX_EPSILON0:g}, got {value!r}")
+        raise ValueError(f"{name} must be between 0 and {MAX_EPSILON0:g}, got {_shorten(value)}")
     return number
 
 
@@ -123,5 +123,5 @@ def check_rtol(value: object, name: str = "rtol") -> float:
     """Return a relative tolerance in [1e-10, 0.5]."""
     number = check_real(name, value)
     if not 1e-10 <= number <= 0.5:
-        raise ValueError(f"{name} must be between 1e-10 and 0.5, got {value!r}")
+        raise ValueError(f"{name} must be between 1e-10 and 0.5, got {_shorten(value)}")
     return number

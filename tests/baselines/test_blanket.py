@@ -315,6 +315,14 @@ def test_outputs_of_some_inputs_only_at_large_epsilon():
             assert 0.01 <= analysis(randomizer, 100).get_delta(epsilon) <= 0.0101
 
 
+def test_without_common_outputs_reports_are_given_away():
+    randomizer = MatrixRandomizer([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    for analysis, _ in SPECIFIC:
+        assert analysis(randomizer, 100).get_delta(1.0) == 1
+        with pytest.raises(NoAnswerError, match="at every epsilon"):
+            analysis(randomizer, 100).get_epsilon(1e-6)
+
+
 def test_equal_rows_reveal_nothing():
     randomizer = MatrixRandomizer([[0.5, 0.5], [0.5, 0.5]])
     for analysis, _ in SPECIFIC:

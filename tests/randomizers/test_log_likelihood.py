@@ -111,7 +111,7 @@ def test_listed_subsets():
         (Gaussian(sigma=0.7), norm(scale=0.7).logpdf, np.linspace(-5, 5, 101)),
         (DiscreteLaplace(epsilon0=2.0, bound=5), dlaplace(0.4).logpmf, np.arange(-20, 21)),
     ],
-    ids=str,
+    ids=["laplace", "gaussian", "discrete laplace"],
 )
 def test_noise(randomizer, law, reports):
     for x in (0, randomizer.largest_input):

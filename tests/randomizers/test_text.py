@@ -439,7 +439,6 @@ def test_random_text(text):
     reads_or_refuses(text)
 
 
-@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 @settings(max_examples=600)
 @given(text=st.lists(words, max_size=25).map("".join))
 def test_random_tokens(text):

@@ -221,13 +221,15 @@ def _envelope(intercept: FloatArray, fall: FloatArray) -> tuple[FloatArray, Floa
     order = np.lexsort((-intercept, fall))
     intercept, fall = intercept[order], fall[order]
     record = np.maximum.accumulate(intercept)
-    kept = np.append(True, record[1:] > record[:-1])
+    kept = np.append(True, record[1:] > record[:-1])[: record.size]
     return intercept[kept], fall[kept]
 
 
 def _highest(lines: tuple[FloatArray, FloatArray], mu: float) -> float:
-    """Return the highest line at mu, rounded up."""
+    """Return the highest line at mu, rounded up; 0 if the blanket is empty and there is none."""
     intercept, fall = lines
+    if not intercept.size:
+        return 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         rounding = 8 * UNIT * (np.abs(intercept) + mu * np.abs(fall))
         return float((intercept - mu * fall + rounding).max())

@@ -13,7 +13,7 @@ from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.files.attributes import Attribute, Shape
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
-from shuffledp.files.formats import reports_in
+from shuffledp.files.formats import is_csv, reports_in
 from shuffledp.files.problems import DataError
 from shuffledp.files.sidecar import Sidecar, read_sidecar
 from shuffledp.randomizers import Joint, LocalRandomizer, Parallel, Subsample
@@ -93,6 +93,7 @@ def estimate_files(paths: Sequence[Path]) -> Estimation:
 
 
 def _checked(path: Path) -> Sidecar:
+    is_csv(path)  # or it is a Parquet file, or refused
     sidecar = read_sidecar(path)
     sidecar.check_file(path)
     return sidecar

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 
 from shuffledp.randomizers.any_pure_ldp import AnyPureLDP
@@ -51,6 +52,7 @@ COMPOSITIONS: Mapping[str, type[LocalRandomizer]] = {
 }
 
 _MAX_LENGTH = 1_000_000
+_MAX_MESSAGE = 400
 
 
 def parse(text: str) -> LocalRandomizer:
@@ -122,7 +124,9 @@ class _Reader:
     def read(self) -> LocalRandomizer:
         malformed = f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(self.text)}"
         try:
-            tree = ast.parse(self.text.strip(), mode="eval").body
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about Python code, which this is not
+                tree = ast.parse(self.text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise ValueError(malformed) from None
         try:
@@ -155,6 +159,8 @@ class _Reader:
             return make(node)
         except (TypeError, ValueError) as error:
             message = str(error)
+            if len(message) > _MAX_MESSAGE:
+                message = message[: _MAX_MESSAGE - 3] + "..."
             prefix = "" if message.startswith((f"{name}:", f"{name} ", "unknown")) else f"{name}: "
             raise ValueError(f"{prefix}{message}") from None
 
