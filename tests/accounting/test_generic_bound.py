@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from random_mechanisms import ldp_matrices
 
 from shuffledp import (
     KRR,
@@ -28,20 +29,6 @@ from shuffledp.errors import AccuracyWarning
 @pytest.fixture(autouse=True)
 def _wide_enclosures_are_allowed_to_say_so() -> None:
     warnings.simplefilter("ignore", AccuracyWarning)
-
-
-@st.composite
-def ldp_matrices(draw: st.DrawFn) -> tuple[NDArray[np.float64], float]:
-    """A matrix and a level at which it is LDP: entries within [1, e^epsilon0] times a base law."""
-    seed = draw(st.integers(0, 2**32 - 1))
-    rng = np.random.default_rng(seed)
-    rows, columns = draw(st.integers(2, 4)), draw(st.integers(2, 5))
-    epsilon0 = draw(st.floats(0.05, 5.0))
-    extreme = draw(st.booleans())
-    shape = rng.integers(0, 2, (rows, columns)) if extreme else rng.random((rows, columns))
-    matrix = rng.random(columns) * np.exp(epsilon0 * shape)
-    matrix /= matrix.sum(axis=1, keepdims=True)
-    return matrix, float(np.log(matrix.max(axis=0) / matrix.min(axis=0)).max())
 
 
 @settings(max_examples=150)
