@@ -17,7 +17,7 @@ CORE := $(VENV)/.stamp-core
 DEV := $(VENV)/.stamp-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench docs format clean
+.PHONY: help run test lint bench mutation docs format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -35,11 +35,18 @@ run: $(CORE) ## run the worked example
 	@$(call show,$(EXAMPLE_USERS))
 	@$(call show,$(EXAMPLE_DELTA))
 
+# A run of all tests measures which lines of these parts it reaches; each must have 95% of them.
+COVERED := decomposition divergence accounting randomizers
+
 # Two workers, one thread each: more only makes them wait for each other.
 test: export OPENBLAS_NUM_THREADS = 1
 test: export OMP_NUM_THREADS = 1
 test: $(DEV) ## run the tests (PYTEST_ARGS is passed on)
-	$(BIN)/python -m pytest -n auto --maxprocesses 2 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 2 $(or $(PYTEST_ARGS),--cov --cov-report=)
+	@code=0; for part in $(if $(PYTEST_ARGS),,$(COVERED)); do \
+	  echo "line coverage of $$part"; \
+	  $(BIN)/coverage report --include="src/shuffledp/$$part/*" --fail-under=95 || code=1; \
+	done; exit $$code
 
 lint: $(DEV) ## check style, format and types
 	$(BIN)/ruff check .
@@ -49,6 +56,11 @@ lint: $(DEV) ## check style, format and types
 bench: $(DEV) ## measure speed
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/collection.py
+
+mutation: export OPENBLAS_NUM_THREADS = 1
+mutation: export OMP_NUM_THREADS = 1
+mutation: $(DEV) ## check that the tests notice mistakes in the formulas (half an hour)
+	$(BIN)/python mutation/run.py
 
 docs: $(DEV) ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
@@ -60,7 +72,7 @@ format: $(DEV) ## rewrite the sources in the agreed format
 clean: ## remove everything that can be made again, .venv included
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 	rm -rf .coverage .coverage.* coverage.xml htmlcov docs/_build
-	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks mutation docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(CREATED):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

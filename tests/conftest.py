@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
 import pytest
 from hypothesis import settings
+
+import shuffledp
+
+# Hypothesis draws constants that stand in the modules loaded so far. All are loaded now, so that
+# its examples do not depend on which tests have run before.
+for _module in pkgutil.walk_packages(shuffledp.__path__, "shuffledp."):
+    if not _module.name.endswith("__main__"):
+        importlib.import_module(_module.name)
 
 # Deterministic: the same examples on every machine, and no failure because one is slow.
 settings.register_profile("shuffledp", deadline=None, derandomize=True, print_blob=True)

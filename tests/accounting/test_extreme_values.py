@@ -163,7 +163,10 @@ def test_weights_of_1e_300(
     assert found.upper >= exact - slack
 
 
-@pytest.mark.parametrize(("rate", "n"), [(1e-140, 1), (1e-140, 4), (1e-140, MANY), (1e-30, 4)])
+@pytest.mark.parametrize(
+    ("rate", "n"),
+    [(1e-300, 1), (1e-300, 4), (1e-160, 4), (1e-140, MANY), (1e-300, MANY), (1e-30, 4)],
+)
 def test_hardly_anybody_takes_part(rate: float, n: int) -> None:
     """With so few reports everybody is alone: delta is the rate times that of one user."""
     randomizer = KRR(k=3, epsilon0=1.0)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shuffledp.decomposition.arithmetic import (
@@ -69,6 +69,7 @@ def test_log_quotient_of_zero_is_minus_infinity():
     assert log_quotient(np.array([0.0, 2.0]), np.array([1.0, 2.0])).tolist() == [-np.inf, 0.0]
 
 
+@example(0.8114194773464132, 7.376375071363707)  # both parts of the error count
 @given(finite, finite)
 def test_two_sum_knows_its_rounding_error_exactly(x, y):
     total, error = two_sum(np.array([x]), np.array([y]))
@@ -109,3 +110,9 @@ def test_clusters_join_what_errors_cannot_tell_apart():
     assert labels[3] == labels[5]
     assert len(set(labels.tolist())) == 4
     assert len(set(clusters(values, np.full(6, 1e-16)).tolist())) == 5
+
+
+def test_clusters_use_the_errors_of_both_neighbours():
+    values = np.array([0.0, 1.0, 2.0, 3.0])
+    assert clusters(values, np.array([0.0, 0.6, 0.6, 0.0])).tolist() == [0, 1, 1, 2]
+    assert clusters(values, np.array([0.6, 0.6, 0.0, 0.9])).tolist() == [0, 0, 1, 2]

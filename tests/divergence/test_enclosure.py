@@ -30,6 +30,13 @@ def test_widening_moves_both_ends_outwards(low: float, high: float, error: float
     assert wider.upper >= high + error
 
 
+@pytest.mark.parametrize("ends", [(0.0, 1e6), (-1e6, 0.0), (-math.inf, 0.0), (-math.inf, -1e6)])
+def test_each_end_moves_by_its_own_rounding(ends: tuple[float, float]) -> None:
+    wider = LogEnclosure(*ends).widen(0.0)
+    assert wider.upper > ends[1]
+    assert wider.lower < ends[0] or ends[0] == -math.inf
+
+
 def test_widening_keeps_the_value_zero() -> None:
     assert LogEnclosure(-math.inf, -math.inf).widen(1.0) == LogEnclosure(-math.inf, -math.inf)
 
@@ -52,6 +59,13 @@ def test_adding_an_uncertain_amount(value: float, low: float, high: float) -> No
     assert math.exp(total.lower) <= (value + low) * (1 + 1e-13)
     assert math.exp(total.upper) >= (value + high) * (1 - 1e-13)
     assert total.lower <= math.log(value + low) <= math.log(value + high) <= total.upper
+
+
+def test_adding_keeps_the_ends_apart() -> None:
+    total = LogEnclosure(math.log(1.0), math.log(5.0)).plus(0.5, 2.0)
+    assert total.lower <= math.log(1.5)
+    assert total.upper >= math.log(7.0)
+    assert total.width == pytest.approx(math.log(7.0 / 1.5))
 
 
 def test_adding_to_nothing() -> None:

@@ -12,7 +12,13 @@ from oracles import enumerated_delta
 
 from shuffledp.decomposition import GPARV, Law
 from shuffledp.divergence import log_delta, log_delta_bound
-from shuffledp.divergence.tail import cut_tail, estimate_jump, estimate_saddle, tail_cuts
+from shuffledp.divergence.tail import (
+    _cut,
+    cut_tail,
+    estimate_jump,
+    estimate_saddle,
+    tail_cuts,
+)
 
 
 def make_law(values: list[float], weights: list[float]) -> Law:
@@ -65,6 +71,36 @@ def test_values_come_with_errors_and_so_does_the_cut_mass() -> None:
     assert cut.law.values[0] == 0
     assert cut.law.value_error[0] == 0
     assert cut.mass >= 1e-14 * 1.125 * (1e6 + 1e3)
+
+
+def test_the_cut_mass_is_the_largest_that_errors_allow() -> None:
+    weights = np.array([0.01, 0.02, 0.97])
+    errors, relative = np.array([0.1, 0.3, 0.0]), np.array([0.001, 0.1, 0.0])
+    law = Law(np.array([9.0, 4.0, -1.0]), weights, errors, relative)
+    cut = _cut(law, np.array([0, 1, 2]), np.array([0.09, 0.17, 0.18]), 0.17, -5.0)
+    assert cut.law.values.tolist() == [0.0, 0.0, -1.0]
+    expected = 1.1 * (0.01 * 9.1 + 0.02 * 4.3)  # one error for all that was cut: the largest
+    assert cut.mass == pytest.approx(expected, rel=1e-14)
+    assert cut.mass > expected
+    assert cut.log_delta == -5.0
+    one = _cut(law, np.array([0, 1, 2]), np.array([0.09, 0.17, 0.18]), 0.16, -5.0)
+    assert one.law.values.tolist() == [0.0, 4.0, -1.0]
+    assert one.mass == pytest.approx(1.001 * 0.01 * 9.1, rel=1e-14)
+
+
+def test_cuts_get_less_deep_until_nothing_is_cut() -> None:
+    values = [1.0, -1.0, *(10.0**k for k in range(1, 12))]
+    law = make_law(values, [0.5, 0.5, *(10.0 ** (-3 * k) for k in range(1, 12))])
+    cuts = list(tail_cuts(law))
+    single = float(law.weights @ np.maximum(law.values, 0.0))
+    removed = [int((cut.law.values != law.values).sum()) for cut in cuts]
+    assert removed == sorted(removed, reverse=True)
+    assert removed[0] > removed[5] > removed[-1] == 0
+    assert cuts[-1].law is law
+    for k, cut in enumerate(cuts):  # a hundredth of the one before
+        assert cut.mass <= 0.1 * 100.0**-k * single * (1 + 1e-12)
+        if removed[k] < len(values) - 2 and removed[k]:
+            assert cut.mass >= 1e-3 * 0.1 * 100.0**-k * single
 
 
 def test_nothing_is_cut_from_an_ordinary_law() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shuffledp.decomposition import Law
 from shuffledp.divergence.tilt import log_mgf, saddle_point, tilt
 
-SCALES = [1e-9, 1e-3, 0.1, 1.0, 30.0, 2000.0]
+SCALES = [1e-9, 1e-3, 0.1, 1.0, 1.5, 30.0, 2000.0]
 
 
 def make_law(values: list[float], weights: list[float]) -> Law:

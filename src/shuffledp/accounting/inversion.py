@@ -67,7 +67,7 @@ class _Search:
         self.ceiling = min(self.end, MAX_EPSILON0)
         self.low, self.high = 0.0, self.end
         self.points: list[_Point] = []
-        self.failed = False  # an enclosure was vague: effort or precision ran out
+        self.failed = False  # the last enclosure was vague: effort or precision ran out
 
     def run(self) -> Interval:
         """Probe until the bracket is narrow or nothing narrows it."""
@@ -78,7 +78,7 @@ class _Search:
         for _ in range(_MAX_EVALUATIONS):
             if probe is None:
                 break
-            gap, self.failed = self.high - self.low, False
+            gap = self.high - self.low
             decided = self._evaluate(probe)
             if self.failed:
                 if retried:
@@ -115,8 +115,7 @@ class _Search:
             self.high = min(self.high, epsilon)
         elif value.lower > self.log_target.upper:
             self.low = max(self.low, epsilon)
-        else:
-            self.failed = vague
+        self.failed = vague
         return epsilon in (self.low, self.high)
 
     def _raise_near_the_end(self, failed: float) -> None:
@@ -124,7 +123,6 @@ class _Search:
         if not 0.9 * self.end < failed < math.inf:
             return
         for distance in (1e-13, 1e-11, 1e-8, 1e-5):
-            self.failed = False
             if self._evaluate(self.end * (1 - distance)) and not self.failed:
                 break
 

@@ -18,6 +18,7 @@ from shuffledp.decomposition.gparv import Law
 _MAX_NEWTON_STEPS = 200
 _FAR = 1e100
 _MAX_EXACT_SUM = 256
+_MAX_EXPONENT = 1e4  # of the largest value, at the start of the search for the saddle point
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,6 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
     """Tilt a law by ``theta`` > 0."""
     values, weights = law.values, law.weights
     exponent = theta * values
-    largest = float(exponent.max())
     log_weights = np.log(weights)
     drift = float(np.abs(exponent).max())
     growth = weights * np.expm1(np.minimum(exponent, 1.0))
@@ -87,9 +87,10 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
         spread = probability @ (np.abs(log_weights) + 2 * np.abs(exponent))
         k_error = float(probability @ law.weight_error)
         k_error += UNIT * (40 + float(spread) + 2 * abs(k))
-        errors = law.weight_error + UNIT * (
-            6 + float(np.abs(total[probability > 0]).max()) + abs(k) + abs(largest)
-        )
+        # Rounded are the product, the logarithm, their sum and its distance from k, all of which
+        # are at most |log w| + |theta g| + |k|; what underflows does not matter.
+        sizes = np.where(probability > 0, np.abs(log_weights) + np.abs(exponent), 0.0)
+        errors = law.weight_error + UNIT * (6 + 4 * sizes + 3 * abs(k))
     k_error += 3 * theta * float(probability @ law.value_error)
     mean = float(probability @ values)
     centred = values - mean
@@ -184,11 +185,18 @@ def saddle_point(law: Law, n: int, start: float | None = None) -> float:
 
 
 def _gaussian_start(law: Law, n: int) -> float:
-    """Return the root of n (mu + v theta) = 2/theta, exact for a normal law."""
+    """Return the root of n (mu + v theta) = 2/theta, exact for a normal law.
+
+    Where all values but 0 are very rare it lies far beyond the saddle point, which is at most a few
+    thousand over the largest value, because no weight is below 1e-308.
+    """
     mean = float(law.weights @ law.values)
     variance = float(law.weights @ (law.values - mean) ** 2)
+    top = float(law.values.max())
+    farthest = _MAX_EXPONENT / top if top > 0 else math.inf
     if variance == 0:
-        return 2 / (n * mean) if mean > 0 else 1.0
+        return min(2 / (n * mean), farthest) if mean > 0 else 1.0
     root = math.hypot(n * mean, math.sqrt(8 * n * variance))
     # The two forms of the quadratic formula; each is stable for one sign of the mean.
-    return (root - n * mean) / (2 * n * variance) if mean < 0 else 4 / (root + n * mean)
+    start = (root - n * mean) / (2 * n * variance) if mean < 0 else 4 / (root + n * mean)
+    return min(start, farthest)

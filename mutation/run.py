@@ -1,0 +1,160 @@
+"""Check that the tests notice mistakes in the formulas: ``make mutation``.
+
+Every mutant of the core modules (see ``mutants.py``) is written into a copy of the project, and the
+tests are run there until one fails: first those of the module, then those of its neighbours, then
+the others that reach it. Long studies are not run. A mutant with which the tests take more than
+twice their time counts as noticed. What no test needs to notice is listed in ``equivalent.toml``
+with the reason, and is not run.
+
+Left out are ``divergence/grid.py``, the paper's algorithm, and ``divergence/rational.py``, exact
+arithmetic: no answer depends on them, they are what tests compare with.
+
+The exit code is 1 if a mutant survives that is not listed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mutants import Mutant, mutants
+from workshop import PACKAGE, ROOT, Workshop
+
+LISTED = Path(__file__).resolve().parent / "equivalent.toml"
+
+_COMPONENTS = [
+    "tests/decomposition/test_component_errors.py",
+    "tests/decomposition/test_decomposition.py",
+]
+_CONTOUR = ["tests/divergence/test_assembly.py", "tests/divergence/test_contour.py"]
+_ENUMERATION = [
+    "tests/divergence/test_enumeration_errors.py",
+    "tests/divergence/test_enumeration.py",
+]
+_TILT = ["tests/divergence/test_tilt_errors.py", "tests/divergence/test_tilt.py"]
+
+#: Each core module with the tests that know it best.
+MODULES = {
+    "interval.py": ["tests/test_interval.py"],
+    "decomposition/arithmetic.py": ["tests/decomposition/test_arithmetic.py"],
+    "decomposition/cells.py": ["tests/decomposition/test_cells.py"],
+    "decomposition/components.py": _COMPONENTS,
+    "decomposition/decomposition.py": _COMPONENTS,
+    "decomposition/gparv.py": ["tests/decomposition/test_gparv.py"],
+    "decomposition/lattice.py": ["tests/decomposition/test_lattice.py"],
+    "decomposition/segments.py": _COMPONENTS,
+    "divergence/coarsening.py": ["tests/divergence/test_coarsening.py"],
+    "divergence/contour.py": _CONTOUR,
+    "divergence/enclosure.py": ["tests/divergence/test_enclosure.py"],
+    "divergence/engine.py": ["tests/divergence/test_engine_parts.py"],
+    "divergence/enumeration.py": _ENUMERATION,
+    "divergence/estimate.py": ["tests/divergence/test_engine_large_n.py"],
+    "divergence/nodes.py": ["tests/divergence/test_nodes.py"],
+    "divergence/tail.py": ["tests/divergence/test_tail.py"],
+    "divergence/tilt.py": _TILT,
+    "accounting/inversion.py": ["tests/accounting/test_inversion.py"],
+}
+
+_ENGINE = [
+    "tests/divergence",
+    *(f"--ignore=tests/divergence/test_{name}.py" for name in ("grid", "rational", "exact_laws")),
+]
+_FAR = ["tests/accounting", "tests/certification", "tests/randomizers"]
+
+
+def stages(module: str) -> list[list[str]]:
+    """Return the tests of a module, nearest first."""
+    if module.startswith("accounting"):
+        return [MODULES[module], _FAR]
+    near = ["tests/decomposition", *_ENGINE] if module.startswith("decomposition") else _ENGINE
+    return [MODULES[module], near, _FAR]
+
+
+class Place:
+    """A mutant and the module it belongs to."""
+
+    def __init__(self, module: str, mutant: Mutant) -> None:
+        self.module, self.mutant = module, mutant
+        self.function = f"{module}:{mutant.function}"
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.mutant.line} {self.mutant.function}: {self.mutant.change}"
+
+
+def places(root: Path = ROOT) -> Iterator[Place]:
+    """Yield the mutants of all core modules."""
+    for module in MODULES:
+        source = (root / PACKAGE / module).read_text(encoding="utf-8")
+        yield from (Place(module, mutant) for mutant in mutants(source))
+
+
+class Listed:
+    """Functions and mutants that no test needs to notice, each with its reason."""
+
+    def __init__(self, path: Path = LISTED) -> None:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        self.functions = {
+            function: entry["reason"]
+            for entry in table["functions"]
+            for function in entry["functions"]
+        }
+        self.changes = {
+            (entry["function"], change): entry["reason"]
+            for entry in table["mutants"]
+            for change in entry["changes"]
+        }
+
+    def __contains__(self, place: Place) -> bool:
+        key = place.function, place.mutant.change
+        return place.function in self.functions or key in self.changes
+
+
+def check(chosen: Sequence[Place], *, near: bool) -> int:
+    """Run the tests on every mutant, print what happens, and return the number of survivors."""
+    survivors = 0
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        workshop = Workshop(Path(folder))
+        for count, place in enumerate(chosen, 1):
+            source = (workshop.folder / PACKAGE / place.module).read_text(encoding="utf-8")
+            mutated = place.mutant.apply(source)
+            tests = stages(place.module)[:1] if near else stages(place.module)
+            noticed = any(workshop.fails(place.module, mutated, stage) for stage in tests)
+            survivors += not noticed
+            seconds = time.monotonic() - start
+            verdict = "noticed " if noticed else "SURVIVED"
+            print(f"{count}/{len(chosen)} {seconds:5.0f} s  {verdict}  {place}", flush=True)
+    return survivors
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
+    parser.add_argument("--only", default="", metavar="TEXT", help="part of a line of --list")
+    parser.add_argument("--shard", default="1/1", metavar="I/K", help="the I-th of K parts")
+    parser.add_argument("--near", action="store_true", help="only the tests that know it best")
+    options = parser.parse_args()
+    part, parts = map(int, options.shard.split("/"))
+    chosen = [place for place in places() if options.only in str(place)][part - 1 :: parts]
+    listed = Listed()
+    wanted = [place for place in chosen if place not in listed]
+    if options.list:
+        for place in chosen:
+            print(place, "(listed)" if place in listed else "")
+        print(f"{len(chosen)} mutants, {len(chosen) - len(wanted)} listed")
+        return 0
+    survivors = check(wanted, near=options.near)
+    print(
+        f"{len(chosen)} mutants: {len(wanted) - survivors} noticed, "
+        f"{len(chosen) - len(wanted)} listed, {survivors} survived"
+    )
+    return int(survivors > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,280 @@
+"""How the parts of the contour are put together: each error counts, in the right direction."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import mpmath
+import numpy as np
+import pytest
+
+from shuffledp.decomposition import Law
+from shuffledp.divergence import contour
+from shuffledp.divergence.contour import (
+    _assemble,
+    _choose_grid,
+    _Grid,
+    chernoff_log_mean,
+    contour_log_mean,
+)
+from shuffledp.divergence.nodes import NodeSums
+from shuffledp.divergence.tilt import TiltedLaw, log_mgf, saddle_point, standardise, tilt
+
+SQRT_2PI = math.sqrt(2 * math.pi)
+
+
+def make_law(values: list[float], weights: list[float]) -> Law:
+    zeros = np.zeros(len(values))
+    return Law(np.array(values), np.array(weights) / sum(weights), zeros, zeros.copy())
+
+
+WITH_ZERO = make_law([1.7, -2.3, 0.0], [0.25, 0.25, 0.5])
+WITHOUT_ZERO = make_law([0.9, -0.4, -1.1], [0.3, 0.3, 0.4])
+
+# Numbers of different sizes, so that no two of them can stand for each other.
+SUMS = NodeSums(
+    mean=3.0,
+    density=0.7,
+    rounding_mean=0.011,
+    rounding_density=0.0023,
+    skipped_mean=0.037,
+    skipped_density=0.0071,
+)
+GRID = _Grid(step=0.1, count=9, alias=0.0053, tail_mean=0.13, tail_density=0.017)
+
+
+def unit_of(tilted: TiltedLaw, n: int, tau: float) -> float:
+    """log F(theta)."""
+    return n * tilted.log_mgf + (tau * tilted.theta) ** 2 / 2
+
+
+@pytest.mark.parametrize("tau", [0.2, 1.3])
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("law", [WITH_ZERO, WITHOUT_ZERO])
+def test_the_enclosure_is_what_all_errors_together_allow(law: Law, n: int, tau: float) -> None:
+    """Mean and density may be off by their errors, aliases and bias take away, never add."""
+    tilted = replace(tilt(law, 0.6), zero_error=0.0)
+    still = tilted.zero_probability**n * math.exp(-((tau * tilted.theta) ** 2) / 2)
+    most = SUMS.mean + (0.011 + 0.037 + 0.13) - still * tau / SQRT_2PI
+    least = SUMS.mean - (0.011 + 0.037 + 0.13) - still * tau / SQRT_2PI
+    density = SUMS.density + (0.0023 + 0.0071 + 0.017) - still / (tau * SQRT_2PI)
+    bias = tau**2 * max(density, 0.0)
+    enclosure, stated_bias, value = _assemble(tilted, n, tau, GRID, SUMS)
+    assert stated_bias == pytest.approx(bias, rel=1e-12)
+    assert value == pytest.approx(SUMS.mean - still * tau / SQRT_2PI, rel=1e-12)
+    base = unit_of(tilted, n, tau)
+    assert enclosure.upper == pytest.approx(base + math.log(most), abs=1e-12)
+    assert enclosure.upper > base + math.log(most)
+    assert enclosure.lower == pytest.approx(base + math.log(least - GRID.alias - bias), abs=1e-12)
+    assert enclosure.lower < base + math.log(least - GRID.alias - bias)
+
+
+def test_no_bias_below_zero() -> None:
+    sums = replace(SUMS, density=-5.0)
+    _, bias, _ = _assemble(tilt(WITH_ZERO, 0.6), 2, 0.3, GRID, sums)
+    assert bias == 0
+
+
+@pytest.mark.parametrize("mean", [-1.0, 0.1])
+def test_sums_that_say_nothing(mean: float) -> None:
+    enclosure, _, _ = _assemble(tilt(WITHOUT_ZERO, 0.6), 2, 0.3, GRID, replace(SUMS, mean=mean))
+    assert enclosure.lower == -math.inf
+    assert (enclosure.upper == math.inf) == (mean < 0)
+
+
+@pytest.mark.parametrize("tau", [0.05, 4.0])
+def test_an_uncertain_probability_of_zero_is_covered(tau: float) -> None:
+    """The part of S = 0 that is subtracted may be too large or too small."""
+    n, error = 5, 1e-3
+    certain = replace(tilt(WITH_ZERO, 0.3), zero_error=0.0)
+    grid = _Grid(step=0.1, count=9, alias=0.0, tail_mean=0.0, tail_density=0.0)
+    sums = NodeSums(mean=30.0 * tau, density=10.0 / tau)
+    stated, bias, _ = _assemble(replace(certain, zero_error=error), n, tau, grid, sums)
+    for sign in (-1, 1):
+        moved = replace(certain, zero_probability=certain.zero_probability * (1 + sign * error))
+        inner, moved_bias, _ = _assemble(moved, n, tau, grid, sums)
+        assert stated.lower < inner.lower
+        assert stated.upper > inner.upper
+        assert bias > moved_bias
+
+
+@pytest.mark.parametrize("tau", [0.05, 4.0])
+def test_the_power_of_the_probability_of_zero_is_rounded(
+    tau: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n, unit = 5, 1e-3
+    certain = replace(tilt(WITH_ZERO, 0.3), zero_error=0.0)
+    grid = _Grid(step=0.1, count=9, alias=0.0, tail_mean=0.0, tail_density=0.0)
+    sums = NodeSums(mean=30.0 * tau, density=10.0 / tau)
+    moved = [
+        _assemble(
+            replace(certain, zero_probability=certain.zero_probability * (1 + tip)),
+            n, tau, grid, sums,
+        )
+        for tip in (-unit, unit)
+    ]  # fmt: skip
+    monkeypatch.setattr(contour, "UNIT", unit)
+    rounded, bias, _ = _assemble(certain, n, tau, grid, sums)
+    assert bias > max(other for _, other, _ in moved)
+    assert rounded.upper > max(inner.upper for inner, _, _ in moved)
+    assert rounded.lower < min(inner.lower for inner, _, _ in moved)
+
+
+def test_errors_of_the_unit_are_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The logarithm of F(theta) is rounded and inherits n times the error of K."""
+    n, tau = 1000, 0.2
+    tilted = replace(tilt(WITHOUT_ZERO, 0.6), log_mgf_error=1e-6)
+    plain, _, _ = _assemble(replace(tilted, log_mgf_error=0.0), n, tau, GRID, SUMS)
+    wide, _, _ = _assemble(tilted, n, tau, GRID, SUMS)
+    assert plain.lower - wide.lower == pytest.approx(n * 1e-6, rel=1e-6)
+    assert wide.upper - plain.upper == pytest.approx(n * 1e-6, rel=1e-6)
+    monkeypatch.setattr(contour, "UNIT", 1e-6)
+    rounded, _, _ = _assemble(tilted, n, tau, GRID, SUMS)
+    base = abs(unit_of(tilted, n, tau))
+    assert base > 10
+    assert wide.lower - rounded.lower >= 1e-6 * base
+    assert rounded.upper - wide.upper >= 1e-6 * base
+
+
+# -- the grid -------------------------------------------------------------------------------------
+
+
+def alias_bound(law: Law, n: int, theta: float, tau: float, s: np.ndarray, length: float) -> float:
+    """The least of F(s)/(es) q/(1-q), q = exp(-|s - theta| L), in units of F(theta)."""
+    log_f = n * (log_mgf(law, s) - log_mgf(law, np.array([theta])))
+    log_f += 0.5 * tau**2 * (s**2 - theta**2) - 1 - np.log(s)
+    distance = np.abs(s - theta) * length
+    return math.exp(float(np.min(log_f - distance - np.log1p(-np.exp(-distance)))))
+
+
+@pytest.mark.parametrize("law", [WITH_ZERO, WITHOUT_ZERO])
+@pytest.mark.parametrize("n", [1, 30, 10_000])
+@pytest.mark.parametrize("tau", [0.03, 2.0])
+@pytest.mark.parametrize("allowance", [1e-2, 1e-8])
+def test_the_period_is_long_enough_and_hardly_longer(
+    law: Law, n: int, tau: float, allowance: float
+) -> None:
+    theta = saddle_point(law, n)
+    tilted = tilt(law, theta)
+    sigma = math.sqrt(n * tilted.variance)
+    grid = _choose_grid(law, tilted, n, sigma, tau, allowance)
+    assert grid is not None
+    length = 2 * math.pi / grid.step
+    right = theta + np.linspace(0.002, 1, 3000) * (4 * theta + 12 / math.hypot(sigma, tau))
+    left = theta * np.linspace(0.001, 0.999, 3000)
+    sides = [alias_bound(law, n, theta, tau, s, length) for s in (right, left)]
+    assert sum(sides) <= grid.alias == allowance
+    shorter = [alias_bound(law, n, theta, tau, s, 0.85 * length) for s in (right, left)]
+    assert max(shorter) > allowance / 2
+
+
+@pytest.mark.parametrize("tau", [0.03, 2.0])
+@pytest.mark.parametrize("allowance", [1e-2, 1e-8])
+def test_the_last_node_is_far_enough_and_hardly_farther(tau: float, allowance: float) -> None:
+    tilted = tilt(WITH_ZERO, 0.6)
+    grid = _choose_grid(WITH_ZERO, tilted, 3, math.sqrt(3 * tilted.variance), tau, allowance)
+    assert grid is not None
+    x = tau * grid.step * grid.count
+
+    def beyond(x: float) -> float:
+        return tau * math.exp(-x * x / 2) / (math.pi * x**3)
+
+    assert grid.tail_mean == pytest.approx(beyond(x), rel=1e-12)
+    assert grid.tail_mean <= allowance
+    assert grid.tail_density == pytest.approx(math.exp(-x * x / 2) / (math.pi * tau * x), rel=1e-12)
+    last = x - tau * grid.step - 0.25
+    assert last < 3 or beyond(last) > allowance
+
+
+def test_a_grid_of_too_many_nodes_is_refused() -> None:
+    tilted = tilt(WITH_ZERO, 0.6)
+    assert _choose_grid(WITH_ZERO, tilted, 3, 1.0, 1e-17, 1e-3) is None
+
+
+@pytest.mark.parametrize("n", [1, 100, 10**5])
+@pytest.mark.parametrize("vagueness", [0.0, 7e-4, 0.1])
+def test_the_period_fits_the_points_that_were_tried(
+    n: int, vagueness: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each side gets half of the allowance, and K may be off by its error at both its places."""
+    tried: list[np.ndarray] = []
+
+    def recorder(law: Law, points: np.ndarray) -> np.ndarray:
+        tried.append(points)
+        return log_mgf(law, points)
+
+    monkeypatch.setattr(contour, "log_mgf", recorder)
+    allowance, tau = 1e-6, 0.1
+    theta = saddle_point(WITH_ZERO, n)
+    tilted = replace(tilt(WITH_ZERO, theta), log_mgf_error=vagueness / n)
+    sigma = math.sqrt(n * tilted.variance)
+    grid = _choose_grid(WITH_ZERO, tilted, n, sigma, tau, allowance)
+    assert grid is not None
+    (points,) = tried
+    length = 2 * math.pi / grid.step
+    sides = [
+        alias_bound(WITH_ZERO, n, theta, tau, points[chosen], length)
+        for chosen in (points > theta, points < theta)
+    ]
+    used = max(sides) / (allowance / 2)
+    assert used <= math.exp(-2 * vagueness) * (1 - 9e-4 * (vagueness == 0))
+    assert used >= math.exp(-4.5 * vagueness) * (1 - 1.5e-3)
+
+
+# -- bounds from one tilt -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", [WITH_ZERO, WITHOUT_ZERO])
+@pytest.mark.parametrize("n", [1, 50, 10**6])
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e5])
+def test_the_bound_of_one_tilt_is_chernoffs(law: Law, n: int, unit: float) -> None:
+    scaled = Law(law.values * unit, law.weights, law.value_error, law.weight_error)
+    theta = standardise(scaled, n)[1]
+    expected = n * float(log_mgf(scaled, np.array([theta]))[0]) - 1 - math.log(theta)
+    bound = chernoff_log_mean(scaled, n)
+    assert bound == pytest.approx(expected, abs=1e-13 * (n + 50))
+    assert bound > expected - 1e-15 * (n + 50)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_the_bound_of_one_tilt_is_rounded_up(n: int) -> None:
+    law = make_law([1.5, -1.0], [0.5, 0.5])
+    theta = standardise(law, n)[1]
+    with mpmath.workdps(40):
+        mgf = sum(
+            mpmath.mpf(float(w)) * mpmath.exp(mpmath.mpf(theta) * mpmath.mpf(float(g)))
+            for g, w in zip(law.values, law.weights, strict=True)
+        )
+        exact = n * mpmath.log(mgf) - 1 - mpmath.log(mpmath.mpf(theta))
+        assert exact < chernoff_log_mean(law, n) <= exact + 1e-13
+
+
+@pytest.mark.parametrize("n", [2, 1000])
+def test_the_bound_of_one_tilt_covers_errors(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = chernoff_log_mean(WITHOUT_ZERO, n)
+    errors = np.full(3, 1e-4)
+    vague = Law(WITHOUT_ZERO.values, WITHOUT_ZERO.weights, errors, errors)
+    moved = Law(WITHOUT_ZERO.values + 1e-4, WITHOUT_ZERO.weights, errors * 0, errors * 0)
+    assert chernoff_log_mean(vague, n) > chernoff_log_mean(moved, n) > plain
+    scaled = Law(vague.values * 1e-300, vague.weights, errors * 0, errors * 0)
+    below = chernoff_log_mean(scaled, n)
+    monkeypatch.setattr(contour, "UNIT", 1e-6)
+    base = n * tilt(WITHOUT_ZERO, saddle_point(WITHOUT_ZERO, n)).log_mgf
+    assert chernoff_log_mean(scaled, n) - below >= 1e-6 * (abs(base) + 600)
+
+
+def test_a_hopeless_tolerance_is_relaxed() -> None:
+    """Too little work for the tolerance: ask for less, but answer."""
+    enclosure = contour_log_mean(WITHOUT_ZERO, 3, 1e-9, 3e4)
+    assert math.isfinite(enclosure.lower)
+    assert math.isfinite(enclosure.upper)
+
+
+def test_the_shift_of_the_unit_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny = Law(WITHOUT_ZERO.values * 1e-290, WITHOUT_ZERO.weights, np.zeros(3), np.zeros(3))
+    plain = contour_log_mean(tiny, 3, 1e-4, 1e6)
+    monkeypatch.setattr(contour, "UNIT", 1e-6)
+    wide = contour_log_mean(tiny, 3, 1e-4, 1e6)
+    assert plain.lower - wide.lower >= 6e-4
+    assert wide.upper - plain.upper >= 6e-4

@@ -1,0 +1,333 @@
+"""What the engine adds to its evaluations: bounds for one user, division by n, cut mass, scales."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from oracles import enumerated_delta
+
+from shuffledp.decomposition import GPARV, Law
+from shuffledp.divergence import LogEnclosure, engine, log_delta, log_delta_bound
+from shuffledp.divergence.contour import chernoff_log_mean
+from shuffledp.divergence.engine import (
+    _bound_with_jumps,
+    _delta,
+    _elementary_log_mean,
+    _has_positive_value,
+    _log_delta_of_many,
+    _log_mean_positive,
+    _log_mean_single,
+)
+from shuffledp.divergence.tail import cut_tail, tail_cuts
+
+
+def make_law(values: list[float], weights: list[float]) -> Law:
+    zeros = np.zeros(len(values))
+    return Law(np.array(values), np.array(weights) / sum(weights), zeros, zeros.copy())
+
+
+PLAIN = make_law([2.0, -2.5, 0.0, 0.5], [0.1, 0.15, 0.7, 0.05])
+WIDER = make_law([3.0, -3.0, 0.0, 0.5], [0.1, 0.15, 0.7, 0.05])
+VAGUE = Law(
+    PLAIN.values,
+    PLAIN.weights,
+    np.array([0.1, 0.2, 0.0, 0.6]),
+    np.array([1e-2, 3e-2, 0.0, 2e-2]),
+)
+HEAVY = make_law(
+    [*(10.0**k for k in range(1, 9)), 1.0, -2.0],
+    [*(10.0 ** (-3 * k - 2) for k in range(1, 9)), 0.5, 0.5],
+)
+
+
+@pytest.fixture
+def no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "UNIT", 0.0)
+
+
+# -- one user -------------------------------------------------------------------------------------
+
+
+def mean_above(law: Law, sign: int) -> float:
+    """E G_+ with all errors taken upwards or downwards."""
+    values = np.maximum(law.values + sign * law.value_error, 0.0)
+    return float((law.weights * (1 + sign * law.weight_error)) @ values)
+
+
+@pytest.mark.usefixtures("no_rounding")
+def test_the_mean_for_one_user_is_as_wide_as_its_errors() -> None:
+    enclosure = _log_mean_single(VAGUE)
+    assert enclosure.upper == pytest.approx(math.log(mean_above(VAGUE, 1)), abs=1e-13)
+    assert enclosure.lower == pytest.approx(math.log(mean_above(VAGUE, -1)), abs=1e-13)
+
+
+def test_the_mean_for_one_user_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "UNIT", 1e-6)
+    enclosure = _log_mean_single(PLAIN)
+    exact = math.log(mean_above(PLAIN, 0))
+    assert exact + 5e-6 <= enclosure.upper <= exact + 2e-5
+    assert exact - 2e-5 <= enclosure.lower <= exact - 5e-6
+
+
+def test_a_mean_that_may_be_zero() -> None:
+    law = Law(np.array([0.1, -1.0]), np.array([0.5, 0.5]), np.array([0.2, 0.0]), np.zeros(2))
+    assert _log_mean_single(law).lower == -math.inf
+    assert _log_mean_single(law).upper == pytest.approx(math.log(0.15))
+    nothing = make_law([-1.0, 0.0], [0.5, 0.5])
+    assert _log_mean_single(nothing) == LogEnclosure(-math.inf, -math.inf)
+
+
+@pytest.mark.usefixtures("no_rounding")
+@pytest.mark.parametrize("n", [2, 3, 30])
+def test_elementary_bounds_count_one_user_among_silent_ones(n: int) -> None:
+    still = 1 - float((VAGUE.weights * (1 + VAGUE.weight_error))[VAGUE.values != 0].sum())
+    enclosure = _elementary_log_mean(VAGUE, n)
+    upper = math.log(n * mean_above(VAGUE, 1))
+    lower = math.log(n * mean_above(VAGUE, -1)) + (n - 1) * math.log(still)
+    assert enclosure.upper == pytest.approx(upper, abs=1e-12)
+    assert enclosure.lower == pytest.approx(lower, abs=1e-12)
+    if n <= 3:
+        exact = math.log(n * enumerated_delta(PLAIN, n))
+        assert enclosure.lower <= exact <= enclosure.upper
+
+
+def test_elementary_bounds_are_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = _elementary_log_mean(PLAIN, 1000)
+    monkeypatch.setattr(engine, "UNIT", 1e-6)
+    rounded = _elementary_log_mean(PLAIN, 1000)
+    # A thousandfold power of P(G = 0), which is a sum of four rounded weights.
+    assert plain.lower - rounded.lower >= 999 * 4e-6 * 0.3 / 0.7
+    assert rounded.upper - plain.upper >= 1e-6 * (4 + math.log(1000))
+
+
+def test_no_silent_users_no_elementary_lower_bound() -> None:
+    assert _elementary_log_mean(make_law([1.0, -1.0], [0.5, 0.5]), 3).lower == -math.inf
+
+
+def test_values_that_may_be_negative_are_not_called_positive() -> None:
+    def with_error(error: float) -> Law:
+        return Law(np.array([-5.0, 1.0]), np.array([0.5, 0.5]), np.array([0.0, error]), np.zeros(2))
+
+    assert _has_positive_value(with_error(0.01))
+    assert not _has_positive_value(with_error(0.5))
+    assert not _has_positive_value(make_law([-1.0, 0.0], [0.5, 0.5]))
+
+
+# -- from E S_+ to delta --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 7, 10**6])
+def test_delta_is_the_mean_over_n_and_what_was_kept_apart(n: int) -> None:
+    gparv = GPARV(PLAIN, PLAIN, 0.125, 0.25)
+    delta = _delta(gparv, n, LogEnclosure(math.log(3.0), math.log(5.0)), 0.0625)
+    assert delta.lower == pytest.approx(math.log(3.0 / n + 0.125), abs=1e-12)
+    assert delta.upper == pytest.approx(math.log(5.0 / n + 0.3125), abs=1e-12)
+    assert delta.lower < math.log(3.0 / n + 0.125)
+    assert delta.upper > math.log(5.0 / n + 0.3125)
+
+
+def test_one_user_gets_both_sides_of_a_spread() -> None:
+    one = log_delta(GPARV(PLAIN, WIDER, 0.0, 0.0), 1)
+    assert one.lower == pytest.approx(math.log(mean_above(PLAIN, 0)), abs=1e-12)
+    assert one.upper == pytest.approx(math.log(mean_above(WIDER, 0)), abs=1e-12)
+    vague = log_delta(GPARV(VAGUE, VAGUE, 0.0, 0.0), 1)
+    assert vague.lower == pytest.approx(math.log(mean_above(VAGUE, -1)), abs=1e-12)
+    assert vague.upper == pytest.approx(math.log(mean_above(VAGUE, 1)), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_few_users(n: int) -> None:
+    enclosure = log_delta(GPARV(PLAIN, PLAIN, 0.0, 0.0), n)
+    exact = math.log(enumerated_delta(PLAIN, n))
+    assert enclosure.lower <= exact <= enclosure.upper
+    assert enclosure.width <= 1e-4
+
+
+def test_many_users_never_get_more_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    gparv = GPARV(PLAIN, WIDER, 0.0, 0.0)
+    alone = log_delta(gparv, 1)
+    for many in (LogEnclosure(-30.0, alone.upper + 1), LogEnclosure(-30.0, alone.upper - 0.01)):
+        monkeypatch.setattr(engine, "_log_delta_of_many", lambda *_, many=many: many)
+        assert log_delta(gparv, 5) == LogEnclosure(-30.0, min(many.upper, alone.upper))
+
+    def fail(*_: object) -> LogEnclosure:
+        raise OverflowError
+
+    monkeypatch.setattr(engine, "_log_delta_of_many", fail)
+    assert log_delta(gparv, 5) == LogEnclosure(-math.inf, alone.upper)
+
+
+class Recorder:
+    """Stands for the evaluation of one law, and remembers what was asked."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[tuple[Law, float, float]] = []
+        monkeypatch.setattr(engine, "_log_mean_positive", self)
+
+    def __call__(self, law: Law, n: int, rtol: float, hint: float = math.inf) -> LogEnclosure:
+        self.asked.append((law, rtol, hint))
+        return LogEnclosure(len(self.asked) - 0.25, len(self.asked) + 0.5)
+
+
+def test_atoms_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(monkeypatch)
+    delta = _log_delta_of_many(GPARV(PLAIN, PLAIN, 0.0, 0.0), 10, 1e-4)
+    assert recorder.asked == [(PLAIN, 1e-4, math.inf)]
+    assert delta.lower == pytest.approx(0.75 - math.log(10))
+    assert delta.upper == pytest.approx(1.5 - math.log(10))
+
+
+def test_a_spread_is_evaluated_from_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(monkeypatch)
+    delta = _log_delta_of_many(GPARV(PLAIN, WIDER, 0.0, 0.0), 10, 1e-4)
+    assert recorder.asked == [(PLAIN, 5e-5, math.inf), (WIDER, 5e-5, math.inf)]
+    assert delta.lower == pytest.approx(0.75 - math.log(10))
+    assert delta.upper == pytest.approx(2.5 - math.log(10))
+
+
+@pytest.mark.parametrize("rtol", [1e-2, 1e-4])
+def test_what_was_cut_is_added_above(rtol: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 3
+    cut = cut_tail(HEAVY, n, rtol)
+    assert cut.mass > 0
+    recorder = Recorder(monkeypatch)
+    delta = _log_delta_of_many(GPARV(HEAVY, HEAVY, 0.0, 0.0), n, rtol)
+    for law, asked, hint in recorder.asked:
+        assert law.values.tolist() == cut.law.values.tolist()
+        assert asked == max(rtol / 2, 3e-4)
+        assert hint == pytest.approx(cut.log_delta + math.log(n))
+    assert delta.lower == pytest.approx(0.75 - math.log(n), abs=1e-12)
+    assert delta.upper == pytest.approx(math.log(math.exp(2.5) / n + cut.mass), abs=1e-12)
+
+
+# -- a cheap upper bound --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 1000])
+def test_the_cheap_bound_is_the_better_of_two(n: int) -> None:
+    single = _log_mean_single(WIDER).upper
+    tilted = chernoff_log_mean(WIDER, n) - math.log(n)
+    bound = log_delta_bound(GPARV(PLAIN, WIDER, 0.0, 0.0), n)
+    assert bound == pytest.approx(min(single, tilted), abs=1e-12)
+    apart = log_delta_bound(GPARV(PLAIN, WIDER, 0.0, 0.25), n)
+    assert apart == pytest.approx(math.log(math.exp(bound) + 0.25), abs=1e-12)
+
+
+def test_the_cheap_bound_counts_errors() -> None:
+    bound = log_delta_bound(GPARV(VAGUE, VAGUE, 0.0, 0.0), 1)
+    assert bound == pytest.approx(math.log(mean_above(VAGUE, 1)), abs=1e-12)
+
+
+def test_the_cheap_bound_of_nothing() -> None:
+    nothing = make_law([-1.0, 0.0], [0.5, 0.5])
+    assert log_delta_bound(GPARV(nothing, nothing, 0.0, 0.0), 10) == -math.inf
+
+
+@pytest.mark.parametrize("n", [10, 10**4, 10**7])
+def test_the_cheap_bound_of_a_heavy_law_is_the_best_of_all_cuts(n: int) -> None:
+    single = _log_mean_single(HEAVY).upper
+    bounds = [
+        math.log(math.exp(chernoff_log_mean(cut.law, n)) / n + cut.mass)
+        for cut in tail_cuts(HEAVY)
+        if cut.law is not HEAVY
+    ]
+    best = _bound_with_jumps(HEAVY, n, single)
+    assert best == pytest.approx(min(single, *bounds), abs=1e-9)
+    assert log_delta_bound(GPARV(HEAVY, HEAVY, 0.0, 0.0), n) == pytest.approx(best, abs=1e-9)
+
+
+def test_the_cheap_bound_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 10**6
+    plain = log_delta_bound(GPARV(PLAIN, WIDER, 0.0, 0.0), n)
+    monkeypatch.setattr(engine, "UNIT", 1e-6)
+    assert log_delta_bound(GPARV(PLAIN, WIDER, 0.0, 0.0), n) - plain >= 0.99e-6 * math.log(n)
+
+
+# -- huge values ----------------------------------------------------------------------------------
+
+
+def scaled(factor: float) -> GPARV:
+    return GPARV(
+        Law(factor * PLAIN.values, PLAIN.weights, PLAIN.value_error, PLAIN.weight_error),
+        Law(factor * WIDER.values, WIDER.weights, WIDER.value_error, WIDER.weight_error),
+        0.125 * factor,
+        0.25 * factor,
+    )
+
+
+@pytest.mark.parametrize("n", [1, 3, 500])
+def test_huge_values_are_scaled_down(n: int) -> None:
+    shift = math.log(1e150)
+    plain, huge = log_delta(scaled(1.0), n), log_delta(scaled(1e150), n)
+    assert huge.lower - shift == pytest.approx(plain.lower, abs=1e-9)
+    assert huge.upper - shift == pytest.approx(plain.upper, abs=1e-9)
+    bound = log_delta_bound(scaled(1e150), n)
+    assert bound - shift == pytest.approx(log_delta_bound(scaled(1.0), n), abs=1e-9)
+
+
+def test_the_scale_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, bound = log_delta(scaled(1e150), 1), log_delta_bound(scaled(1e150), 1)
+    monkeypatch.setattr(engine, "UNIT", 1e-6)
+    wide = log_delta(scaled(1e150), 1)
+    shift = math.log(1e150)
+    assert plain.lower - wide.lower >= 2e-6 * shift
+    assert wide.upper - plain.upper >= 2e-6 * shift
+    assert log_delta_bound(scaled(1e150), 1) - bound >= 2e-6 * shift
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_huge_loss_is_scaled_down_as_well(sign: int) -> None:
+    """The largest value counts by its size, on either side of a spread."""
+    law = make_law([sign * 1e150, -sign * 1.0, 0.0], [0.2, 0.3, 0.5])
+    other = make_law([0.5, -1.0, 0.0], [0.2, 0.3, 0.5])
+    for gparv in (GPARV(law, other, 0.0, 0.0), GPARV(other, law, 0.0, 0.0)):
+        assert engine._largest(gparv) == 1e150
+
+
+# -- which method ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 5, 40, 300, 20_000])
+def test_every_method_meets_its_tolerance(n: int) -> None:
+    rtol = 1e-5
+    for law in (PLAIN, make_law([1.0, -1.2], [0.5, 0.5])):
+        enclosure = _log_mean_positive(law, n, rtol)
+        assert enclosure.width <= rtol
+        if n <= 5:
+            exact = math.log(n * enumerated_delta(law, n))
+            assert enclosure.lower <= exact <= enclosure.upper
+
+
+def test_enough_is_enough() -> None:
+    """Elementary bounds that are narrow are returned; so are those of a law without gains."""
+    rare = make_law([1.0, -1.0, 0.0], [1e-12, 1e-12, 1.0])
+    assert _log_mean_positive(rare, 10, 1e-4) == _elementary_log_mean(rare, 10)
+    nothing = make_law([-1.0, 0.0], [0.5, 0.5])
+    assert _log_mean_positive(nothing, 10, 1e-4).upper == -math.inf
+
+
+@pytest.mark.parametrize(("n", "work", "counts"), [(150, 2e5, True), (10**6, 5e6, False)])
+def test_what_the_contour_leaves_open_is_enumerated(
+    n: int, work: float, counts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law = make_law([1.0, -1.2, 0.3], [0.4, 0.4, 0.2])
+    exact = _log_mean_positive(law, n, 1e-4)
+    asked = []
+
+    def wide(*arguments: object) -> LogEnclosure:
+        asked.append(arguments[3])
+        return LogEnclosure(exact.lower - 1, exact.upper + 1)
+
+    monkeypatch.setattr(engine, "contour_log_mean", wide)
+    enclosure = _log_mean_positive(law, n, 1e-4)
+    assert asked == [work]
+    assert (enclosure.width <= 1e-4) == counts
+
+    def never(*_: object) -> LogEnclosure:
+        raise AssertionError("the contour was narrow enough")
+
+    monkeypatch.setattr(engine, "contour_log_mean", lambda *_: exact)
+    monkeypatch.setattr(engine, "enumerate_log_mean", never)
+    assert _log_mean_positive(law, n, 1e-4) == exact

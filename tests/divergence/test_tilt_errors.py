@@ -1,0 +1,183 @@
+"""Errors of tilted laws, with a unit round-off that is 0 or large enough to see."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from shuffledp.decomposition import Law
+from shuffledp.divergence import tilt as module
+from shuffledp.divergence.tilt import _sum, log_mgf, saddle_point, standardise, tilt
+
+
+def make_law(values: list[float], weights: list[float]) -> Law:
+    zeros = np.zeros(len(values))
+    return Law(np.array(values), np.array(weights) / sum(weights), zeros, zeros.copy())
+
+
+NEAR = make_law([0.9, -0.5, 0.0, 0.3], [0.3, 0.2, 0.3, 0.2])  # all exponents below 1
+FAR = make_law([4.0, -3.0, 0.0, 1.0], [0.1, 0.6, 0.2, 0.1])
+
+
+def with_errors(law: Law, value: list[float], weight: list[float]) -> Law:
+    return Law(law.values, law.weights, np.array(value), np.array(weight))
+
+
+@pytest.mark.parametrize("theta", [0.3, 1.0])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_errors_of_weights_change_a_small_k_by_no_more_than_stated(
+    theta: float, sign: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the weights miss to 1 sits at 0: an atom counts by e^{theta g} - 1."""
+    monkeypatch.setattr(module, "UNIT", 0.0)
+    law = Law(sign * NEAR.values, NEAR.weights, NEAR.value_error, NEAR.weight_error)
+    errors = np.array([1e-6, 4e-6, 2e-6, 3e-6])
+    stated = tilt(with_errors(law, [0.0] * 4, errors.tolist()), theta)
+    growth = law.weights * np.expm1(theta * law.values)
+    worst = max(
+        abs(math.log1p(float(growth @ (1 + up * errors * np.sign(growth)))) - stated.log_mgf)
+        for up in (-1, 1)
+    )
+    assert worst * 0.9999 <= stated.log_mgf_error <= worst * 1.0001
+
+
+@pytest.mark.parametrize("theta", [0.6, 5.0])
+def test_errors_of_weights_change_a_large_k_by_no_more_than_stated(
+    theta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "UNIT", 0.0)
+    errors = np.array([1e-6, 4e-6, 2e-6, 3e-6])
+    stated = tilt(with_errors(FAR, [0.0] * 4, errors.tolist()), theta)
+    moved = Law(FAR.values, FAR.weights * (1 + errors), FAR.value_error, FAR.weight_error)
+    worst = float(log_mgf(moved, np.array([theta]))[0]) - stated.log_mgf
+    assert worst * 0.9999 <= stated.log_mgf_error <= worst * 1.0001
+
+
+@pytest.mark.parametrize("law", [NEAR, FAR])
+@pytest.mark.parametrize("theta", [0.01, 1.0, 30.0])
+def test_errors_of_values_change_k_by_no_more_than_stated(
+    law: Law, theta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "UNIT", 0.0)
+    errors = np.array([1e-5, 3e-5, 2e-5, 1e-5])
+    stated = tilt(with_errors(law, errors.tolist(), [0.0] * 4), theta)
+    moved = Law(law.values + errors, law.weights, errors, errors)
+    worst = float(log_mgf(moved, np.array([theta]))[0]) - stated.log_mgf
+    assert worst <= stated.log_mgf_error <= 4 * worst
+
+
+@pytest.mark.parametrize(
+    ("law", "theta"),
+    [
+        (FAR, 500.0),  # large exponents
+        (make_law([1.0, -1e-3], [1e-200, 1.0]), 700.0),  # a small weight against a large exponent
+        (make_law([1.0, -1.0], [0.5, 0.5]), 300.0),
+        (make_law([0.001, -1.0], [1e-250, 1.0]), 400.0),  # a K far below 0
+    ],
+)
+def test_rounding_of_a_large_k_is_covered(
+    law: Law, theta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exponents, logarithms of weights and K itself are each rounded once."""
+    unit = 1e-6
+    monkeypatch.setattr(module, "UNIT", unit)
+    tilted = tilt(law, theta)
+    p = tilted.probability
+    exponent, log_weight = np.abs(theta * law.values), np.abs(np.log(law.weights))
+    rounded = float(p @ (exponent + log_weight)) + abs(tilted.log_mgf)
+    assert tilted.log_mgf_error >= unit * rounded
+    assert tilted.probability_error >= unit * (3 + rounded)
+
+
+def test_rounding_of_a_small_k_is_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = 1e-6
+    monkeypatch.setattr(module, "UNIT", unit)
+    law = make_law([0.99, 0.98, -0.01], [0.5, 0.3, 0.2])
+    tilted = tilt(law, 1.0)
+    growth = float(law.weights @ np.abs(np.expm1(law.values)))
+    assert tilted.log_mgf_error >= unit * (growth / math.exp(tilted.log_mgf) + tilted.log_mgf)
+    assert tilted.probability_error >= unit * (
+        3 + float(tilted.probability @ np.abs(law.values)) + tilted.log_mgf
+    )
+
+
+@pytest.mark.parametrize("theta", [0.5, 3.0])
+@pytest.mark.parametrize("errors", [[1e-3, 1e-5, 1e-5, 1e-5], [1e-5, 1e-5, 1e-3, 2e-3]])
+def test_the_error_of_the_probabilities_is_a_mean(
+    theta: float, errors: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plain, or weighted by the distance from the mean: whichever is larger."""
+    monkeypatch.setattr(module, "UNIT", 0.0)
+    tilted = tilt(with_errors(NEAR, [0.0] * 4, errors), theta)
+    p, distance = tilted.probability, np.abs(tilted.centred)
+    plain, weighted = float(p @ errors), float((p * distance) @ errors) / float(p @ distance)
+    assert tilted.probability_error == pytest.approx(max(plain, weighted), rel=1e-12)
+
+
+def test_the_error_of_the_zero_is_that_of_its_atoms(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = make_law([1.0, 0.0, -1.0, 0.0], [0.2, 0.3, 0.3, 0.2])
+    vague = with_errors(law, [0.0] * 4, [1e-2, 1e-5, 1e-2, 3e-5])
+    monkeypatch.setattr(module, "UNIT", 0.0)
+    assert tilt(vague, 0.5).zero_error == pytest.approx(3e-5, rel=1e-12)
+    assert tilt(vague, 5.0).zero_error == pytest.approx(3e-5, rel=1e-12)
+    monkeypatch.setattr(module, "UNIT", 1e-3)
+    assert tilt(vague, 0.5).zero_error >= 3e-5 + 4e-3 + 4e-3
+
+
+@pytest.mark.parametrize("scale", [0.5, 0.99, 1.01, 1.9, 2.1, 5.0])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_log_mgf_where_its_formula_changes(scale: float, sign: int) -> None:
+    law = make_law([sign * 1.0, -sign * 0.9, 0.2], [0.6, 0.3, 0.1])
+    exact = math.log(float(law.weights @ np.exp(scale * law.values)))
+    assert log_mgf(law, np.array([scale]))[0] == pytest.approx(exact, abs=1e-14)
+    assert tilt(law, scale).log_mgf == pytest.approx(exact, abs=1e-14)
+
+
+def test_short_sums_are_exact() -> None:
+    assert _sum(np.array([1e16, 1.0, -1e16])) == 1.0
+    assert _sum(np.full(1000, 0.125)) == 125.0
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e250])
+def test_standard_units_make_the_saddle_point_one(unit: float) -> None:
+    law = Law(FAR.values * unit, FAR.weights, FAR.value_error, FAR.weight_error)
+    standard, factor = standardise(law, 50)
+    assert standard.values == pytest.approx(law.values * factor, rel=1e-12)
+    assert factor * unit == pytest.approx(saddle_point(FAR, 50), rel=0.1)
+    tilted = tilt(standard, 1.0)
+    assert abs(50 * tilted.mean - 2) <= 0.11 * (50 * tilted.variance + 2) ** 0.5
+
+
+def test_far_losses_stay_finite_in_standard_units() -> None:
+    errors = np.array([0.0, 1e-3])
+    law = Law(np.array([1e-200, -1.0]), np.array([0.5, 0.5]), errors, errors * 0)
+    standard, _ = standardise(law, 3)
+    assert standard.values[1] == -1e100
+    assert standard.value_error[1] == 0
+    near, _ = standardise(Law(np.array([1.0, -2.0]), law.weights, errors, errors * 0), 3)
+    assert near.value_error[1] > 0
+
+
+def test_probabilities_of_rare_atoms_were_found_to_miss() -> None:
+    """Weights near 1e-224 beside exponents of 538: both are rounded far more than their sum."""
+    values = [1069.0041049480326, 1067.7888085256204, -1.0]
+    law = Law(
+        np.array(values),
+        np.array([6.98615076399517e-225, 1.4903301401362952e-224, 1.0]),
+        *[np.zeros(3)] * 2,
+    )
+    theta = 0.503961083602903
+    tilted = tilt(law, theta)
+    with mpmath.workdps(60):
+        mgf = mpmath.fsum(
+            mpmath.mpf(w) * mpmath.exp(mpmath.mpf(theta) * g)
+            for g, w in zip(values, law.weights.tolist(), strict=True)
+        )
+        gaps = [
+            abs(p - mpmath.mpf(w) * mpmath.exp(mpmath.mpf(theta) * g) / mgf)
+            for p, g, w in zip(tilted.probability, values, law.weights.tolist(), strict=True)
+        ]
+        assert mpmath.fsum(gaps) <= tilted.probability_error
