@@ -123,8 +123,6 @@ class Decomposition(Components):
         slack = 2 * self.singular_error + 4 * UNIT * np.abs(finite_or_zero(singular))
         errors = np.concatenate([2 * self.log_ratio_error + rounding, slack])
         candidates = np.concatenate([ratios, singular])
-        if candidates.size == 0:
-            return Interval(-np.inf, -np.inf)
         exact = errors == 0
         lower = np.where(exact, candidates, np.nextafter(candidates - errors, -np.inf))
         upper = np.where(exact, candidates, np.nextafter(candidates + errors, np.inf))
