@@ -81,15 +81,16 @@ def test_errors_of_values_change_k_by_no_more_than_stated(
 def test_rounding_of_a_large_k_is_covered(
     law: Law, theta: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exponents, logarithms of weights and K itself are each rounded once."""
+    """A logarithm is good to 4 units; a product, a sum, its distance from K and K itself to one."""
     unit = 1e-6
     monkeypatch.setattr(module, "UNIT", unit)
     tilted = tilt(law, theta)
     p = tilted.probability
-    exponent, log_weight = np.abs(theta * law.values), np.abs(np.log(law.weights))
-    rounded = float(p @ (exponent + log_weight)) + abs(tilted.log_mgf)
-    assert tilted.log_mgf_error >= unit * rounded
-    assert tilted.probability_error >= unit * (3 + rounded)
+    exponent, log_weight, k = theta * law.values, np.log(law.weights), tilted.log_mgf
+    total = exponent + log_weight
+    rounded = 4 * np.abs(log_weight) + np.abs(exponent) + np.abs(total)
+    assert tilted.log_mgf_error >= unit * (float(p @ rounded) + abs(k))
+    assert tilted.probability_error >= unit * (4 + float(p @ (rounded + np.abs(total - k))))
 
 
 def test_rounding_of_a_small_k_is_covered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,13 +84,13 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
         top = float(total.max())
         k = top + math.log(_sum(np.exp(total - top)))
         probability = np.exp(total - k)
-        spread = probability @ (np.abs(log_weights) + 2 * np.abs(exponent))
+        spread = probability @ (4 * np.abs(log_weights) + 2 * np.abs(exponent))
         k_error = float(probability @ law.weight_error)
         k_error += UNIT * (40 + float(spread) + 2 * abs(k))
-        # Rounded are the product, the logarithm, their sum and its distance from k, all of which
-        # are at most |log w| + |theta g| + |k|; what underflows does not matter.
+        # The logarithm is good to 4 units, the product, the sum and its distance from k to one;
+        # the last two are at most |log w| + |theta g| + |k|. What underflows does not matter.
         sizes = np.where(probability > 0, np.abs(log_weights) + np.abs(exponent), 0.0)
-        errors = law.weight_error + UNIT * (6 + 4 * sizes + 3 * abs(k))
+        errors = law.weight_error + UNIT * (6 + 6 * sizes + 3 * abs(k))
     k_error += 3 * theta * float(probability @ law.value_error)
     mean = float(probability @ values)
     centred = values - mean
