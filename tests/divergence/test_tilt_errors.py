@@ -76,6 +76,7 @@ def test_errors_of_values_change_k_by_no_more_than_stated(
         (make_law([1.0, -1e-3], [1e-200, 1.0]), 700.0),  # a small weight against a large exponent
         (make_law([1.0, -1.0], [0.5, 0.5]), 300.0),
         (make_law([0.001, -1.0], [1e-250, 1.0]), 400.0),  # a K far below 0
+        (make_law([-1.0, -1.0], [0.5, 0.5]), 2.0),  # no slack in the sum of two negative terms
     ],
 )
 def test_rounding_of_a_large_k_is_covered(

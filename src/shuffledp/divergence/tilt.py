@@ -87,10 +87,10 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
         spread = probability @ (4 * np.abs(log_weights) + 2 * np.abs(exponent))
         k_error = float(probability @ law.weight_error)
         k_error += UNIT * (40 + float(spread) + 2 * abs(k))
-        # The logarithm is good to 4 units, the product, the sum and its distance from k to one;
-        # the last two are at most |log w| + |theta g| + |k|. What underflows does not matter.
-        sizes = np.where(probability > 0, np.abs(log_weights) + np.abs(exponent), 0.0)
-        errors = law.weight_error + UNIT * (6 + 6 * sizes + 3 * abs(k))
+        # The logarithm and the exponential are good to 4 units, the product, the sum, at most
+        # |log w| + |theta g|, and its distance from k to one. What underflows does not matter.
+        sizes = 5 * np.abs(log_weights) + 2 * np.abs(exponent) + np.abs(total - k)
+        errors = law.weight_error + UNIT * (4 + np.where(probability > 0, sizes, 0.0))
     k_error += 3 * theta * float(probability @ law.value_error)
     mean = float(probability @ values)
     centred = values - mean
