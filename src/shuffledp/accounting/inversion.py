@@ -19,6 +19,7 @@ from shuffledp.interval import Interval
 
 _MAX_EVALUATIONS = 40
 _MAX_BISECTIONS = 20
+_RETRY = 0.95  # where in the bracket to try again after a failed evaluation
 _MAX_NEWTON_STEPS = 30
 _VAGUE = 2.0  # an enclosure of log delta this wide says little about where the root is
 _SMALLEST_RTOL = 1e-9
@@ -73,16 +74,22 @@ class _Search:
         if self._is_infinite():
             return Interval(math.inf, math.inf)
         probe: float | None = self._first_probe()
-        margin, stalled = 1.0, 0
+        margin, stalled, retried = 1.0, 0, False
         for _ in range(_MAX_EVALUATIONS):
             if probe is None:
                 break
             gap = self.high - self.low
             decided = self._evaluate(probe)
             if self.failed:
+                if retried:
+                    break
+                retried = True
                 self._raise_near_the_end(probe)
                 self._shrink_by_cheap_bound()
-                break
+                if self.high == math.inf:
+                    break
+                probe = self.low + _RETRY * (self.high - self.low)
+                continue
             if self.high - self.low <= max(0.1 * self.rtol, 4 * _ULP) * self.high < math.inf:
                 break
             margin = 1.0 if decided else 3 * margin
