@@ -2,7 +2,8 @@ r"""From delta to epsilon: a certified root of a decreasing function.
 
 One evaluation of :math:`\delta(\varepsilon)` on each side of the root, both certified, encloses
 it. Newton steps on a cheap estimate say where to evaluate; only certified comparisons move the
-bracket.
+bracket. The upper end keeps its word: whoever evaluates delta there, with the width that was asked
+for, finds no more than the target.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shuffledp.accounting.profile_point import enclose_log_delta
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import estimate_log_delta, log_delta, log_delta_bound
+from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta, log_delta_bound
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval
+
+#: How often to raise an epsilon: from the last digit to far beyond the largest one.
+MAX_RAISES = 40
 
 _MAX_EVALUATIONS = 40
 _MAX_BISECTIONS = 20
@@ -24,6 +30,9 @@ _MAX_NEWTON_STEPS = 30
 _VAGUE = 2.0  # an enclosure of log delta this wide says little about where the root is
 _SMALLEST_RTOL = 1e-9
 _ULP = 2.0**-52
+_SMALLEST = math.nextafter(0.0, 1.0)
+_SMALLEST_STEP = 2.0**-60  # where epsilon is 0
+_FEW_DIGITS = 1e-300  # doubles far below have fewer digits
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
 
 
@@ -38,7 +47,63 @@ def enclose_epsilon(
         log_target: enclosure of the logarithm of the target, a point up to rounding.
         rtol: relative width of epsilon to aim for.
     """
-    return _Search(decomposition, n, log_target, rtol).run()
+    return find_root(decomposition, n, log_target, rtol).epsilon
+
+
+@dataclass(frozen=True)
+class Root:
+    """The enclosure of an epsilon, and that of log delta at its upper end.
+
+    ``at_upper`` is what ``enclose_log_delta`` answers there, with the ``rtol`` of the search; None
+    if that is beyond the largest epsilon one can ask about.
+    """
+
+    epsilon: Interval
+    at_upper: LogEnclosure | None
+
+
+def find_root(decomposition: Decomposition, n: int, log_target: Interval, rtol: float) -> Root:
+    """Do as :func:`enclose_epsilon`, and tell what the last evaluation has shown."""
+    search = _Search(decomposition, n, log_target, rtol)
+    return Root(search.run(), search.at_high)
+
+
+def log_target(delta: float) -> Interval:
+    """Enclose log(delta); a logarithm up to the lower end has ``exp_up`` of at most ``delta``.
+
+    So if log delta is at most the lower end, delta, rounded up to a double, is at most ``delta``.
+    The logarithm is good to 2 units in the last place and so is the exponential; ``exp_up`` takes
+    two steps more. The smallest doubles are equidistant, so there the steps are taken from
+    ``delta`` itself.
+
+    >>> from shuffledp.interval import exp_up
+    >>> exp_up(log_target(0.1).lower) <= 0.1
+    True
+    >>> log_target(0.0)
+    Interval(lower=-inf, upper=-inf)
+    """
+    if delta == 0:
+        return Interval(-math.inf, -math.inf)
+    log = math.log(delta)
+    slack = 4 * UNIT * abs(log)
+    lower = log - slack - 16 * UNIT
+    if delta < _FEW_DIGITS:
+        room = delta - 8 * _SMALLEST
+        lower = math.log(room) - slack if room > 0 else -745.0
+    return Interval(lower, log + slack)
+
+
+def raise_epsilon(epsilon: float, excess: float, slope: float, attempt: int) -> float:
+    """Return a larger epsilon at which log delta should be smaller by ``excess``.
+
+    Args:
+        epsilon: where it is too large.
+        excess: by how much.
+        slope: an estimate of the derivative of log delta; it may be anything.
+        attempt: how often this was tried before; every time the step is four times as large.
+    """
+    step = 1.5 * excess / -slope if -math.inf < slope < 0 and excess < math.inf else 0.0
+    return epsilon + (max(step, 4 * _ULP * epsilon) + _SMALLEST_STEP) * 4.0**attempt
 
 
 @dataclass(frozen=True)
@@ -67,6 +132,7 @@ class _Search:
         self.ceiling = min(self.end, MAX_EPSILON0)
         self.low, self.high = 0.0, self.end
         self.points: list[_Point] = []
+        self.at_high: LogEnclosure | None = None  # evaluated there, with rtol itself
         self.failed = False  # the last enclosure was vague: effort or precision ran out
 
     def run(self) -> Interval:
@@ -95,7 +161,28 @@ class _Search:
             margin = 1.0 if decided else 3 * margin
             stalled = stalled + 1 if self.high - self.low > 0.5 * gap else 0
             probe = self._middle() if stalled % 7 == 6 else self._next_probe(margin)
+        self._confirm()
         return Interval(self.low, self.high)
+
+    def _confirm(self) -> None:
+        """Raise the upper end until an evaluation with ``rtol`` shows that it meets the target.
+
+        Mostly that was the last one. It was not if a closer look, or the cheap bound, decided, or
+        if the upper end is where delta vanishes, up to rounding.
+        """
+        if self.at_high is not None:
+            return
+        high = self.high
+        for attempt in range(MAX_RAISES):
+            if high > MAX_EPSILON0:
+                break
+            value = enclose_log_delta(self.decomposition, self.n, high, self.rtol)
+            if value.upper <= self.log_target.lower:
+                self.high, self.at_high = high, value
+                return
+            _, slope = estimate_log_delta(self.decomposition, self.n, high)
+            high = raise_epsilon(high, value.upper - self.log_target.lower, slope, attempt)
+        self.high = self.end if self.end > MAX_EPSILON0 else math.inf
 
     def _is_infinite(self) -> bool:
         """Whether outputs that the second input cannot produce have more mass than the target."""
@@ -106,17 +193,24 @@ class _Search:
     def _evaluate(self, epsilon: float) -> bool:
         """Move the end of the bracket that the enclosure at epsilon decides, if it does."""
         epsilon = min(epsilon, MAX_EPSILON0)
-        value = log_delta(self.decomposition.at(epsilon), self.n, rtol=self.evaluation_rtol)
+        value = self._enclose(epsilon)
         miss = 0.5 * (value.lower + value.upper) - self.log_target.upper
         vague = value.width > _VAGUE
         if not vague and abs(miss) < math.inf:
             self.points.append(_Point(self._to_u(epsilon), miss, value.width))
         if value.upper <= self.log_target.lower:
+            if epsilon <= self.high:
+                self.at_high = value if self.evaluation_rtol == self.rtol else None
             self.high = min(self.high, epsilon)
         elif value.lower > self.log_target.upper:
             self.low = max(self.low, epsilon)
         self.failed = vague
         return epsilon in (self.low, self.high)
+
+    def _enclose(self, epsilon: float) -> LogEnclosure:
+        if self.evaluation_rtol == self.rtol:
+            return enclose_log_delta(self.decomposition, self.n, epsilon, self.rtol)
+        return log_delta(self.decomposition.at(epsilon), self.n, rtol=self.evaluation_rtol)
 
     def _raise_near_the_end(self, failed: float) -> None:
         """Raise the lower end if rounding, close to the largest epsilon, made a probe fail."""
@@ -134,6 +228,7 @@ class _Search:
             bound = log_delta_bound(self.decomposition.at(middle), self.n)
             if bound <= self.log_target.lower:
                 self.high = high = middle
+                self.at_high = None
             elif middle == self.ceiling:
                 break
             else:
