@@ -14,7 +14,7 @@ from shuffledp.accounting.candidates import Candidate, Candidates, Listed, Matri
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.decomposition.arithmetic import FloatArray
-from shuffledp.divergence import LogEnclosure
+from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import (
     AccuracyWarning,
     ContradictionError,
@@ -28,6 +28,8 @@ from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Pair
 
 #: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
 _MAX_LOWER_PAIRS = 64
+
+_MARGIN = 0.5  # of log delta: ten times the error of an estimate
 
 
 @dataclass(frozen=True)
@@ -109,13 +111,19 @@ class ShuffleAccountant:
     def get_epsilon(self, target_delta: float) -> float:
         """Return the certified epsilon: the shuffled reports are (epsilon, target_delta)-DP.
 
-        Infinite if no epsilon has so small a delta. Asking back, ``get_delta`` at this epsilon may
-        exceed ``target_delta`` by up to ``rtol``, because it is a bound of that width itself.
+        Infinite if no epsilon has so small a delta. It keeps its word: asked back, the same
+        accountant has ``get_delta(epsilon) <= target_delta``, exactly (up to epsilon = 300, the
+        largest one can ask about).
         """
         return self.epsilon_interval(target_delta).upper
 
     def get_delta(self, target_epsilon: float) -> float:
-        """Return the certified delta: the shuffled reports are (target_epsilon, delta)-DP."""
+        """Return the certified delta: the shuffled reports are (target_epsilon, delta)-DP.
+
+        Asked back, ``epsilon_interval(delta)`` begins at or below ``target_epsilon``. So
+        ``get_epsilon(delta)``, its other end, is above it by a relative ``rtol`` at most, or as
+        much as an :class:`shuffledp.errors.AccuracyWarning` says.
+        """
         return self.delta_interval(target_epsilon).upper
 
     def epsilon_interval(self, target_delta: float) -> Interval:
@@ -195,6 +203,20 @@ class ShuffleAccountant:
             _to_log_delta(value),
             _to_log_delta(lower).lower,
         )
+
+    def is_hopeless(self, target_epsilon: float, target_delta: float) -> bool:
+        """Whether an estimate leaves no doubt that ``get_delta`` would exceed ``target_delta``.
+
+        It proves nothing, but saves a search many evaluations.
+        """
+        epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
+        leader = self._upper.candidates.leader()
+        if leader is None or delta == 1:
+            return False
+        if delta == 0:
+            return self._upper.candidates.max_epsilon().lower > epsilon
+        estimate, _ = estimate_log_delta(leader.decomposition, self.n, epsilon)
+        return estimate > math.log(delta) + _MARGIN
 
     @cached_property
     def _pairs(self) -> dict[str, Pair]:

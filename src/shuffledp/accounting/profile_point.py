@@ -49,4 +49,4 @@ def _may_be_flat(gparv: GPARV, n: int, value: LogEnclosure) -> bool:
     with np.errstate(over="ignore"):
         spread = math.sqrt(float(law.weights @ law.values**2) / n) / 2
     largest = min(spread, float(law.weights @ np.maximum(law.values, 0.0)))
-    return 0 < largest and value.upper > math.log(_FLAT) + math.log(largest)
+    return largest > 0 and value.upper > math.log(_FLAT) + math.log(largest)

@@ -111,9 +111,7 @@ class WorstCase:
             result = _larger(result, other)
         return result, worst
 
-    def _root(
-        self, candidate: Candidate, target: Interval
-    ) -> tuple[Interval, _Evaluated | None]:
+    def _root(self, candidate: Candidate, target: Interval) -> tuple[Interval, _Evaluated | None]:
         """Enclose the epsilon of one candidate, with what is known at its upper end."""
         root = find_root(candidate.decomposition, self.n, target, self.rtol)
         at_upper = root.at_upper

@@ -6,9 +6,9 @@ import math
 from abc import abstractmethod
 
 from shuffledp.accounting.inversion import enclose_epsilon, log_target
+from shuffledp.accounting.profile_point import enclose_log_delta
 from shuffledp.baselines.base import Baseline
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import log_delta
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError, check_rtol
 from shuffledp.interval import Interval, exp_down, exp_up
 from shuffledp.randomizers import LocalRandomizer
@@ -50,6 +50,6 @@ class NumericBaseline(Baseline):
         decomposition = self.decomposition()
         if epsilon >= decomposition.max_epsilon:
             return 0.0
-        value = log_delta(decomposition.at(epsilon), self.n, rtol=self.rtol)
+        value = enclose_log_delta(decomposition, self.n, epsilon, self.rtol)
         end = exp_down(value.lower) if self.kind == "lower" else exp_up(value.upper)
         return min(end, 1.0)

@@ -3,6 +3,7 @@ r"""Certified evaluation of :math:`\delta=\frac1nE[(G_1+\dots+G_n)_+]` for one G
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import numpy as np
 
@@ -26,8 +27,9 @@ _MAX_ENUMERATION = 200_000
 def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
     """Enclose log delta; the width is at most ``rtol`` unless double precision or work forbid.
 
-    Where it is wider, the upper end is still no worse than :func:`log_delta_bound`. The same
-    arguments have the same answer: what one evaluation shows, the next one shows again. The cost does not grow with n: typically 1e4 sines and cosines, never more than 1e8.
+    Where it is wider, the upper end is still no worse than :func:`log_delta_bound`. The answer is a
+    function of the arguments: what one evaluation shows, the next one shows again. The cost does
+    not grow with n: typically 1e4 sines and cosines, never more than 1e8.
 
     >>> from shuffledp.decomposition import Decomposition
     >>> d = Decomposition.from_coefficients([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
@@ -44,10 +46,8 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
     if n == 1:
         return alone
     result = LogEnclosure(-math.inf, alone.upper)  # delta falls with n
-    try:
+    with suppress(*BEYOND_DOUBLES):  # the bounds of one user and of one tilt are left
         result = result.intersect(_log_delta_of_many(gparv, n, rtol))
-    except BEYOND_DOUBLES:
-        pass  # only the bound of one user is left, and that of one tilt
     if result.width > rtol:
         result = result.intersect(LogEnclosure(-math.inf, log_delta_bound(gparv, n)))
     return result
