@@ -17,8 +17,8 @@ from shuffledp.accounting.profile_point import enclose_log_delta
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta, log_delta_bound
-from shuffledp.errors import MAX_EPSILON0
-from shuffledp.interval import Interval
+from shuffledp.errors import MAX_EPSILON0, ContradictionError
+from shuffledp.interval import Interval, exp_up
 
 #: How often to raise an epsilon: from the last digit to far beyond the largest one.
 MAX_RAISES = 40
@@ -30,9 +30,7 @@ _MAX_NEWTON_STEPS = 30
 _VAGUE = 2.0  # an enclosure of log delta this wide says little about where the root is
 _SMALLEST_RTOL = 1e-9
 _ULP = 2.0**-52
-_SMALLEST = math.nextafter(0.0, 1.0)
 _SMALLEST_STEP = 2.0**-60  # where epsilon is 0
-_FEW_DIGITS = 1e-300  # doubles far below have fewer digits
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
 
 
@@ -69,28 +67,25 @@ def find_root(decomposition: Decomposition, n: int, log_target: Interval, rtol: 
 
 
 def log_target(delta: float) -> Interval:
-    """Enclose log(delta); a logarithm up to the lower end has ``exp_up`` of at most ``delta``.
+    """Enclose log(delta); its lower end is the largest x with ``exp_up(x) <= delta``.
 
-    So if log delta is at most the lower end, delta, rounded up to a double, is at most ``delta``.
-    The logarithm is good to 2 units in the last place and so is the exponential; ``exp_up`` takes
-    two steps more. The smallest doubles are equidistant, so there the steps are taken from
-    ``delta`` itself.
+    So log delta is at most the lower end where delta, rounded up to a double, is at most ``delta``.
 
-    >>> from shuffledp.interval import exp_up
-    >>> exp_up(log_target(0.1).lower) <= 0.1
-    True
     >>> log_target(0.0)
     Interval(lower=-inf, upper=-inf)
+    >>> exp_up(log_target(0.1).lower) == 0.1
+    True
     """
     if delta == 0:
         return Interval(-math.inf, -math.inf)
     log = math.log(delta)
     slack = 4 * UNIT * abs(log)
-    lower = log - slack - 16 * UNIT
-    if delta < _FEW_DIGITS:
-        room = delta - 8 * _SMALLEST
-        lower = math.log(room) - slack if room > 0 else -745.0
-    return Interval(lower, log + slack)
+    low, high = -math.inf, log + slack
+    middle = log - slack - 16 * UNIT
+    while low < middle < high:
+        low, high = (middle, high) if exp_up(middle) <= delta else (low, middle)
+        middle = 0.5 * (low + high) if low > -math.inf else 2 * high
+    return Interval(low, log + slack)
 
 
 def raise_epsilon(epsilon: float, excess: float, slope: float, attempt: int) -> float:
@@ -108,7 +103,7 @@ def raise_epsilon(epsilon: float, excess: float, slope: float, attempt: int) -> 
 
 @dataclass(frozen=True)
 class _Point:
-    """An evaluated epsilon: its coordinate u, log delta minus target, width of log delta."""
+    """An evaluated epsilon: its coordinate u, log delta minus target, width of both."""
 
     u: float
     miss: float
@@ -197,16 +192,22 @@ class _Search:
         """Move the end of the bracket that the enclosure at epsilon decides, if it does."""
         epsilon = min(epsilon, MAX_EPSILON0)
         value = self._enclose(epsilon)
-        miss = 0.5 * (value.lower + value.upper) - self.log_target.upper
+        target = 0.5 * (self.log_target.lower + self.log_target.upper)
+        miss = 0.5 * (value.lower + value.upper) - target
         vague = value.width > _VAGUE
         if not vague and abs(miss) < math.inf:
-            self.points.append(_Point(self._to_u(epsilon), miss, value.width))
+            width = value.width + self.log_target.width
+            self.points.append(_Point(self._to_u(epsilon), miss, width))
         if value.upper <= self.log_target.lower:
             if epsilon <= self.high:
                 self.at_high = value if self.evaluation_rtol == self.rtol else None
             self.high = min(self.high, epsilon)
         elif value.lower > self.log_target.upper:
             self.low = max(self.low, epsilon)
+        if self.low > self.high:
+            raise ContradictionError(
+                f"delta is above the target at epsilon = {self.low!r}, below at {self.high!r}"
+            )
         self.failed = vague
         return epsilon in (self.low, self.high)
 

@@ -10,7 +10,7 @@ from shuffledp.accounting.inversion import MAX_RAISES, find_root, log_target, ra
 from shuffledp.accounting.profile_point import enclose_log_delta
 from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta
 from shuffledp.errors import MAX_EPSILON0
-from shuffledp.interval import Interval
+from shuffledp.interval import Interval, exp_up
 
 _QUICK_RTOL = 0.03
 
@@ -33,34 +33,31 @@ class WorstCase:
         self, epsilon: float, known: _Evaluated | None = None
     ) -> tuple[LogEnclosure, Candidate | None]:
         """Do as ``log_delta``, without repeating the evaluation that is ``known``."""
-        best, worst = LogEnclosure(-math.inf, -math.inf), None
+        best, worst, top = LogEnclosure(-math.inf, -math.inf), None, math.inf
         for bound, candidate in self.candidates.ranked(self.n, epsilon):
-            if worst is not None and bound <= best.lower:
+            if worst is None:
+                top = bound
+            elif bound <= best.lower:
                 break
-            limit = -math.inf if worst is None else best.lower
             if known is not None and candidate is known.candidate:
-                value: LogEnclosure | None = known.log_delta
-            else:
-                value = self._value_above(candidate, epsilon, limit)
-            if value is None:
+                value = known.log_delta
+            elif (
+                worst is not None
+                and not top - 2 * _QUICK_RTOL < bound < math.inf  # no quick look at a draw
+                and self._quick_bound(candidate, epsilon) <= best.lower
+            ):
                 continue
+            else:
+                value = enclose_log_delta(candidate.decomposition, self.n, epsilon, self.rtol)
             value = value.intersect(LogEnclosure(-math.inf, bound))
             if worst is None or value.upper > best.upper:
                 worst = candidate
             best = LogEnclosure(max(best.lower, value.lower), max(best.upper, value.upper))
         return best, worst
 
-    def _value_above(
-        self, candidate: Candidate, epsilon: float, limit: float
-    ) -> LogEnclosure | None:
-        """Enclose log delta; None if a quick look or a close one shows it to be at most a limit."""
-        decomposition = candidate.decomposition
-        if self.rtol < _QUICK_RTOL and limit > -math.inf:
-            quick = log_delta(decomposition.at(epsilon), self.n, rtol=_QUICK_RTOL)
-            if quick.upper <= limit:
-                return None
-        value = enclose_log_delta(decomposition, self.n, epsilon, self.rtol)
-        return None if -math.inf < limit and value.upper <= limit else value
+    def _quick_bound(self, candidate: Candidate, epsilon: float) -> float:
+        gparv = candidate.decomposition.at(epsilon)
+        return log_delta(gparv, self.n, rtol=max(self.rtol, _QUICK_RTOL)).upper
 
     def epsilon(self, delta: float) -> tuple[Interval, Candidate | None]:
         """Enclose the smallest epsilon at which every bound is at most ``delta``.
@@ -78,7 +75,7 @@ class WorstCase:
         searched, raises = {worst.label}, 0
         while result.upper <= MAX_EPSILON0:
             value, largest = self._largest(result.upper, known)
-            if largest is None or value.upper <= target.lower:
+            if largest is None or exp_up(value.upper) <= delta:
                 return result, worst
             if delta > 0 and largest.label not in searched:
                 searched.add(largest.label)
