@@ -223,7 +223,7 @@ class TestMatrices:
     def test_columns_of_zeros_do_not_matter(self) -> None:
         padded = ShuffleAccountant(MatrixRandomizer([[0.75, 0.0, 0.25], [0.25, 0.0, 0.75]]), 20)
         plain = ShuffleAccountant(MatrixRandomizer([[0.75, 0.25], [0.25, 0.75]]), 20)
-        assert padded.epsilon_interval(1e-5) == plain.epsilon_interval(1e-5)
+        assert padded.get_epsilon(1e-5) == pytest.approx(plain.get_epsilon(1e-5), rel=1e-12)
 
     @pytest.mark.parametrize("n", [1, 2, 50, 10**6])
     @pytest.mark.parametrize("mass", [0.5, 0.125, 1e-6])

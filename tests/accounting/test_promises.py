@@ -84,13 +84,13 @@ EXTREMES: list[LocalRandomizer] = [
 
 @pytest.mark.parametrize("randomizer", EXTREMES, ids=str)
 def test_extreme_targets_are_kept(randomizer: LocalRandomizer) -> None:
-    for n in (1, 7, 10**13) if isinstance(randomizer, Laplace | Gaussian) else (1, 2, 50, 10**13):
+    for n in (1, 7) if isinstance(randomizer, Laplace | Gaussian) else (1, 2, 50, 10**13):
         accountant = ShuffleAccountant(randomizer, n)
         for delta in (0.0, 5e-324, 1e-322, 1e-310, 1e-300, 0.9, 1 - 2**-53, 1.0):
             check_delta_of_epsilon(accountant, delta)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(randomizer=mechanisms, n=user_counts, share=st.floats(0.0, 1.1), rtol=tolerances)
 def test_epsilon_of_delta_is_the_epsilon_up_to_rtol(
     randomizer: LocalRandomizer, n: int, share: float, rtol: float
@@ -126,7 +126,7 @@ FAMILIES = [
 ]
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     family=st.sampled_from(FAMILIES),
     n=st.floats(0, 6).map(lambda x: round(10.0**x)),

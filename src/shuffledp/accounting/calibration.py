@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from shuffledp.accounting.level import SMALLEST_EPSILON0, first_step, largest_level
+from shuffledp.accounting.level import SMALLEST_EPSILON0, first_step, largest_level, settle_level
 from shuffledp.accounting.target import Target
 from shuffledp.errors import MAX_USERS, NoAnswerError, check_delta, check_epsilon, check_users
 from shuffledp.randomizers import LocalRandomizer, parse_family
@@ -62,13 +62,14 @@ def calibrate_epsilon0(
             raise TypeError(f"family must return a local randomizer, got {made!r}")
         return made
 
+    def proof(epsilon0: float) -> bool | None:
+        return target.is_met(randomizer(epsilon0), n) or None
+
     start = max(epsilon, SMALLEST_EPSILON0)
-    found = largest_level(
-        lambda epsilon0: target.is_met(randomizer(epsilon0), n) or None,
-        lambda epsilon0: target.excess(randomizer(epsilon0), n),
-        start,
-        look_ahead=not isinstance(family, str) or not make(start).monotone,
-    )
+    retunes = not isinstance(family, str) or not make(start).monotone
+    found = largest_level(proof, start, look_ahead=retunes)
+    if found is not None:
+        found = settle_level(proof, lambda level: target.excess(randomizer(level), n), found)
     if found is None:
         raise NoAnswerError(
             f"no epsilon0 of at least {SMALLEST_EPSILON0:g} meets epsilon = {epsilon!r}, "

@@ -156,7 +156,7 @@ class _Search:
             margin = 1.0 if decided else 3 * margin
             stalled = stalled + 1 if self.high - self.low > 0.5 * gap else 0
             probe = self._middle() if stalled % 7 == 6 else self._next_probe(margin)
-        if self.low == 0 < self.high and not any(point.u == 0 for point in self.points):
+        if self.low == 0 < self.high and not self.failed:
             self.evaluation_rtol = self.rtol
             self._evaluate(0.0)
         self._confirm()

@@ -22,18 +22,12 @@ Proof = TypeVar("Proof")
 
 
 def largest_level(
-    proof: Callable[[float], Proof | None],
-    excess: Callable[[float], float],
-    start: float,
-    *,
-    look_ahead: bool = False,
+    proof: Callable[[float], Proof | None], start: float, *, look_ahead: bool = False
 ) -> tuple[float, Proof] | None:
     """Return an epsilon0 that is safe while one larger by 1e-5 is not, and why it is safe.
 
     Args:
         proof: returns why an epsilon0 is safe, None where it is not.
-        excess: what the safe epsilon0 must also bring down to 0; if it does not, smaller ones are
-            tried, by a part of about as much and then by ever larger ones.
         start: an epsilon0 of at least 1e-9 that may well be safe.
         look_ahead: whether larger ones may be safe again; then up to 1.5 times the failing one is
             looked at in steps of 0.2%.
@@ -41,8 +35,9 @@ def largest_level(
     Returns:
         None if not even epsilon0 = 1e-9 is safe; 300 if that is.
 
-    >>> largest_level(lambda e: "small" if e <= 2.5 else None, lambda e: 0.0, start=1.0)
-    (2.4999..., 'small')
+    >>> level, why = largest_level(lambda e: "small" if e <= 2.5 else None, start=1.0)
+    >>> 2.49997 < level <= 2.5, why
+    (True, 'small')
     """
     found = _first(proof, (start, SMALLEST_EPSILON0))
     while found is not None:
@@ -54,7 +49,37 @@ def largest_level(
         if again is None:
             break
         found = again
-    return None if found is None else _settle(proof, excess, found)
+    return found
+
+
+def settle_level(
+    proof: Callable[[float], Proof | None],
+    excess: Callable[[float], float],
+    found: tuple[float, Proof],
+) -> tuple[float, Proof] | None:
+    """Lower a safe epsilon0 until there is no excess either, by ever larger parts.
+
+    Args:
+        proof: returns why an epsilon0 is safe, None where it is not.
+        excess: by which part of itself something is still too large; 0 if it is not.
+        found: a safe epsilon0, and why it is safe.
+
+    Returns:
+        None if there is an excess down to epsilon0 = 1e-9.
+
+    >>> level, _ = settle_level(lambda e: True, lambda e: max(0.0, 1 - 1 / e), (1.00001, True))
+    >>> 0.9999 < level <= 1
+    True
+    """
+    level, step = found[0], 0.0
+    why: Proof | None = found[1]
+    while (above := excess(level)) > 0 or why is None:
+        step = 2 * step if step else first_step(2 * above)
+        level *= 1 - min(step, 0.5)
+        if level < SMALLEST_EPSILON0:
+            return None
+        why = proof(level)
+    return level, why
 
 
 def first_step(wanted: float) -> float:
@@ -93,20 +118,3 @@ def _bisect(
         else:
             safe, why = level, better
     return (safe, why), unsafe
-
-
-def _settle(
-    proof: Callable[[float], Proof | None],
-    excess: Callable[[float], float],
-    found: tuple[float, Proof],
-) -> tuple[float, Proof] | None:
-    """Lower a safe level until there is no excess, in steps that grow."""
-    level, step = found[0], 0.0
-    why: Proof | None = found[1]
-    while (above := excess(level)) > 0 or why is None:
-        step = 2 * step if step else first_step(2 * above)
-        level *= 1 - min(step, 0.5)
-        if level < SMALLEST_EPSILON0:
-            return None
-        why = proof(level)
-    return level, why

@@ -27,7 +27,7 @@ def enclose_log_delta(
     Where epsilon is so small that delta hardly depends on it, a relative error of epsilon is a much
     smaller one of delta: there, a second and closer look is taken.
 
-    >>> from shuffledp import KRR, Pair
+    >>> from shuffledp.randomizers import KRR, Pair
     >>> decomposition = KRR(k=3, epsilon0=1.0).blanket(Pair(0, 1))
     >>> enclose_log_delta(decomposition, 100, 1e-3, 1e-4).width < 1e-6
     True

@@ -11,12 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from shuffledp.accounting.level import SMALLEST_EPSILON0, largest_level
+from shuffledp.accounting.level import SMALLEST_EPSILON0, largest_level, settle_level
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.planning.analysis import Analysis
 from shuffledp.planning.task import Family, Task
 from shuffledp.randomizers import LocalRandomizer
+
+Answer = TypeVar("Answer")
 
 _ERROR_RTOL = 1e-9  # of the smallest epsilon0 that is accurate enough: a formula is cheap
 
@@ -42,23 +45,36 @@ def least_error(
     def proof(mechanism: LocalRandomizer) -> str | None:
         return analysis.proof(mechanism, epsilon) if runs(mechanism) else None
 
-    def excess(mechanism: LocalRandomizer) -> float:
-        return analysis.excess(mechanism, epsilon)
-
-    best: Found | None = None
+    best: tuple[Family, tuple[float, str]] | None = None
+    least = math.inf
     for family in _coarse_to_fine(families):
         start = max(epsilon, SMALLEST_EPSILON0)
         if best is not None:
-            needed = accurate_epsilon0(family, task, task.error(best.randomizer))
+            needed = accurate_epsilon0(family, task, least)
             if needed is None or proof(family(needed)) is None:
                 continue
             start = needed
-        found = _largest(family, proof, excess, start)
-        if found is not None and (
-            best is None or task.error(found[0]) < task.error(best.randomizer)
-        ):
-            best = Found(found[0], epsilon, found[1])
-    return best
+        found = largest_level(_compose(proof, family), start)
+        if found is None:
+            continue
+        error = task.error(family(found[0]))
+        if best is None or error < least:
+            best, least = (family, found), error
+    if best is None:
+        return None
+    family, found = best
+
+    def excess(mechanism: LocalRandomizer) -> float:
+        return analysis.excess(mechanism, epsilon)
+
+    settled = settle_level(_compose(proof, family), _compose(excess, family), found)
+    return None if settled is None else Found(family(settled[0]), epsilon, settled[1])
+
+
+def _compose(
+    function: Callable[[LocalRandomizer], Answer], family: Family
+) -> Callable[[float], Answer]:
+    return lambda epsilon0: function(family(epsilon0))
 
 
 def least_epsilon(
@@ -104,19 +120,6 @@ def accurate_epsilon0(family: Family, task: Task, error: float) -> float | None:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if task.error(family(middle)) <= error else (middle, high)
     return high
-
-
-def _largest(
-    family: Family,
-    proof: Callable[[LocalRandomizer], str | None],
-    excess: Callable[[LocalRandomizer], float],
-    start: float,
-) -> tuple[LocalRandomizer, str] | None:
-    """Return the mechanism at the largest safe epsilon0, and why it is safe."""
-    found = largest_level(
-        lambda epsilon0: proof(family(epsilon0)), lambda epsilon0: excess(family(epsilon0)), start
-    )
-    return None if found is None else (family(found[0]), found[1])
 
 
 def runs(randomizer: LocalRandomizer) -> bool:
