@@ -174,7 +174,8 @@ def _datasets(randomizer: LocalRandomizer, report: Report, bits: Bits) -> Datase
         raise NoAnswerError(f"no two datasets are known to audit {randomizer} with") from None
     values = inputs(datasets.other, datasets.pair.first, np.arange(1), 1)
     try:
-        randomizer.log_likelihood(randomizer.draw(values, bits), datasets.other)
+        reports = randomizer.draw(randomizer.check_values(values), bits)
+        randomizer.log_likelihood(reports, datasets.other)
     except (TypeError, ValueError) as error:
         raise NoAnswerError(f"cannot audit what cannot run: {error}") from None
     return datasets

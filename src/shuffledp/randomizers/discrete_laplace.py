@@ -54,6 +54,11 @@ class DiscreteLaplace(SymmetricNoise):
         return self.bound
 
     @property
+    def is_interval(self) -> bool:
+        """False: inputs are integers."""
+        return False
+
+    @property
     def noise_variance(self) -> float:
         r""":math:`2\alpha/(1-\alpha)^2`."""
         return 0.5 / math.sinh(self.epsilon0 / self.bound / 2) ** 2

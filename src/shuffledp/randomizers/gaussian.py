@@ -66,6 +66,11 @@ class Gaussian(SymmetricNoise):
         return 1
 
     @property
+    def is_interval(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def noise_variance(self) -> float:
         """Sigma squared."""
         return self.sigma**2

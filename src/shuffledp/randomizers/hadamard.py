@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.decomposition.arithmetic import IntArray
-from shuffledp.randomizers.base import Input, Pair, Values
+from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling import Bits, Logistic, Probability, below, decide
 from shuffledp.sampling.layout import unsigned

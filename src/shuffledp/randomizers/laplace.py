@@ -60,6 +60,11 @@ class Laplace(SymmetricNoise):
         return 1
 
     @property
+    def is_interval(self) -> bool:
+        """Whether the domain says so."""
+        return self.domain == "interval"
+
+    @property
     def noise_variance(self) -> float:
         r""":math:`2/\varepsilon_0^2`."""
         return 2 / self.epsilon0**2

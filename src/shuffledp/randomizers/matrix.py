@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray, IntArray
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values
+from shuffledp.randomizers.base import LocalRandomizer, Values
+from shuffledp.randomizers.domain import Domain, Integers
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits, Categorical
 from shuffledp.sampling.checks import check_integers
 from shuffledp.sampling.layout import unsigned
@@ -76,14 +78,18 @@ class MatrixRandomizer(LocalRandomizer):
         return float(np.log(top[used] / low[used]).max())
 
     @property
+    def input_domain(self) -> Domain:
+        """The numbers of the rows."""
+        return Integers(self.matrix.shape[0])
+
+    @property
     def has_worst_pair(self) -> bool:
         """False: all pairs must be compared."""
         return False
 
     def neighbours(self) -> Sequence[Pair]:
         """Return all ordered pairs of inputs."""
-        inputs = range(self.matrix.shape[0])
-        return tuple(Pair(x, y) for x in inputs for y in inputs if x != y)
+        return tuple(self.input_domain.neighbours())
 
     def unchanged(self) -> Sequence[Pair]:
         """Return every input."""

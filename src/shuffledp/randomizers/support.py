@@ -23,7 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray, IntArray
 from shuffledp.errors import check_epsilon0, check_size
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+from shuffledp.randomizers.base import LocalRandomizer
+from shuffledp.randomizers.domain import Domain, Integers
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling.checks import check_integers
 
 #: Relative error of the masses: a handful of elementary operations.
@@ -52,6 +54,11 @@ class SupportRandomizer(LocalRandomizer):
     @abstractmethod
     def inputs(self) -> int | None:
         """Size of the input domain; None for the limit of an ever larger domain."""
+
+    @property
+    def input_domain(self) -> Domain:
+        """The integers below ``inputs``."""
+        return Integers(self.inputs)
 
     @abstractmethod
     def support_mass(self, supported: int, named: int) -> float:
@@ -84,10 +91,10 @@ class SupportRandomizer(LocalRandomizer):
         """Absolute rounding error of ``epsilon0``; 0 where it is a parameter."""
         return 0.0
 
-    @property
-    def is_symmetric(self) -> bool:
-        """True: outputs do not distinguish inputs but by support."""
-        return True
+    def is_worst(self, pair: Pair) -> bool:
+        """Whether the inputs differ: outputs do not distinguish inputs but by support."""
+        domain = self.input_domain
+        return pair.changes and pair.first in domain and pair.second in domain
 
     @property
     def support_probabilities(self) -> tuple[float, float]:
