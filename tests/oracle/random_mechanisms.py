@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -48,12 +49,14 @@ class Generator:
     def instances(self, count: int) -> Iterator[Instance]:
         """Yield so many instances; every family of single mechanisms has its turn."""
         found = 0
-        families = sorted(_FAMILIES)
         while found < count:
             if self.compositions and self.random.random() < 0.6:
                 text = self.composition(self.random.choice((1, 1, 2)))
             else:
-                text = self.single(families[found % len(families)], self.random.choice((2, 2, 3, 4)))
+                family = _FAMILIES[found % len(_FAMILIES)]
+                text = self.single(family, self.random.choice((2, 2, 3, 4)))
+                if self.random.random() < 0.1:
+                    text = re.sub(r", domain_size=\d+\)", ")", text) if family in _OPEN else text
             channel = read(text)
             if len(channel.inputs) > _MAX_INPUTS or channel.outputs > _MAX_OUTPUTS:
                 continue
@@ -237,6 +240,7 @@ class Generator:
         return [*ordinary, last]
 
 
+#: Mechanisms with a finite channel.
 _FAMILIES = (
     "krr",
     "blh",
@@ -249,3 +253,6 @@ _FAMILIES = (
     "discrete_laplace",
     "matrix",
 )
+
+#: Mechanisms that may leave out the size of their domain.
+_OPEN = ("blh", "olh", "rappor", "oue", "unary", "hadamard")

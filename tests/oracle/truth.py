@@ -80,7 +80,7 @@ class Truth:
         self._exact: dict[tuple[int, ...], list[int]] = {}
         self._floats: FloatArray | None = None
 
-    def delta(self, epsilon: float) -> Enclosure:
+    def delta(self, epsilon: float | Fraction) -> Enclosure:
         """The largest sum over histograms of (P - e^epsilon Q)_+."""
         growth = exponential(Fraction(epsilon))
         if not self.pairs or self._is_below(growth):
