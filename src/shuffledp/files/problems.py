@@ -20,7 +20,7 @@ class ParquetMissingError(DataError):
 
 
 @contextmanager
-def naming(path: Path, action: Literal["read", "write"]) -> Iterator[None]:
+def naming(path: Path, action: Literal["read", "write", "remove"]) -> Iterator[None]:
     """Turn errors of the operating system into one that names the file.
 
     >>> with naming(Path("no/such.csv"), "read"):
