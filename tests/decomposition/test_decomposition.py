@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 import math
 from collections import Counter
 from fractions import Fraction
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from oracles import enumerated_delta, law_scale, stop_loss, thresholds
 from strategies import cloud, coefficients, exp_epsilons
 
-from shuffledp.decomposition import GPARV, Decomposition, Law, decompose_segments, decomposition
+from shuffledp.decomposition import GPARV, Decomposition, Law, decompose_segments
 
 INF = math.inf
 EPSILONS = [0.0, 0.05, 0.5, 1.5]
@@ -724,7 +723,3 @@ def test_error_bounds_are_checked(changes):
 def test_product_of_tiny_weights():
     d = Decomposition.from_coefficients([1e-170, 1.0], [1e-170, 1.0], [1e-170, 0.5])
     assert d.product(d).size >= 3
-
-
-def test_examples_run():
-    assert doctest.testmod(decomposition).failed == 0

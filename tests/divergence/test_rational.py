@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 import math
 from fractions import Fraction
 from itertools import product
@@ -18,7 +17,6 @@ from strategies import (
     randomizers,
 )
 
-from shuffledp.divergence import rational
 from shuffledp.divergence.rational import exact_delta, exact_shuffled_divergence
 
 HALF = Fraction(1, 2)
@@ -208,7 +206,3 @@ def test_floats_are_rejected_because_they_are_not_what_they_look_like():
         exact_delta([1], [1], [1], 2, 1.5)
     with pytest.raises(TypeError, match=r"rows must hold fractions or integers, got 0\.5"):
         exact_shuffled_divergence([[0.5, 0.5]], 0, 0, [], Fraction(1))
-
-
-def test_examples_run():
-    assert doctest.testmod(rational).failed == 0

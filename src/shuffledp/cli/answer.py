@@ -16,6 +16,7 @@ from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import (
     DIGITS,
+    decade,
     exp_above,
     exp_below,
     gap,
@@ -118,7 +119,7 @@ class Answer:
     @property
     def _digits(self) -> int:
         """As many digits as the asked accuracy makes meaningful."""
-        return max(DIGITS, math.ceil(-math.log10(self.rtol)))
+        return max(DIGITS, -decade(self.rtol))
 
     @property
     def _upper(self) -> Decimal:

@@ -57,7 +57,7 @@ class Decomposition(Components):
     >>> d = Decomposition.from_coefficients([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25] * 3)
     >>> [round(float(r), 12) for r in d.ratio0], d.residual
     ([2.0, 1.0, 1.0], 0.25)
-    >>> d.at(0.0).lower.values.tolist()
+    >>> d.at(0.0).lower.values.round(12).tolist()
     [1.0, -1.0, 0.0, 0.0]
     """
 

@@ -15,6 +15,7 @@ from shuffledp.errors import check_size
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.krr import KRR
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.randomizers.tuning import nearest_to_exp
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_integers
 from shuffledp.sampling.hashing import (
@@ -215,4 +216,4 @@ class LocalHash(_LocalHash):
     @property
     def hash_buckets(self) -> int:
         """``buckets`` or its default."""
-        return self.buckets if self.buckets is not None else round(math.exp(self.epsilon0)) + 1
+        return self.buckets if self.buckets is not None else nearest_to_exp(self.epsilon0) + 1

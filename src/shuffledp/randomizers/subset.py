@@ -15,6 +15,7 @@ from shuffledp.errors import check_integer, check_size
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.randomizers.tuning import nearest_share
 from shuffledp.sampling import Bits, Logistic, Probability, decide
 from shuffledp.sampling.layout import as_bytes, blob, packed_bits, unsigned
 from shuffledp.sampling.packed import check_packed, count_ones, get_bit
@@ -64,7 +65,7 @@ class SubsetSelection(SupportRandomizer):
         """``size`` or its default."""
         if self.size is not None:
             return self.size
-        best = round(self.domain_size / (math.exp(self.epsilon0) + 1))
+        best = nearest_share(self.domain_size, self.epsilon0)
         return min(max(best, 1), self.domain_size - 1)
 
     @property
