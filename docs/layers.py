@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
-    ("errors", "interval", "rounding", "whole_file"),
+    ("errors", "extras", "interval", "rounding", "whole_file"),
     ("decomposition", "sampling"),
     ("divergence", "randomizers"),
     ("collection", "accounting"),
@@ -24,6 +24,7 @@ LAYERS: Sequence[Sequence[str]] = (
 #: What each one is for, in a few words.
 PURPOSE = {
     "errors": "errors and argument checks",
+    "extras": "optional packages",
     "interval": "certified intervals",
     "rounding": "numbers for people",
     "whole_file": "files that are complete, or as before",

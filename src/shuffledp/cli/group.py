@@ -25,6 +25,7 @@ from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.users import users
 from shuffledp.cli.verify import verify
 from shuffledp.errors import NoAnswerError
+from shuffledp.extras import MissingExtraError
 
 _INTERRUPTED = 130  # what shells report after Ctrl-C
 
@@ -49,7 +50,7 @@ class _Group(click.Group):
             raise
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
-        except NoAnswerError as error:
+        except (NoAnswerError, MissingExtraError) as error:
             raise click.ClickException(str(error)) from error
         except OSError as error:
             if error.errno == errno.EPIPE:
