@@ -61,10 +61,10 @@ class StrongerClone(NumericBaseline):
         residual = mechanism.ratio_excess * one - math.expm1(-lag) * rest
         kept = np.array([one, one, shared]) > 0
         return Decomposition(
-            np.array([level, 0.0, lag])[kept],
-            np.array([0.0, level, lag])[kept],
-            np.array([one, one, shared])[kept],
-            residual,
+            log_ratio0=np.array([level, 0.0, lag])[kept],
+            log_ratio1=np.array([0.0, level, lag])[kept],
+            weight=np.array([one, one, shared])[kept],
+            residual=residual,
             log_ratio_error=np.array([1, 1, 2])[kept] * mechanism.log_ratio_error,
             weight_error=np.array(_MASS_ERROR + 2 * mechanism.log_ratio_error),
             residual_error=_MASS_ERROR + 2 * mechanism.log_ratio_error,

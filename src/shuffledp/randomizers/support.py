@@ -237,10 +237,10 @@ class SupportRandomizer(LocalRandomizer):
         log0, log1, weight = np.array([c for c in components if c[2] > 0]).T
         error = self.log_ratio_error * ((log0 != 0) | (log1 != 0))
         return Decomposition(
-            log0,
-            log1,
-            weight,
-            residual,
+            log_ratio0=log0,
+            log_ratio1=log1,
+            weight=weight,
+            residual=residual,
             log_ratio_error=error,
             weight_error=np.array(_MASS_ERROR),
             residual_error=_MASS_ERROR,
