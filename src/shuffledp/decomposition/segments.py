@@ -70,13 +70,13 @@ def decompose_segments(
     kept = split > 0
     a, b, c = np.array(tails, dtype=np.float64).reshape(-1, 3).T
     spread = Decomposition(
-        np.concatenate([start0, stop0])[kept],
-        np.concatenate([start1, stop1])[kept],
-        split[kept],
-        residual + float(c.sum()),
-        np.tile(error, 2)[kept],
-        np.tile(mass_error, 2)[kept] + 4 * UNIT,
-        20 * UNIT,
+        log_ratio0=np.concatenate([start0, stop0])[kept],
+        log_ratio1=np.concatenate([start1, stop1])[kept],
+        weight=split[kept],
+        residual=residual + float(c.sum()),
+        log_ratio_error=np.tile(error, 2)[kept],
+        weight_error=np.tile(mass_error, 2)[kept] + 4 * UNIT,
+        residual_error=20 * UNIT,
         # Ratios within a tail are unbounded, so nothing of b may be set against a.
         singular0=np.concatenate([a, np.zeros_like(a)]),
         singular1=np.concatenate([np.zeros_like(b), b]),
@@ -84,13 +84,15 @@ def decompose_segments(
     )
     tail0, tail1 = log_quotient(a, c), log_quotient(b, c)
     return Decomposition(
-        np.append(log0, tail0),
-        np.append(log1, tail1),
-        np.append(mass, c),
-        residual,
-        np.append(error, 2 * _TAIL_ERROR + 4 * UNIT * (np.abs(tail0) + np.abs(tail1))),
-        np.append(mass_error, np.full(c.size, _TAIL_ERROR)),
-        16 * UNIT,
+        log_ratio0=np.append(log0, tail0),
+        log_ratio1=np.append(log1, tail1),
+        weight=np.append(mass, c),
+        residual=residual,
+        log_ratio_error=np.append(
+            error, 2 * _TAIL_ERROR + 4 * UNIT * (np.abs(tail0) + np.abs(tail1))
+        ),
+        weight_error=np.append(mass_error, np.full(c.size, _TAIL_ERROR)),
+        residual_error=16 * UNIT,
         spread=spread.merge(),
     ).merge()
 

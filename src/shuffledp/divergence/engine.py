@@ -51,6 +51,9 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
 
 def _log_delta_of_many(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
     """Enclose log delta for n > 1: cut large values, coarsen, evaluate."""
+    below, above = (_elementary_log_mean(law, n) for law in (gparv.lower, gparv.upper))
+    if above.upper - below.lower <= rtol:  # all but one user are likely to add nothing
+        return _delta(gparv, n, LogEnclosure(below.lower, above.upper), 0.0)
     cut = cut_tail(gparv.lower, n, rtol)
     lower, upper = coarsen_law(cut.law, n, rtol, cut.log_delta)
     if upper is lower is gparv.upper:

@@ -144,7 +144,7 @@ class Subsample(LocalRandomizer):
     def _mix(self, decomposition: Decomposition) -> Decomposition:
         if self.rate == 1:
             return decomposition
-        silent = Decomposition(np.zeros(1), np.zeros(1), np.ones(1), 0.0)
+        silent = Decomposition.silent()
         weights = (self.rate, 1 - self.rate)
         return Decomposition.mixture(weights, (decomposition, silent)).merge()
 
