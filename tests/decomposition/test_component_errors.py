@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -619,7 +620,8 @@ def test_errors_of_segments():
     assert sorted(d.weight_error.tolist()) == [tail, tail, 3e-4, 4e-4]
     errors = [2 * tail, 2 * tail, 1e-4, 2e-4]
     assert sorted(d.log_ratio_error.tolist()) == pytest.approx(errors, rel=1e-9, abs=0)
-    assert d.upper.log_ratio_error.max() == 2e-4
+    # The ends hold 2/3 at 1 and 1/3 at 4, parts of 1 to 2 of the mean, so b = 2.
+    assert d.upper.log_ratio_error.max() == pytest.approx((1 + 2.1 * 2) * 2e-4)
     assert d.upper.weight_error.max() == 4e-4
     assert d.upper.singular_error == tail
     assert d.upper.residual == pytest.approx(0.5)
@@ -632,9 +634,56 @@ def test_segments_are_rounded(monkeypatch):
     d = segments()
     tails = d.weight_error < 1e-5
     assert (d.log_ratio_error[tails] >= unit * (math.log(2) + math.log(2))).all()
-    assert d.upper.weight_error.min() >= 3e-4 + 2 * unit
-    assert d.residual_error >= 10 * unit
-    assert d.upper.residual_error >= 10 * unit
+    assert d.upper.weight_error.min() >= 3e-4 + 10 * unit
+    assert d.residual_error >= 20 * unit
+    assert d.upper.residual_error >= 12 * unit
+
+
+def test_a_residual_of_tails_alone_has_their_error():
+    ends = ([0.0], [0.0])
+    tail = (0.2, 0.2, 0.2)
+    d = decompose_segments(ends, [0.8], start=ends, stop=ends, residual=0.0, tails=[tail])
+    assert d.upper.residual == 0.2
+    assert d.upper.residual_error >= segments_module._TAIL_ERROR
+
+
+@pytest.mark.parametrize(
+    ("mean", "width"),
+    [
+        (0.4, 1.0),
+        (1e-7, 2e-7),
+        (1e-8, 2e-7),
+        (1e-3, 10.0),
+        (5.0, 10.0),
+        (9.999, 10.0),
+        (30.0, 40.0),
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_errors_of_split_cells_cover_wrong_logs(mean, width, sign):
+    """Whatever the true logs are, some cover of the true cell lies within the stated errors.
+
+    A cover has two ends that enclose the true ones and shares that give the true mean. Ends and
+    shares vary over an interval each, so one exists if the extreme means enclose the true one.
+    """
+    mp, e = mpmath.MPContext(), mpmath.mpf("1e-12")
+    mp.dps = 40
+    logs = np.array([[0.0], [sign * mean], [sign * width]])
+    split = segments_module._split(*logs, np.full(1, float(e)))
+    to_small, to_large = (mp.mpf(float(x[0])) for x in (split.to_start, split.to_stop))
+    if sign < 0:
+        to_small, to_large = to_large, to_small
+    small, large = sorted((0.0, sign * width))
+    reach, slack = (mp.mpf(float(x[0])) for x in (split.end_error, split.share_error))
+    assert max(reach, slack) < 1e-3
+    lightest = max(to_large * (1 - slack), 1 - to_small * (1 + slack))
+    heaviest = min(to_large * (1 + slack), 1 - to_small * (1 - slack))
+    for move0, move1, move2 in product((-1, 1), repeat=3):
+        true0, true2 = small + move0 * e, large + move2 * e
+        true1 = mp.exp(sign * mp.mpf(mean) + move1 * e)
+        least = (1 - lightest) * mp.exp(small - reach) + lightest * mp.exp(true2)
+        most = (1 - heaviest) * mp.exp(true0) + heaviest * mp.exp(large + reach)
+        assert least <= true1 <= most
 
 
 def test_ratios_of_tails_are_rounded(monkeypatch):

@@ -56,6 +56,20 @@ def mean_above(law: Law, sign: int) -> float:
     return float((law.weights * (1 + sign * law.weight_error)) @ values)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-65, 1e-300])
+def test_the_mean_for_one_user_does_not_underflow(scale: float) -> None:
+    law = make_law([scale, -1.0], [1e-280, 1.0])
+    found = _log_mean_single(law)
+    assert found.lower < math.log(1e-280) + math.log(scale) < found.upper
+    assert found.width < 1e-10
+
+
+def test_what_underflows_is_counted_upwards() -> None:
+    found = _log_mean_single(make_law([1.0, 1e-200, -1.0], [1e-320, 1e-150, 1.0]))
+    assert found.lower < math.log(1e-320) < found.upper
+    assert _log_mean_single(make_law([0.0, -1.0], [0.5, 0.5])).upper == -math.inf
+
+
 @pytest.mark.usefixtures("no_rounding")
 def test_the_mean_for_one_user_is_as_wide_as_its_errors() -> None:
     enclosure = _log_mean_single(VAGUE)

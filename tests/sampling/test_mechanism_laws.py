@@ -362,7 +362,7 @@ def test_polynomial_hashing_supports_inputs_as_accounted(randomizer):
     assert supported.sum(axis=0).tolist() == randomizer.support_counts(reports, named).tolist()
     patterns = np.array([[i >> 2, i >> 1 & 1, i & 1] for i in range(8)])
     masses = [
-        randomizer.support_mass(int(p.sum()), 3) * math.exp(randomizer.epsilon0 * p[0])
+        float(randomizer.support_mass(int(p.sum()), 3)) * math.exp(randomizer.epsilon0 * p[0])
         for p in patterns
     ]
     assert_fits(np.bincount(supported @ [4, 2, 1], minlength=8), masses)

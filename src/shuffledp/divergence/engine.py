@@ -140,13 +140,16 @@ def _has_positive_value(law: Law) -> bool:
 
 def _log_mean_single(law: Law) -> LogEnclosure:
     """Enclose log E[G_+]."""
-    slack = law.weight_error + (law.size + 4) * UNIT
     above = np.maximum(law.values + law.value_error, 0.0)
     below = np.maximum(law.values - law.value_error, 0.0)
-    upper, lower = (
-        float(law.weights @ (above * (1 + slack))),
-        float(law.weights @ (below * (1 - slack))),
-    )
+    # In units near the largest value the largest product is about a weight and does not underflow;
+    # what underflows elsewhere is less than the least double per atom.
+    exponent = max(math.frexp(float(above.max()))[1], -1000)
+    unit, shift, least = 0.5**exponent, exponent * math.log(2), law.size * 5e-324
+    slack = law.weight_error + (law.size + 4) * UNIT
+    upper = float(law.weights @ (above * unit * (1 + slack))) + least * bool(above.any())
+    lower = float(law.weights @ (below * unit * (1 - slack))) - least
     return LogEnclosure(
-        math.log(lower) if lower > 0 else -math.inf, math.log(upper) if upper > 0 else -math.inf
-    ).widen(0.0)
+        math.log(lower) + shift if lower > 0 else -math.inf,
+        math.log(upper) + shift if upper > 0 else -math.inf,
+    ).widen(4 * UNIT * abs(shift))
