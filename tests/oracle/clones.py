@@ -37,7 +37,10 @@ def random_clone(random: Random) -> Clone:
     sharp = random.random() < 0.5
     components = [_random_law(random, outputs, sharp) for _ in range(size)]
     a, b = _random_law(random, size, False), _random_law(random, size, False)
-    c = [Fraction(random.randint(0, int(min(p, q) * _STEPS)), _STEPS) for p, q in zip(a, b, strict=True)]
+    c = [
+        Fraction(random.randint(0, int(min(p, q) * _STEPS)), _STEPS)
+        for p, q in zip(a, b, strict=True)
+    ]
     if random.random() < 0.3:
         c = [min(p, q) for p, q in zip(a, b, strict=True)]
     spare = 1 - sum(c)
@@ -60,7 +63,10 @@ def _random_law(random: Random, size: int, sharp: bool) -> list[Fraction]:
 
 def _mix(weights: list[Fraction], laws: list[list[Fraction]]) -> list[Fraction]:
     columns = zip(*laws, strict=True)
-    return [sum((w * p for w, p in zip(weights, column, strict=True)), Fraction(0)) for column in columns]
+    return [
+        sum((w * p for w, p in zip(weights, column, strict=True)), Fraction(0))
+        for column in columns
+    ]
 
 
 def _doubles(row: list[Fraction]) -> Row:

@@ -51,12 +51,16 @@ class Verdict:
 
 
 def judge_accountant(
-    text: str, truth: Truth, epsilons: Iterable[float], deltas: Iterable[float]
+    text: str,
+    truth: Truth,
+    epsilons: Iterable[float],
+    deltas: Iterable[float],
+    rtol: float = 1e-4,
 ) -> Verdict:
     """Compare guarantees and lower bounds of a mechanism with the truth."""
     verdict = Verdict()
     try:
-        accountant = ShuffleAccountant(parse(text), truth.n)
+        accountant = ShuffleAccountant(parse(text), truth.n, rtol=rtol)
     except ValueError as refusal:
         verdict.refusals.append(f"{text}: {refusal}")
         return verdict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations, product
@@ -10,6 +11,9 @@ from typing import Protocol
 
 from oracle.channel import Channel, from_weights
 from oracle.number import exponential, normal_share
+
+#: Up to so many hash functions all are listed.
+_MAX_FUNCTIONS = 300
 
 #: Domains that stand for "any size": a guarantee without a domain size holds for these, too.
 SOME_DOMAIN = 3
@@ -27,18 +31,37 @@ def krr(k: int, epsilon0: float) -> Channel:
     return from_weights([E if y == x else Fraction(1) for y in range(k)] for x in range(k))
 
 
-def olh(
-    epsilon0: float, buckets: int | None = None, domain_size: int | None = None
-) -> Channel:
+def olh(epsilon0: float, buckets: int | None = None, domain_size: int | None = None) -> Channel:
     """A uniform function into the buckets, and randomized response of the bucket."""
     g = round(math.exp(epsilon0)) + 1 if buckets is None else buckets
     D = SOME_DOMAIN if domain_size is None else domain_size
     E = exponential(Fraction(epsilon0))
-    reports = [(h, y) for h in product(range(g), repeat=D) for y in range(g)]
+    hits = all_preimages(g, D) if g**D <= _MAX_FUNCTIONS else counted_preimages(g, D)
     return from_weights(
-        ([E if h[x] == y else Fraction(1) for h, y in reports] for x in range(D)),
+        ([count * (E if x in hit else 1) for hit, count in hits.items()] for x in range(D)),
         whole=domain_size is not None,
     )
+
+
+def all_preimages(g: int, D: int) -> Mapping[frozenset[int], int]:
+    """How many pairs of a function and a bucket have each preimage, function by function.
+
+    >>> all_preimages(2, 1) == {frozenset(): 2, frozenset({0}): 2}
+    True
+    """
+    functions = product(range(g), repeat=D)
+    return Counter(
+        frozenset(x for x in range(D) if h[x] == bucket) for h in functions for bucket in range(g)
+    )
+
+
+def counted_preimages(g: int, D: int) -> Mapping[frozenset[int], int]:
+    """The same by counting: inputs outside the preimage have g - 1 buckets each."""
+    return {
+        frozenset(hit): g * (g - 1) ** (D - size)
+        for size in range(D + 1)
+        for hit in combinations(range(D), size)
+    }
 
 
 def blh(epsilon0: float, domain_size: int | None = None) -> Channel:
@@ -105,13 +128,18 @@ def hadamard(epsilon0: float, domain_size: int | None = None) -> Channel:
 
 
 def discrete_laplace(epsilon0: float, bound: int) -> Channel:
-    """Two-sided geometric noise; all outputs beyond an end are proportional, so they are one."""
-    alpha = exponential(-Fraction(epsilon0) / bound)
-    point = (1 - alpha) / (1 + alpha)
+    """Two-sided geometric noise; all outputs beyond an end are proportional, so they are one.
+
+    With alpha the decay per step, an output at distance z has (1 - alpha)/(1 + alpha) alpha^z, and
+    all from there on together alpha^z/(1 + alpha).
+    """
+    rate = Fraction(epsilon0) / bound
+    decay = [exponential(-rate * distance) for distance in range(bound + 1)]
+    inside = 1 - exponential(-rate)
     rows = []
     for x in range(bound + 1):
-        inner = [point * alpha ** abs(y - x) for y in range(1, bound)]
-        rows.append([alpha**x / (1 + alpha), *inner, alpha ** (bound - x) / (1 + alpha)])
+        inner = [inside * decay[abs(y - x)] for y in range(1, bound)]
+        rows.append([decay[x], *inner, decay[bound - x]])
     return from_weights(rows)
 
 

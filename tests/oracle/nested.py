@@ -73,9 +73,7 @@ def _entrywise(relations: Sequence[Related], fewest: int, most: int) -> Related:
     def related(first: Value, second: Value) -> bool:
         if not isinstance(first, tuple) or not isinstance(second, tuple):
             raise TypeError("the inputs are tuples")
-        changed = [
-            own(x, y) for own, x, y in zip(relations, first, second, strict=True) if x != y
-        ]
+        changed = [own(x, y) for own, x, y in zip(relations, first, second, strict=True) if x != y]
         return fewest <= len(changed) <= most and all(changed)
 
     return related

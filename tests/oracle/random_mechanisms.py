@@ -15,7 +15,10 @@ from oracle.truth import histograms, work
 #: The compositions a generator may use.
 COMPOSITIONS = ("joint", "subsample", "parallel", "one_of")
 
-_MAX_INPUTS, _MAX_OUTPUTS, _MAX_USERS = 12, 30, 6
+_MAX_INPUTS, _MAX_OUTPUTS = 12, 30
+
+#: Numbers of users; the large ones are feasible for two outputs or three.
+_USERS = (1, 2, 3, 4, 5, 6, 9, 14, 25, 60)
 
 #: The finest step at which entries near 1 are doubles.
 _STEP = 2.0**-53
@@ -60,7 +63,7 @@ class Generator:
             channel = read(text)
             if len(channel.inputs) > _MAX_INPUTS or channel.outputs > _MAX_OUTPUTS:
                 continue
-            sizes = [n for n in range(1, _MAX_USERS + 1) if self._is_feasible(channel, n)]
+            sizes = [n for n in _USERS if self._is_feasible(channel, n)]
             if sizes:
                 found += 1
                 # One user alone is the easy case.
@@ -77,7 +80,7 @@ class Generator:
             return self.random.choice((0.1, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0))
         if kind < 0.85:
             return self.random.uniform(0.01, 5.0)
-        return 10 ** self.random.uniform(-9, 1.4)
+        return 10 ** self.random.uniform(-12, 1.6)
 
     def single(self, family: str, domain: int) -> str:
         """A single mechanism whose inputs are 0, ..., domain - 1."""
@@ -209,13 +212,15 @@ class Generator:
         """A rate of subsampling."""
         if self.random.random() < 0.7:
             return self.random.choice((0.5, 0.1, 0.9, 1.0, self.random.random() or 0.5))
-        return 10 ** self.random.uniform(-8, -1)
+        return 10 ** self.random.uniform(-15, -1)
 
     def weights(self, count: int) -> list[float]:
         """Weights that sum to 1, exactly or up to rounding."""
         if self.random.random() < 0.4:
             return [[0.5, 0.5], [0.5, 0.25, 0.25]][count - 2]
         raw = [self.random.random() + 0.01 for _ in range(count)]
+        if self.random.random() < 0.2:
+            raw[0] = 10 ** self.random.uniform(-15, -2)
         return [w / sum(raw) for w in raw]
 
     def epsilons(self, channel: Channel, count: int) -> list[float]:

@@ -12,6 +12,7 @@ import pytest
 
 from oracle.channel import is_law
 from oracle.clones import random_clone
+from oracle.mechanisms import all_preimages, counted_preimages
 from oracle.number import BITS, exponential
 from oracle.random_mechanisms import COMPOSITIONS, Generator
 from oracle.reader import read
@@ -42,6 +43,11 @@ def test_local_hashing_enumerates_all_functions() -> None:
     assert sorted(first) == pytest.approx(sorted([alike, one, one * E]))
     assert sorted(second) == pytest.approx(sorted(first))
     assert max(p / q for p, q in zip(first, second, strict=True)) == pytest.approx(E)
+
+
+@pytest.mark.parametrize(("g", "D"), [(2, 1), (2, 4), (3, 3), (5, 2)])
+def test_preimages_are_counted_right(g: int, D: int) -> None:
+    assert all_preimages(g, D) == counted_preimages(g, D)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +86,9 @@ def test_truth_is_that_of_all_tuples_of_reports() -> None:
     def law(inputs: tuple[int, ...]) -> dict[frozenset[tuple[int, int]], Fraction]:
         found: defaultdict[frozenset[tuple[int, int]], Fraction] = defaultdict(Fraction)
         for reports in product(range(3), repeat=len(inputs)):
-            mass = prod((exact[x][y] for x, y in zip(inputs, reports, strict=True)), start=Fraction(1))
+            mass = prod(
+                (exact[x][y] for x, y in zip(inputs, reports, strict=True)), start=Fraction(1)
+            )
             found[frozenset(Counter(reports).items())] += mass
         return found
 
