@@ -151,17 +151,22 @@ class Decomposition(Components):
     ) -> Decomposition:
         """Build a decomposition from exact coefficients; a and b have the sum 1.
 
-        Components with a/c or b/c above e**600 count as ones with c = 0, a smaller common part.
+        Components with c below 1e-290, or a/c or b/c near e**600, count as ones with c = 0, which
+        makes the common part smaller.
 
         >>> third = Fraction(1, 3)
         >>> d = Decomposition.from_fractions([2 * third, third], [third, 2 * third], [third] * 2)
         >>> d.weight.tolist() == [1 / 3] * 2, d.residual == 1 / 3
         (True, True)
         """
-        rows = list(zip(a, b, c, strict=True))
         limit = Fraction(math.exp(2 * MAX_EPSILON0 - 1))
-        covered = [row for row in rows if row[2] > 0 and max(row[0], row[1]) < limit * row[2]]
-        singular = [row for row in rows if row not in covered and max(row[0], row[1]) > 0]
+        covered, singular = [], []
+        for row in zip(a, b, c, strict=True):
+            large = max(row[:2])
+            if row[2] >= _SMALLEST_WEIGHT and large <= limit * row[2]:
+                covered.append(row)
+            elif large > 0:
+                singular.append(row)
         logs = np.array(
             [[log_of(x / row[2]) if x else -math.inf for x in row[:2]] for row in covered]
         ).reshape(-1, 2)
@@ -171,7 +176,7 @@ class Decomposition(Components):
             weight=np.array([float(row[2]) for row in covered]),
             residual=float(1 - sum((row[2] for row in covered), Fraction(0))),
             log_ratio_error=LOG_ERROR_UNITS * UNIT * np.abs(finite_or_zero(logs)).max(axis=1),
-            singular0=np.array([float(row[0]) for row in singular]),
+            singular0=np.array([_round_up(row[0]) for row in singular]),
             singular1=np.array([float(row[1]) for row in singular]),
         )
 
@@ -374,3 +379,8 @@ class Decomposition(Components):
         lower = np.maximum(a * (1 - slack) - b * (1 + slack), 0).sum() * (1 - slack)
         upper = np.maximum(a * (1 + slack) - b * (1 - slack), 0).sum() * (1 + slack)
         return float(lower), float(upper)
+
+
+def _round_up(mass: Fraction) -> float:
+    """Return the nearest double, the smallest normal one for positive numbers below that."""
+    return max(float(mass), 2.0**-1022) if mass else 0.0

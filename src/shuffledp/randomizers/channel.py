@@ -43,10 +43,12 @@ class Infimum:
     """The smallest probability of every output over all inputs.
 
     Attributes:
+        rows: inputs that attain it.
         masses: the probabilities.
         residual: exactly 1 minus their sum, rounded once.
     """
 
+    rows: IntArray
     masses: Masses
     residual: float
 
@@ -60,8 +62,8 @@ class Infimum:
         missing = (1 << _DIGITS) - covered
         # Every quotient was rounded down. If laws differ, far more than that is missing.
         if missing <= len(used):
-            return cls(masses, 0.0)
-        return cls(masses, float(Fraction(missing, 1 << _DIGITS)))
+            return cls(rows, masses, 0.0)
+        return cls(rows, masses, float(Fraction(missing, 1 << _DIGITS)))
 
 
 def _digits(value: Fraction) -> int:

@@ -104,6 +104,19 @@ class MatrixRandomizer(LocalRandomizer):
         lowest = extreme_rows(self.matrix, self.row_sums, largest=False)
         return Infimum.of(self.matrix, self.row_sums, lowest, self._masses(lowest))
 
+    def smallest_law(self) -> list[Fraction]:
+        """Return the exact smallest probability of every output over all inputs."""
+        return self._extremes(self.infimum.rows)
+
+    def largest_law(self) -> list[Fraction]:
+        """Return the exact largest probability of every output over all inputs."""
+        return self._extremes(extreme_rows(self.matrix, self.row_sums, largest=True))
+
+    def _extremes(self, rows: IntArray) -> list[Fraction]:
+        entries = self.matrix[rows, np.arange(rows.size)].tolist()
+        sums = (self.row_sums[x] for x in rows.tolist())
+        return [Fraction(entry) / total for entry, total in zip(entries, sums, strict=True)]
+
     @cached_property
     def _log_scales(self) -> FloatArray:
         """Minus the logarithms of the row sums."""
