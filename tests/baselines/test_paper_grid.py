@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import enumerated_delta
+from rational import exact_delta
 from strategies import blanket, coefficients, exp_epsilons, randomized_response, randomizers
 
+from shuffledp.baselines import paper_grid
+from shuffledp.baselines.paper_grid import grid_delta, grid_epsilon, paper_interval_length
 from shuffledp.decomposition import GPARV, Decomposition, Law
-from shuffledp.divergence import grid
-from shuffledp.divergence.grid import grid_delta, grid_epsilon, paper_interval_length
-from shuffledp.divergence.rational import exact_delta
 
 #: What round-off may add to a small case.
 NOISE = 1e-12
@@ -325,4 +325,4 @@ def test_paper_setting():
 
 
 def test_examples_run():
-    assert doctest.testmod(grid).failed == 0
+    assert doctest.testmod(paper_grid).failed == 0

@@ -6,9 +6,11 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
+import rational
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import histogram_law, hockey_stick
+from rational import exact_delta, exact_shuffled_divergence
 from strategies import (
     background,
     blanket,
@@ -17,9 +19,6 @@ from strategies import (
     randomized_response,
     randomizers,
 )
-
-from shuffledp.divergence import rational
-from shuffledp.divergence.rational import exact_delta, exact_shuffled_divergence
 
 HALF = Fraction(1, 2)
 
