@@ -9,10 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.divergence import log_delta_bound
-from shuffledp.divergence.tilt import standardise
+from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.interval import Interval
 from shuffledp.randomizers import MatrixRandomizer, Pair
 
@@ -108,7 +108,7 @@ class MatrixPairs:
         if law.values.max() <= 0:
             thetas = np.array([1.0])
         else:
-            thetas = standardise(law, n)[1] * np.geomspace(0.3, 3.0, 13)
+            thetas = saddle_point(law, n) * np.geomspace(0.3, 3.0, 13)
         bounds = np.minimum.reduce([self._bounds(n, epsilon, float(t)) for t in thetas])
         for index in np.argsort(-bounds):
             if index % (len(self.rows) + 1):  # not on the diagonal

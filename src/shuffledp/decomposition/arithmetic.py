@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 
-#: Unit round-off of IEEE double precision.
-UNIT = 2.0**-53
+__all__ = [
+    "UNIT",
+    "FloatArray",
+    "IntArray",
+    "clusters",
+    "distance",
+    "finite_or_zero",
+    "log_quotient",
+    "outer_sum",
+    "two_sum",
+    "vector",
+]
 
 
 def vector(name: str, values: ArrayLike) -> FloatArray:

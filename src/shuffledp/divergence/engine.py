@@ -3,21 +3,26 @@ r"""Certified evaluation of :math:`\delta=\frac1nE[(G_1+\dots+G_n)_+]` for one G
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.arrays import UNIT
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.divergence.coarsening import coarsen_law
 from shuffledp.divergence.contour import chernoff_log_mean, contour_log_mean
 from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.enumeration import enumerate_log_mean, enumeration_size
-from shuffledp.divergence.tail import cut_tail, tail_cuts
+from shuffledp.divergence.proposals.cuts import choose_cut, cut_levels
+from shuffledp.divergence.proposals.edges import edges_for
+from shuffledp.divergence.tail import cut_above
 
 # Work is counted in nodes times atoms; 1e5 of them take about as long as 3000 enumerated sums.
 _MAX_WORK = 5e6
+_MAX_ATOMS = 200  # laws with more are coarsened
 _HUGE = 1e100  # larger values are scaled down, so that squares stay finite
 _HEAVY_RTOL = 3e-4  # where single large values rule, more digits cost too much
+_QUICK_RTOL = 1e-2
 _QUICK_WORK = 2e5
 _QUICK_ENUMERATION = 3000
 _MAX_ENUMERATION = 200_000
@@ -54,18 +59,38 @@ def _log_delta_of_many(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
     below, above = (_elementary_log_mean(law, n) for law in (gparv.lower, gparv.upper))
     if above.upper - below.lower <= rtol:  # all but one user are likely to add nothing
         return _delta(gparv, n, LogEnclosure(below.lower, above.upper), 0.0)
-    cut = cut_tail(gparv.lower, n, rtol)
-    lower, upper = coarsen_law(cut.law, n, rtol, cut.log_delta)
-    if upper is lower is gparv.upper:
-        return _delta(gparv, n, _log_mean_positive(lower, n, rtol), 0.0)
-    hint = cut.log_delta + math.log(n)
-    if gparv.upper is not gparv.lower:
-        cut = cut_tail(gparv.upper, n, rtol)
-        _, upper = coarsen_law(cut.law, n, rtol, cut.log_delta)
+    first = _simplify(gparv.lower, n, rtol)
+    if first.lower is first.upper is gparv.upper:
+        return _delta(gparv, n, _log_mean_positive(first.lower, n, rtol), 0.0)
+    second = first if gparv.upper is gparv.lower else _simplify(gparv.upper, n, rtol)
+    hint = first.log_delta + math.log(n)
     rtol = rtol / 2 if hint == math.inf else max(rtol / 2, _HEAVY_RTOL)
-    below = _log_mean_positive(lower, n, rtol, hint)
-    above = _log_mean_positive(upper, n, rtol, hint)
-    return _delta(gparv, n, LogEnclosure(below.lower, above.upper), cut.mass)
+    below = _log_mean_positive(first.lower, n, rtol, hint)
+    above = _log_mean_positive(second.upper, n, rtol, hint)
+    return _delta(gparv, n, LogEnclosure(below.lower, above.upper), second.cut_mass)
+
+
+@dataclass(frozen=True, eq=False)
+class _Simplified:
+    """Laws below and above one without its largest values, whose E[G; cut] is ``cut_mass``.
+
+    ``log_delta`` is a guess of the answer; infinite if there is none.
+    """
+
+    lower: Law
+    upper: Law
+    cut_mass: float
+    log_delta: float
+
+
+def _simplify(law: Law, n: int, rtol: float) -> _Simplified:
+    """Cut large values that are rare and coarsen what has many atoms."""
+    proposal = choose_cut(law, n, rtol)
+    cut = cut_above(law, proposal.level)
+    lower = upper = cut.law
+    if lower.size > _MAX_ATOMS and lower.values.max() > 0:
+        lower, upper = coarsen_law(cut.law, edges_for(cut.law, n, rtol, proposal.log_delta))
+    return _Simplified(lower, upper, cut.mass, proposal.log_delta)
 
 
 def log_delta_bound(gparv: GPARV, n: int) -> float:
@@ -76,7 +101,7 @@ def log_delta_bound(gparv: GPARV, n: int) -> float:
     single = _log_mean_single(law).upper
     if not _has_positive_value(law):
         bound = single
-    elif cut_tail(law, n, 1e-2).law is law:
+    elif choose_cut(law, n, _QUICK_RTOL).level == math.inf:
         bound = min(single, chernoff_log_mean(law, n) - math.log(n))
     else:
         bound = _bound_with_jumps(law, n, single)
@@ -89,7 +114,8 @@ def _largest(gparv: GPARV) -> float:
 
 def _bound_with_jumps(law: Law, n: int, best: float) -> float:
     """Return the best bound E[G; cut] + M^n/(e theta n) over several depths of the cut."""
-    for cut in tail_cuts(law):
+    for level in cut_levels(law):
+        cut = cut_above(law, level)
         rest = LogEnclosure(-math.inf, chernoff_log_mean(cut.law, n) - math.log(n))
         bound = rest.plus(0.0, cut.mass).upper
         if cut.law is law or (best < math.inf and rest.upper > best + 2):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import enumerated_delta
+from rational import exact_delta
 from strategies import blanket, coefficients, exp_epsilons, randomized_response, randomizers
 
+from shuffledp.baselines.paper_grid import grid_delta, grid_epsilon, paper_interval_length
 from shuffledp.decomposition import GPARV, Decomposition, Law
-from shuffledp.divergence.grid import grid_delta, grid_epsilon, paper_interval_length
-from shuffledp.divergence.rational import exact_delta
 
 #: What round-off may add to a small case.
 NOISE = 1e-12

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import histogram_law, hockey_stick
+from rational import exact_delta, exact_shuffled_divergence
 from strategies import (
     background,
     blanket,
@@ -16,8 +17,6 @@ from strategies import (
     randomized_response,
     randomizers,
 )
-
-from shuffledp.divergence.rational import exact_delta, exact_shuffled_divergence
 
 HALF = Fraction(1, 2)
 
