@@ -111,9 +111,7 @@ class _Contour:
             starts, sizes = starts[~dropped], sizes[~dropped]
             small = sizes < _SMALL_BLOCK
             work += int(sizes[small].sum()) * unit
-            kept.extend(
-                np.arange(a, a + m) for a, m in zip(starts[small], sizes[small], strict=True)
-            )
+            kept.append(_listed(starts[small], sizes[small]))
             starts, sizes = _quarter(starts[~small], sizes[~small])
         self.sums.work = work
         return np.concatenate(kept)
@@ -217,6 +215,12 @@ class _Contour:
         self.sums.density += float(density.sum())
         self.sums.rounding_density += float(rounding.sum()) * (1 + 1e-9)
         self.sums.rounding_mean += float((rounding * norm).sum()) * (1 + 1e-9)
+
+
+def _listed(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the nodes of all blocks, one block after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
 
 
 def _quarter(
