@@ -13,7 +13,6 @@ from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.text import parse_family
 
-
 #: Mechanisms of more inputs are not enumerated.
 _MAX_INPUTS = 6
 
