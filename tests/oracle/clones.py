@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 
 #: Components and coefficients are multiples of 1/_STEPS, so that their products are doubles.
@@ -58,7 +59,7 @@ def _random_law(random: Random, size: int, sharp: bool) -> list[Fraction]:
         cuts = [random.choice((0, _STEPS)) for _ in cuts]
         cuts.sort()
     ends = [0, *cuts, _STEPS]
-    return [Fraction(high - low, _STEPS) for low, high in zip(ends, ends[1:], strict=False)]
+    return [Fraction(high - low, _STEPS) for low, high in pairwise(ends)]
 
 
 def _mix(weights: list[Fraction], laws: list[list[Fraction]]) -> list[Fraction]:

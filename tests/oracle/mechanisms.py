@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from typing import Protocol
 
 from oracle.channel import Channel, from_weights
@@ -168,7 +168,7 @@ def _rounded(shares: list[list[Fraction]]) -> Channel:
     rows = []
     for row in shares:
         ends = [Fraction(0), *row, Fraction(1)]
-        rows.append([high - low for low, high in zip(ends, ends[1:], strict=False)])
+        rows.append([high - low for low, high in pairwise(ends)])
     return from_weights(rows, whole=False)
 
 

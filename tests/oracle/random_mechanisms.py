@@ -59,7 +59,7 @@ class Generator:
                 family = _FAMILIES[found % len(_FAMILIES)]
                 text = self.single(family, self.random.choice((2, 2, 3, 4)))
                 if self.random.random() < 0.1:
-                    text = re.sub(r", domain_size=\d+\)", ")", text) if family in _OPEN else text
+                    text = re.sub(r", domain_size=\d+", "", text) if family in _OPEN else text
             channel = read(text)
             if len(channel.inputs) > _MAX_INPUTS or channel.outputs > _MAX_OUTPUTS:
                 continue
@@ -84,25 +84,22 @@ class Generator:
 
     def single(self, family: str, domain: int) -> str:
         """A single mechanism whose inputs are 0, ..., domain - 1."""
-        level = self.level()
+        parameters: dict[str, object] = {"epsilon0": self.level(), "domain_size": domain}
         if family == "matrix":
             return f"matrix({self.matrix(domain)})"
         if family == "krr":
-            return f"krr(k={domain}, epsilon0={level!r})"
-        if family == "discrete_laplace":
-            return f"discrete_laplace(epsilon0={level!r}, bound={domain - 1})"
-        if family == "unary":
+            parameters["k"] = parameters.pop("domain_size")
+        elif family == "discrete_laplace":
+            del parameters["domain_size"]
+            parameters["bound"] = domain - 1
+        elif family == "unary":
             p, q = self.probability(), self.probability()
-            if p == q:
-                p, q = 0.75, 0.25
-            return f"unary(p={p!r}, q={q!r}, domain_size={domain})"
-        if family == "olh":
-            buckets = self.random.randint(2, 4)
-            return f"olh(epsilon0={level!r}, buckets={buckets}, domain_size={domain})"
-        if family == "subset":
-            size = self.random.randint(1, domain - 1)
-            return f"subset(epsilon0={level!r}, domain_size={domain}, size={size})"
-        return f"{family}(epsilon0={level!r}, domain_size={domain})"
+            parameters = {"p": p, "q": q if q != p else p / 2, "domain_size": domain}
+        elif family == "olh":
+            parameters["buckets"] = self.random.randint(2, 4)
+        elif family == "subset":
+            parameters["size"] = self.random.randint(1, domain - 1)
+        return f"{family}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})"
 
     def probability(self) -> float:
         """A probability, sometimes close to 0 or 1."""

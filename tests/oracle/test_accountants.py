@@ -52,8 +52,12 @@ def test_one_of_several_attributes() -> None:
     [
         ("laplace(epsilon0=1.0)", 3),
         ("laplace(epsilon0=2.5, domain='interval')", 3),
-        ("gaussian(sigma=0.7)", 2),
-        ("joint(laplace(epsilon0=1.0), krr(k=2, epsilon0=1.0), at_most=1)", 2),
+        pytest.param("gaussian(sigma=0.7)", 2, marks=pytest.mark.slow),
+        pytest.param(
+            "joint(laplace(epsilon0=1.0), krr(k=2, epsilon0=1.0), at_most=1)",
+            2,
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_rounded_reports_of_continuous_mechanisms(text: str, n: int) -> None:

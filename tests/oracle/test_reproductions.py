@@ -91,6 +91,33 @@ def test_unary_of_a_huge_domain_is_answered() -> None:
     assert 0 <= accountant.delta_lower_bound(1.0) <= accountant.get_delta(1.0) <= 1
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [
+            [0.6427321945290295, 0.2817970540238965, 0.07547075144619758],
+            [0.1534307768639361, 0.19785556229437695, 0.6487136608410743],
+        ],
+        [[0.15794179277685216, 0.8420582072239876], [0.7494496962930747, 0.2505503037067723]],
+        [[0.9, 0.1], [0.9000000000000006, 0.1]],
+        [[0.3000000000000007, 0.6999999999999993], [0.3, 0.7]],
+    ],
+)
+def test_rows_are_divided_by_their_exact_sums(rows: list[list[float]]) -> None:
+    """Reports are drawn so; rows that miss 1 by more than rounding may also be refused."""
+    text = f"matrix({rows})"
+    verdict = judge_accountant(text, Truth(read(text), 2), [0.0, 1e-15, 0.1], [0.0, 1e-3])
+    assert not verdict.violations, "\n".join(verdict.violations)
+
+
+def test_a_small_residual_counts_in_a_joint() -> None:
+    near = (
+        "matrix([[0.27542547067904144, 0.2633109770943032, 0.1969475271435034, 0.264316025083152], "
+        "[0.27542547067904144, 0.2633109770943032, 0.19694752714315544, 0.26431602508349994]])"
+    )
+    assert_true(f"joint({near}, {near}, exactly=2)", 2, [0.0, 2e-12, 3e-12], [1e-13])
+
+
 @pytest.mark.parametrize("name", sorted(n for n, b in BASELINES.items() if b.kind == "upper"))
 def test_baselines_know_what_the_others_may_hold(name: str) -> None:
     text = "joint(krr(k=2, epsilon0=2), krr(k=2, epsilon0=2), krr(k=2, epsilon0=2), at_most=1)"
@@ -184,5 +211,5 @@ def test_general_clones_refuse_infinite_coefficients(place: int) -> None:
         [0.5, 0.5],
     ]
     arguments[place] = [0.5, math.inf]
-    with pytest.raises(ValueError, match="coefficient|finite|sum"):
+    with pytest.raises(ValueError, match=r"coefficient|finite|sum"):
         GeneralClone(*arguments)  # type: ignore[arg-type]

@@ -312,7 +312,7 @@ def test_laws_are_rows_divided_by_their_sums(matrix):
     infimum = list(map(min, zip(*laws, strict=True)))
     assert made.smallest_law() == infimum
     assert made.largest_law() == list(map(max, zip(*laws, strict=True)))
-    with mp.workdps(60):
+    with mp.workdps(300):
         level = max(
             mp.log(mp.mpf(r.numerator) / r.denominator)
             for r in (max(column) / min(column) for column in zip(*laws, strict=True))
@@ -329,7 +329,7 @@ def test_laws_are_rows_divided_by_their_sums(matrix):
 def assert_encloses(built, first, second, common) -> None:
     """Every output belongs to a component within whose errors its ratios lie."""
     weights = [mp.mpf(0)] * built.size
-    with mp.workdps(60):
+    with mp.workdps(300):
         for masses in zip(first, second, common, strict=True):
             a, b, c = (mp.mpf(x.numerator) / x.denominator for x in masses)
             off = [

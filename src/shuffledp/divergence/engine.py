@@ -55,10 +55,16 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
 
 
 def _log_delta_of_many(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
-    """Enclose log delta for n > 1: cut large values, coarsen, evaluate."""
+    """Enclose log delta for n > 1; where most users add nothing, an elementary bound may do."""
     below, above = (_elementary_log_mean(law, n) for law in (gparv.lower, gparv.upper))
-    if above.upper - below.lower <= rtol:  # all but one user are likely to add nothing
-        return _delta(gparv, n, LogEnclosure(below.lower, above.upper), 0.0)
+    elementary = _delta(gparv, n, LogEnclosure(below.lower, above.upper), 0.0)
+    if elementary.width <= rtol:
+        return elementary
+    return _evaluate(gparv, n, rtol).intersect(elementary)
+
+
+def _evaluate(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
+    """Enclose log delta for n > 1: cut large values, coarsen, add up."""
     first = _simplify(gparv.lower, n, rtol)
     if first.lower is first.upper is gparv.upper:
         return _delta(gparv, n, _log_mean_positive(first.lower, n, rtol), 0.0)

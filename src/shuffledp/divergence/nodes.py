@@ -114,9 +114,7 @@ class _Integrand:
             starts, sizes = starts[~dropped], sizes[~dropped]
             short = sizes < _SHORT
             work += int(sizes[short].sum()) * unit
-            kept.extend(
-                np.arange(a, a + m) for a, m in zip(starts[short], sizes[short], strict=True)
-            )
+            kept.append(_listed(starts[short], sizes[short]))
             starts, sizes = _quarter(starts[~short], sizes[~short])
         self.sums.work = work
         return np.concatenate(kept)
@@ -222,6 +220,12 @@ def _stretches(proposed: IntArray, begin: int, count: int) -> tuple[IntArray, In
     inner = proposed[(proposed > begin) & (proposed <= count)]
     starts = np.unique(np.append(inner, begin)) if begin <= count else inner
     return starts, np.diff(np.append(starts, count + 1))
+
+
+def _listed(starts: IntArray, sizes: IntArray) -> IntArray:
+    """Return the nodes of all stretches, one after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
 
 
 def _quarter(starts: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray]:

@@ -196,28 +196,35 @@ class SupportRandomizer(LocalRandomizer):
         :math:`(E,E)` and (1,1) are left.
         """
         with working_digits(self.digits):
-            residual = (self.ratio - 1) * self.partial_support_mass(1)
-            full = self.ratio * self.full_support_mass
+            own, full = self.partial_support_mass(1), self.ratio * self.full_support_mass
+            residual = (self.ratio - 1) * own
             if not pair.changes:
-                same = {
-                    (1, 1): self.partial_support_mass(1),
-                    (0, 0): self.support_mass(0, 1) + full,
-                }
+                same = {(1, 1): own, (0, 0): self._mass(0, 1) + full}
                 return self.decompose(same, residual)
-            one = self.support_mass(1, 2)
+            one = self._mass(1, 2)
             masses = {
                 (1, 0): one,
                 (0, 1): one,
                 (1, 1): self.partial_support_mass(2),
-                (0, 0): self.support_mass(0, 2) + full,
+                (0, 0): self._mass(0, 2) + full,
             }
             return self.decompose(masses, residual)
+
+    def _mass(self, supported: int, named: int) -> Decimal:
+        """Return ``support_mass``; refuse doubles."""
+        mass = self.support_mass(supported, named)
+        if not isinstance(mass, Decimal):
+            raise TypeError(
+                f"support_mass of {self} must be computed with Decimal numbers such as ratio, got "
+                f"the {type(mass).__name__} {mass!r}"
+            )
+        return mass
 
     def partial_support_mass(self, named: int) -> Decimal:
         """Return W_t[t] - W_all: outputs that support the named inputs but not all inputs."""
         if named == self.inputs:
             return Decimal(0)
-        mass = self.support_mass(named, named)
+        mass = self._mass(named, named)
         partial = mass - self.full_support_mass
         if partial != 0 and partial < mass.scaleb(_KEPT_DIGITS - self.digits):
             raise ValueError(
@@ -230,17 +237,7 @@ class SupportRandomizer(LocalRandomizer):
     def decompose(
         self, masses: Mapping[tuple[int, int], Decimal], residual: Decimal
     ) -> Decomposition:
-        """Return the decomposition with c-mass ``masses[i, j]`` at log ratios i and j epsilon0.
-
-        Raises:
-            TypeError: if a mass is a float.
-        """
-        for mass in (*masses.values(), residual):
-            if not isinstance(mass, Decimal):
-                raise TypeError(
-                    f"masses of {self} must be computed with Decimal numbers such as ratio, "
-                    f"got the {type(mass).__name__} {mass!r}"
-                )
+        """Return the decomposition with c-mass ``masses[i, j]`` at log ratios i and j epsilon0."""
         level = Level(log=self.epsilon0, ratio=self.ratio, log_error=self.log_ratio_error)
         return decompose(level, masses, residual, self.law_error)
 
@@ -271,7 +268,7 @@ class SupportRandomizer(LocalRandomizer):
     def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], Decimal]:
         """Return the w-mass of the outputs that support exactly some of the named inputs."""
         return {
-            supports: self.support_mass(sum(supports), len(named))
+            supports: self._mass(sum(supports), len(named))
             for supports in product((0, 1), repeat=len(named))
         }
 
