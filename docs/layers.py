@@ -11,7 +11,8 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
-    ("arrays", "errors", "extras", "interval", "rounding", "whole_file"),
+    ("arrays", "errors", "extras", "rounding", "whole_file"),
+    ("interval",),
     ("decomposition", "sampling"),
     ("divergence", "randomizers"),
     ("collection", "accounting"),

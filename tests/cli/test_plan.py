@@ -296,6 +296,6 @@ def test_an_internal_error_is_one_line(monkeypatch):
 
     monkeypatch.setattr(module, "make_plan", fail)
     result = CliRunner().invoke(main, SHARES)
-    assert result.exit_code == 1
+    assert result.exit_code == 70
     assert result.stdout == ""
     assert re.search(r"error in shuffledp itself.*broken", result.stderr)

@@ -3,6 +3,7 @@ r"""Certified evaluation of :math:`\delta=\frac1nE[(G_1+\dots+G_n)_+]` for one G
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from shuffledp.arrays import UNIT
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.divergence.coarsening import coarsen_law
 from shuffledp.divergence.contour import chernoff_log_mean, contour_log_mean
-from shuffledp.divergence.enclosure import LogEnclosure
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
 from shuffledp.divergence.enumeration import enumerate_log_mean, enumeration_size
 from shuffledp.divergence.proposals.cuts import choose_cut, cut_levels
 from shuffledp.divergence.proposals.edges import edges_for
@@ -31,7 +32,9 @@ _MAX_ENUMERATION = 200_000
 def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
     """Enclose log delta; the width is at most ``rtol`` unless double precision or work forbid.
 
-    The cost does not grow with n: typically 1e4 sines and cosines, never more than 1e8.
+    Where it is wider, the upper end is still no worse than :func:`log_delta_bound`. The answer is a
+    function of the arguments: what one evaluation shows, the next one shows again. The cost does
+    not grow with n: typically 1e4 sines and cosines, never more than 1e8.
 
     >>> from shuffledp.decomposition import Decomposition
     >>> d = Decomposition.from_coefficients([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
@@ -47,11 +50,12 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
     alone = _delta(gparv, 1, alone, 0.0)
     if n == 1:
         return alone
-    try:
-        result = _log_delta_of_many(gparv, n, rtol)
-    except ArithmeticError:  # beyond the range of doubles: only the bound of one user is left
-        return LogEnclosure(-math.inf, alone.upper)
-    return LogEnclosure(result.lower, min(result.upper, alone.upper))  # delta falls with n
+    result = LogEnclosure(-math.inf, alone.upper)  # delta falls with n
+    with suppress(*BEYOND_DOUBLES):  # the bounds of one user and of one tilt are left
+        result = result.intersect(_log_delta_of_many(gparv, n, rtol))
+    if result.width > rtol:
+        result = result.intersect(LogEnclosure(-math.inf, log_delta_bound(gparv, n)))
+    return result
 
 
 def _log_delta_of_many(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from shuffledp.decomposition import Decomposition
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.proposals.cuts import choose_cut
 from shuffledp.divergence.proposals.size import estimate_jump, estimate_saddle
 from shuffledp.divergence.tail import cut_above
@@ -23,7 +24,7 @@ def estimate_log_delta(decomposition: Decomposition, n: int, epsilon: float) -> 
     """
     try:
         return _estimate(decomposition, n, epsilon)
-    except ArithmeticError:  # beyond the range of doubles
+    except BEYOND_DOUBLES:
         return math.nan, math.nan
 
 
