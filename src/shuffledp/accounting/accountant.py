@@ -279,14 +279,14 @@ def _blankets(randomizer: LocalRandomizer) -> Candidates:
     if isinstance(randomizer, MatrixRandomizer) and randomizer.epsilon0 < math.inf:
         return MatrixPairs(randomizer)
     pairs = randomizer.neighbours()
-    return Listed([Candidate(str(pair), randomizer.blanket(pair)) for pair in pairs])
+    return Listed([Candidate(str(pair), randomizer.blanket(pair), pair) for pair in pairs])
 
 
 @lru_cache(maxsize=8)
 def _backgrounds(randomizer: LocalRandomizer, pairs: tuple[Pair, ...]) -> Candidates:
     return Listed(
         [
-            Candidate(str(Datasets(pair, other)), randomizer.background(pair, other))
+            Candidate(str(Datasets(pair, other)), randomizer.background(pair, other), pair)
             for pair in pairs
             for other in randomizer.common_inputs(pair)
         ]

@@ -25,6 +25,7 @@ class Candidate:
 
     label: str
     decomposition: Decomposition
+    pair: Pair
 
 
 class Candidates(Protocol):
@@ -140,7 +141,7 @@ class MatrixPairs:
     def _candidate(self, index: int) -> Candidate:
         x, y = divmod(index, len(self.rows))
         pair = Pair(self.rows[x], self.rows[y])
-        return Candidate(str(pair), self.randomizer.blanket(pair))
+        return Candidate(str(pair), self.randomizer.blanket(pair), pair)
 
     def max_epsilon(self) -> Interval:
         """Return the LDP level."""

@@ -79,7 +79,7 @@ class Slots:
     def of(
         cls, blanket: Decomposition, backgrounds: Iterable[Decomposition], epsilon: float
     ) -> Slots:
-        """Return the slots of decompositions without singular components.
+        """Return the slots of decompositions that have no singular components.
 
         Slot 0 is the law of the blanket without its residual. Rounding leaves gamma uncertain; the
         smallest value it can have belongs to a part c' of the blanket, and g/c' exceeds g/c by the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, ClassVar
@@ -93,6 +93,13 @@ class Joint(Composition):
                         for j, part in enumerate(self.parts)
                     )
                 )
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return all kinds of pairs where the number of attributes that change is fixed."""
+        if self.exactly is None:
+            return super().pairs_to_swap()
+        known = all(part.pairs_to_swap() is not None for part in self.parts)
+        return self.neighbours() if known else None
 
     def blanket(self, pair: Pair) -> Decomposition:
         """Return the product of the attributes' blankets."""

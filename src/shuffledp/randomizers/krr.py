@@ -49,6 +49,11 @@ class KRR(SupportRandomizer):
         """The number of values."""
         return self.k
 
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
+
     def support_mass(self, supported: int, named: int) -> Decimal:
         """Return 1/(E+k-1) per output: one supports a named input, k - named support none."""
         outputs = (self.k - named, 1, 0, 0)[supported]

@@ -172,6 +172,10 @@ class MatrixRandomizer(LocalRandomizer):
         """Return all inputs."""
         return range(self.matrix.shape[0])
 
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return all different rows."""
+        return self.distinct_rows()
+
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is the number of a row."""
         return isinstance(other, int) and 0 <= other < self.matrix.shape[0]

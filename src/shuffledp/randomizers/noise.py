@@ -126,6 +126,10 @@ class SymmetricNoise(LocalRandomizer):
         known = self.accepts(pair.first) and self.accepts(pair.second)
         return (0, self.largest_input) if known else ()
 
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return the end points if there are no other inputs."""
+        return (0, 1) if self.input_domain == Integers(2) else None
+
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is an end point."""
         return other in (0, self.largest_input)

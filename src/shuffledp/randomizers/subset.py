@@ -73,6 +73,11 @@ class SubsetSelection(SupportRandomizer):
         """D."""
         return self.domain_size
 
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
+
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\binom{D-t}{\omega-m}` over the sum of all weights."""
         size, rest = self.subset_size, self.domain_size - self.subset_size

@@ -47,6 +47,11 @@ class _Unary(SupportRandomizer):
         """Number of bits."""
         return self.domain_size
 
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
+
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\frac{1-a}{1-b}b^m(1-b)^{t-m}`."""
         one, zero = self.noise
