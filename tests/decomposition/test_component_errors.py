@@ -619,8 +619,9 @@ def test_errors_of_segments():
     assert sorted(d.weight_error.tolist()) == [tail, tail, 3e-4, 4e-4]
     errors = [2 * tail, 2 * tail, 1e-4, 2e-4]
     assert sorted(d.log_ratio_error.tolist()) == pytest.approx(errors, rel=1e-9, abs=0)
-    assert d.upper.log_ratio_error.max() == 2e-4
+    assert d.upper.log_ratio_error.max() == 4 * 2e-4  # ends, mean and what follows from them
     assert d.upper.weight_error.max() == 4e-4
+    assert d.upper.residual_error == pytest.approx(0.4 * tail)
     assert d.upper.singular_error == tail
     assert d.upper.residual == pytest.approx(0.5)
     assert sorted(d.upper.singular0.tolist()) == [0.0, 0.0, 0.05, 0.2]

@@ -362,7 +362,8 @@ class Decomposition(Components):
         magnitude = np.exp(log0) + cost
         error = magnitude * np.expm1(self.log_ratio_error + rho_error)
         logs = np.abs(finite_or_zero(log1 + epsilon)) + np.abs(finite_or_zero(log0)) * far
-        error += UNIT * np.abs(values) * (8 + logs + np.clip(finite_or_zero(excess), 0.0, 40.0))
+        # Two elementary functions to 4 units, two operations, and rounded exponents.
+        error += UNIT * np.abs(values) * (12 + logs + np.clip(finite_or_zero(excess), 0.0, 40.0))
         weights, weight_error = self.weight, self.weight_error
         if self.residual > 0:
             values, error = np.append(values, 0.0), np.append(error, 0.0)

@@ -54,5 +54,8 @@ class GPARV:
         lower = self.lower.scaled(factor)
         upper = lower if self.upper is self.lower else self.upper.scaled(factor)
         return GPARV(
-            lower, upper, factor * self.singular_lower, factor * self.singular_upper * (1 + UNIT)
+            lower,
+            upper,
+            factor * self.singular_lower * (1 - 4 * UNIT),
+            factor * self.singular_upper * (1 + 4 * UNIT),
         )

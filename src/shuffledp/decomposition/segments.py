@@ -60,6 +60,7 @@ def decompose_segments(
     start0, start1, stop0, stop1 = (
         np.broadcast_to(np.asarray(ends, dtype=np.float64), mass.shape) for ends in (*start, *stop)
     )
+    length = np.maximum(np.abs(stop0 - start0), np.abs(stop1 - start1))
     along0 = np.abs(stop0 - start0) >= np.abs(stop1 - start1)
     share = np.where(along0, _share(start0, log0, stop0), _share(start1, log1, stop1))
     if not ((share >= 0) & (share <= 1)).all():
@@ -69,14 +70,19 @@ def decompose_segments(
     split = np.concatenate([mass * (1 - share), mass * share])
     kept = split > 0
     a, b, c = np.array(tails, dtype=np.float64).reshape(-1, 3).T
+    # The ends and the mean, from which the share follows, are off by the error each, which moves
+    # mass along the cell; so does the rounding of the share, in proportion to its length.
+    end_error = 4 * error + 16 * UNIT * np.expm1(length) * (1 + length)
+    far = float(c.sum())
+    share_of_tails = far / (residual + far) if far > 0 else 0.0
     spread = Decomposition(
         log_ratio0=np.concatenate([start0, stop0])[kept],
         log_ratio1=np.concatenate([start1, stop1])[kept],
         weight=split[kept],
-        residual=residual + float(c.sum()),
-        log_ratio_error=np.tile(error, 2)[kept],
+        residual=residual + far,
+        log_ratio_error=np.tile(end_error, 2)[kept],
         weight_error=np.tile(mass_error, 2)[kept] + 4 * UNIT,
-        residual_error=20 * UNIT,
+        residual_error=20 * UNIT + share_of_tails * _TAIL_ERROR,
         # Ratios within a tail are unbounded, so nothing of b may be set against a.
         singular0=np.concatenate([a, np.zeros_like(a)]),
         singular1=np.concatenate([np.zeros_like(b), b]),
@@ -89,7 +95,7 @@ def decompose_segments(
         weight=np.append(mass, c),
         residual=residual,
         log_ratio_error=np.append(
-            error, 2 * _TAIL_ERROR + 4 * UNIT * (np.abs(tail0) + np.abs(tail1))
+            error, 2 * _TAIL_ERROR + 8 * UNIT * (np.abs(tail0) + np.abs(tail1))
         ),
         weight_error=np.append(mass_error, np.full(c.size, _TAIL_ERROR)),
         residual_error=16 * UNIT,
