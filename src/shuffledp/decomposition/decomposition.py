@@ -22,7 +22,7 @@ from shuffledp.decomposition.arithmetic import (
     vector,
 )
 from shuffledp.decomposition.boxes import choose_log_edges, gather, lattice_edges
-from shuffledp.decomposition.components import Components
+from shuffledp.decomposition.components import MAX_LOG_RATIO, Components
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.decomposition.masses import LOG_ERROR_UNITS, Masses, exact_sum, log_of
 from shuffledp.decomposition.product import multiply
@@ -159,7 +159,7 @@ class Decomposition(Components):
         >>> d.weight.tolist() == [1 / 3] * 2, d.residual == 1 / 3
         (True, True)
         """
-        limit = Fraction(math.exp(2 * MAX_EPSILON0 - 1))
+        limit = Fraction(math.exp(MAX_LOG_RATIO - 1))
         covered, singular = [], []
         for row in zip(a, b, c, strict=True):
             large = max(row[:2])
