@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from shuffledp.accounting.level import SMALLEST_EPSILON0, largest_level
+from shuffledp.accounting.level import SMALLEST_EPSILON0, first_step, largest_level
 from shuffledp.accounting.target import Target
 from shuffledp.errors import MAX_USERS, NoAnswerError, check_delta, check_epsilon, check_users
 from shuffledp.randomizers import LocalRandomizer, parse_family
-
-_FIRST_STEP = 1e-4  # of n, to a number of users that keeps both promises
 
 
 def calibrate_epsilon0(
@@ -112,7 +110,7 @@ def required_users(
         if safe == MAX_USERS:
             raise _too_few(target, randomizer)
         # Epsilon falls like the root of n, or faster.
-        step = 2 * step if step else max(1, math.ceil(min(4 * above, _FIRST_STEP) * safe))
+        step = 2 * step if step else math.ceil(first_step(4 * above) * safe)
         safe = min(safe + step, MAX_USERS)
     return safe
 

@@ -133,11 +133,11 @@ class Answer:
 
     @property
     def _guarantee(self) -> str:
-        """The guarantee in few digits, rounded up, but not beyond a target that it meets."""
+        """The guarantee in few digits, rounded up; the target, if that takes it there or beyond."""
         rounded, target = round_up(self._upper, self._digits), self._targets[self.quantity]
-        if target is not None and self._upper <= Decimal(target) < Decimal(rounded):
-            return plain(target)
-        return rounded
+        if target is None or self._upper > target or Decimal(rounded) < Decimal(plain(target)):
+            return rounded
+        return plain(target)
 
     @property
     def _bound(self) -> str:
