@@ -33,7 +33,7 @@ from shuffledp import (
     SubsetSelection,
     joint,
 )
-from shuffledp.divergence.grid import grid_epsilon, paper_interval_length
+from shuffledp.baselines.paper_grid import grid_epsilon, paper_interval_length
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer, Pair
 

@@ -11,7 +11,8 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
-    ("errors", "interval", "rounding", "whole_file"),
+    ("arrays", "errors", "extras", "rounding", "whole_file"),
+    ("interval",),
     ("decomposition", "sampling"),
     ("divergence", "randomizers"),
     ("collection", "accounting"),
@@ -23,10 +24,12 @@ LAYERS: Sequence[Sequence[str]] = (
 
 #: What each one is for, in a few words.
 PURPOSE = {
+    "arrays": "arrays, unit of rounding",
     "errors": "errors and argument checks",
+    "extras": "optional packages",
     "interval": "certified intervals",
     "rounding": "numbers for people",
-    "whole_file": "files that are complete, or as before",
+    "whole_file": "files written whole",
     "decomposition": "components (a, b, c) and their algebra",
     "sampling": "exact random decisions from bits",
     "divergence": "certified (1/n) E[(G1+...+Gn)+]",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+import perturbation
 import pytest
 from hypothesis import settings
 
@@ -23,6 +24,14 @@ settings.load_profile("shuffledp")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--run-slow", action="store_true", help="run the long studies as well")
+    parser.addoption(
+        "--perturb", type=int, metavar="SEED", help="move elementary functions by an ulp or not"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if (seed := config.getoption("--perturb")) is not None:
+        perturbation.install(seed)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

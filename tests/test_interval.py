@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shuffledp.errors import ContradictionError
 from shuffledp.interval import Interval, exp_down, exp_up
 
 
 @pytest.mark.parametrize("ends", [(1.0, 0.0), (math.nan, 1.0), (0.0, math.nan), (math.inf, 0.0)])
 def test_crossed_or_missing_ends_are_rejected(ends):
-    with pytest.raises(ValueError, match="lower must not exceed upper"):
+    with pytest.raises(ContradictionError, match="no number is at least"):
         Interval(*ends)
 
 

@@ -1,7 +1,8 @@
 """Exceptions, warnings and the argument checks every layer uses.
 
 Bad arguments raise ``ValueError`` or ``TypeError`` naming the argument, its value and what is
-allowed. Questions that have no answer raise :class:`NoAnswerError`.
+allowed. Questions that have no answer raise :class:`NoAnswerError`. Two certified statements that
+cannot both be true raise :class:`ContradictionError`, which nothing in this package catches.
 """
 
 from __future__ import annotations
@@ -21,6 +22,14 @@ MIN_EPSILON0, MAX_EPSILON0 = 1e-12, 300.0
 
 class NoAnswerError(ArithmeticError):
     """The question is well posed but nothing satisfies it, or double precision cannot tell."""
+
+
+class ContradictionError(Exception):
+    """Two certified statements about one number exclude each other: a bug in this package.
+
+    It is no ``ArithmeticError`` and no ``ValueError``, so that code that expects such errors does
+    not take it for one of them. Please report it.
+    """
 
 
 class AccuracyWarning(UserWarning):

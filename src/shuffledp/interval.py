@@ -5,10 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from shuffledp.errors import ContradictionError
+
+_SMALLEST = math.nextafter(0.0, 1.0)
+_LOG_SMALLEST = -745.0  # e**-745 is below the smallest double
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A closed interval that is certified to contain one exactly defined number.
+
+    Ends that are crossed or missing (NaN) contain none: they raise
+    :class:`shuffledp.errors.ContradictionError`.
 
     >>> Interval(0.25, 0.5).width
     0.25
@@ -20,9 +28,11 @@ class Interval:
     upper: float
 
     def __post_init__(self) -> None:
-        """Reject NaN and crossed end points."""
+        """Raise the alarm if no number lies between the end points."""
         if not self.lower <= self.upper:
-            raise ValueError(f"lower must not exceed upper, got [{self.lower!r}, {self.upper!r}]")
+            raise ContradictionError(
+                f"no number is at least {self.lower!r} and at most {self.upper!r}"
+            )
 
     @property
     def width(self) -> float:
@@ -44,8 +54,8 @@ class Interval:
 
 def exp_up(x: float) -> float:
     """Return a double that is at least e**x; 0 only for minus infinity."""
-    if x == -math.inf:
-        return 0.0
+    if x <= _LOG_SMALLEST:
+        return 0.0 if x == -math.inf else _SMALLEST
     try:
         return math.nextafter(math.nextafter(math.exp(x), math.inf), math.inf)
     except OverflowError:

@@ -55,6 +55,15 @@ def plain(number: float) -> str:
     return _show(Decimal(repr(number)).normalize())
 
 
+def decade(number: float) -> int:
+    """Return the decimal exponent of a positive number, of which ten digits count.
+
+    >>> decade(0.01), decade(0.009999999999999998), decade(0.0099)
+    (-2, -2, -3)
+    """
+    return Decimal(f"{number:.9e}").adjusted()
+
+
 def exp_above(log: float) -> Decimal:
     """Return a decimal that is at least e**log, a number that may be too small for doubles.
 

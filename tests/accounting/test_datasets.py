@@ -17,7 +17,7 @@ from shuffledp.randomizers import Pair
         "hadamard(epsilon0=2, domain_size=6)",
         "matrix([[0.6, 0.4], [0.3, 0.7], [0.1, 0.9]])",
         "joint(krr(k=3, epsilon0=1), laplace(epsilon0=1))",
-        "parallel(0.3*krr(k=3, epsilon0=2), 0.7*discrete_laplace(epsilon0=1, bound=7))",
+        "one_of(0.3*krr(k=3, epsilon0=2), 0.7*discrete_laplace(epsilon0=1, bound=7))",
     ],
 )
 def test_what_a_report_names_is_found(text):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rational import exact_delta
 from strategies import Coefficients, coefficients, exp_epsilons
 
 from shuffledp import (
@@ -33,7 +34,6 @@ from shuffledp import (
     subsample,
 )
 from shuffledp.divergence import log_delta
-from shuffledp.divergence.rational import exact_delta
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer
 

@@ -17,9 +17,9 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from rational import exact_shuffled_divergence
 
 from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, joint, parallel, subsample
-from shuffledp.divergence.rational import exact_shuffled_divergence
 from shuffledp.randomizers import Joint, LocalRandomizer, Parallel, Subsample
 
 Row = tuple[Fraction, ...]

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 from flint import arb, ctx, fmpq
+from rational import exact_delta
 
 from shuffledp.certification.balls import ball
 from shuffledp.certification.bound import cheap_upper_bound
@@ -16,7 +17,6 @@ from shuffledp.certification.enclosure import Enclosure
 from shuffledp.certification.enumeration import enumerate_mean
 from shuffledp.certification.law import Law
 from shuffledp.certification.progress import silent
-from shuffledp.divergence.rational import exact_delta
 from shuffledp.randomizers import Pair, parse
 
 ROWS = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.25, 0.25, 0.5]]

@@ -177,6 +177,22 @@ def test_calibrated_level_is_safe_and_rounded_down():
     assert accountant.get_delta(1.0) <= 1e-6
 
 
+@pytest.mark.parametrize("epsilon", ["0.1", "0.3", "1", "0.123456789"])
+def test_the_text_shows_the_target_that_is_met(epsilon):
+    question = ("calibrate", "krr(k=10)", "-n", "1000", "--epsilon", epsilon, "--delta", "1e-6")
+    text = ask(*question)
+    assert rows(text)["guarantee"].startswith(f"epsilon = {epsilon} ")
+    assert f"({epsilon}, 1e-6)-differentially private" in meaning(text)
+    assert read_json(ask(*question, "--json"))["guarantee"]["upper"] <= float(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.123456789"])
+def test_the_text_never_shows_more_than_the_target(epsilon):
+    question = ("users", "krr(k=10, epsilon0=2)", "--epsilon", epsilon, "--delta", "1e-6")
+    assert shown(rows(ask(*question))["guarantee"]) <= Decimal(epsilon)
+    assert read_json(ask(*question, "--json"))["guarantee"]["upper"] <= float(epsilon)
+
+
 def test_a_level_that_must_not_be_rounded_is_shown_in_full():
     """olh() re-tunes its buckets: a smaller epsilon0 may be less private."""
     lines = rows(ask(*QUESTIONS["calibrate, retuned"]))

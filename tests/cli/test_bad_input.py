@@ -5,16 +5,18 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from command_line import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp import ShuffleAccountant
+from shuffledp import ShuffleAccountant, __version__
 from shuffledp.accounting import Report
+from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.cli import main
-from shuffledp.errors import NoAnswerError
+from shuffledp.errors import ContradictionError, NoAnswerError
 from shuffledp.interval import Interval
 from shuffledp.randomizers import MECHANISMS
 
@@ -198,10 +200,11 @@ def answer_with(monkeypatch: pytest.MonkeyPatch, outcome: BaseException | Report
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
         (OSError(errno.ENOSPC, "No space left"), 1, "cannot write the answer: No space left"),
         (OSError(errno.EIO, "Broken", "disk.csv"), 1, "cannot use 'disk.csv': Broken"),
-        (ZeroDivisionError("division by zero"), 1, "please report it: ZeroDivisionError"),
-        (MemoryError(), 1, "please report it: MemoryError"),
-        (RecursionError(), 1, "please report it: RecursionError"),
-        (ValueError("inside"), 1, "please report it: ValueError('inside')"),
+        (ZeroDivisionError("division by zero"), 70, "please report it: ZeroDivisionError"),
+        (MemoryError(), 70, "please report it: MemoryError"),
+        (RecursionError(), 70, "please report it: RecursionError"),
+        (ContradictionError("no"), 70, "please report it: ContradictionError('no') in shuffledp "),
+        (ValueError("inside"), 70, "please report it: ValueError('inside')"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
@@ -224,10 +227,35 @@ def report(guarantee: Interval, lower_bound: float) -> Report:
     )
 
 
+def test_an_internal_error_says_what_a_report_needs(monkeypatch):
+    answer_with(monkeypatch, ContradictionError("two\nlines"))
+    result = run("epsilon", "krr(k=3, epsilon0=2.5)", "-n", "1000", "--delta", "1e-6")
+    assert result.exit_code == 70
+    assert result.stderr.count("\n") == 1
+    assert "ContradictionError('two\\nlines')" in result.stderr
+    assert "shuffledp epsilon 'krr(k=3, epsilon0=2.5)' -n 1000 --delta 1e-6" in result.stderr
+    assert f"shuffledp {__version__}, numpy {np.__version__}, Python " in result.stderr
+
+
+@pytest.mark.parametrize(("value", "shown"), [("1", True), ("0", False), ("", False)])
+def test_a_traceback_is_shown_if_asked_for(monkeypatch, value, shown):
+    answer_with(monkeypatch, ContradictionError("crossed"))
+    arguments = assemble("epsilon", VALID["epsilon"])
+    result = CliRunner().invoke(main, arguments, env={"SHUFFLEDP_TRACEBACK": value})
+    assert result.exit_code == 70
+    assert ("Traceback" in result.stderr) == shown
+    assert ("in epsilon_report" in result.stderr) == shown
+    assert result.stderr.splitlines()[-1].startswith("Error: no answer because of an error in ")
+
+
 def test_contradicting_bounds_are_not_shown(monkeypatch):
-    answer_with(monkeypatch, report(Interval(0.1, 0.2), 0.3))
+    def worst(self: WorstCase, delta: float) -> tuple[Interval, None]:
+        return Interval(0.3, 0.3) if self.n == 0 else Interval(0.1, 0.2), None
+
+    monkeypatch.setattr(WorstCase, "epsilon", worst)
+    monkeypatch.setattr(ShuffleAccountant, "_lower", lambda self, _: WorstCase(None, 0, 0.1))
     result = run(*assemble("epsilon", VALID["epsilon"]))
-    assert result.exit_code == 1
+    assert result.exit_code == 70
     assert "the lower bound 0.3 exceeds the guarantee 0.2" in result.stderr
 
 

@@ -124,7 +124,7 @@ def test_no_answer() -> None:
 
 
 def test_missing_package(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "flint", None)
     for arguments in ((*QUESTION, "--delta", "0.1"), ("verify", str(file))):
         assert 'pip install "shuffledp[certify]"' in refused(*arguments, code=1)
 

@@ -219,6 +219,6 @@ def test_an_internal_error_is_one_line(monkeypatch):
 
     monkeypatch.setattr(ShuffleAccountant, "get_epsilon", fail)
     result = CliRunner().invoke(main, KRR_QUESTION)
-    assert result.exit_code == 1
+    assert result.exit_code == 70
     assert result.stdout == ""
     assert "error in shuffledp itself" in result.stderr

@@ -359,7 +359,7 @@ def test_an_internal_error_is_one_line(monkeypatch):
 
     monkeypatch.setattr(ShuffleAccountant, "get_epsilon", fail)
     result = run(*USERS)
-    assert result.exit_code == 1
+    assert result.exit_code == 70
     assert "error in shuffledp itself" in result.stderr
     assert result.stderr.count("\n") == 1
 

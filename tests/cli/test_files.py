@@ -5,10 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
 
 import numpy as np
@@ -358,34 +355,3 @@ def test_without_pyarrow(folder, monkeypatch):
     assert run("randomize", "people.parquet", *line).stderr == message
     made(out="more.csv")
     assert "users      90" in run("estimate", "more.csv").stdout
-
-
-WAIT_FOREVER = """
-import sys, threading
-from shuffledp.files.csv_reports import CsvReports
-from shuffledp.cli import main
-
-def wait(self, reports):
-    print("ready", "pyarrow" in sys.modules, file=sys.stderr, flush=True)
-    threading.Event().wait()
-
-CsvReports._text = wait
-main()
-"""
-
-
-def test_interrupt_leaves_nothing(folder):
-    line = ["randomize", "people.csv", "--column", "age", "--mechanism", MECHANISM]
-    with subprocess.Popen(
-        [sys.executable, "-c", WAIT_FOREVER, *line, "--delta", "1e-6", "--out", "reports.csv"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr.readline() == "ready False\n"
-        assert len(os.listdir(folder)) == 2
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert (output, errors) == ("", "")
-    assert names(folder) == ["people.csv"]

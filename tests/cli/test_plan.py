@@ -16,7 +16,8 @@ from shuffledp import ShuffleAccountant, __version__, parse
 from shuffledp.cli import main
 from shuffledp.cli import plan as module
 from shuffledp.cli.plan_text import to_text
-from shuffledp.figures import Chart, Line, PlottingMissingError
+from shuffledp.extras import MissingExtraError
+from shuffledp.figures import Chart, Line
 
 SHARES = ("plan", "-n", "1000", "--epsilon", "1", "--delta", "1e-6", "--domain", "10")
 MEAN = ("plan", "--task", "mean", "-n", "1000", "--error", "0.02", "--delta", "1e-6")
@@ -178,12 +179,12 @@ def test_chart_files(tmp_path, quick_chart, monkeypatch):
 
 def test_chart_without_matplotlib(tmp_path, quick_chart, monkeypatch):
     def missing(chart, path):
-        raise PlottingMissingError
+        raise MissingExtraError("matplotlib")
 
     monkeypatch.setattr(module, "draw", missing)
     result = run(*WEAK, "--chart", str(tmp_path / "errors.png"))
     assert result.exit_code == 1
-    assert "drawing needs matplotlib" in result.stderr
+    assert "pictures need matplotlib" in result.stderr
     assert "written without: " in result.stderr
     assert (tmp_path / "errors.csv").exists()
 
@@ -295,6 +296,6 @@ def test_an_internal_error_is_one_line(monkeypatch):
 
     monkeypatch.setattr(module, "make_plan", fail)
     result = CliRunner().invoke(main, SHARES)
-    assert result.exit_code == 1
+    assert result.exit_code == 70
     assert result.stdout == ""
     assert re.search(r"error in shuffledp itself.*broken", result.stderr)

@@ -53,3 +53,10 @@ def test_both_sides_and_the_singular_part_are_scaled(factor, monkeypatch):
 def test_atoms_stay_one_law():
     scaled = GPARV(LAW, LAW, 0.0, 0.0).scaled(2.0)
     assert scaled.upper is scaled.lower
+
+
+def test_a_singular_part_that_underflows_is_not_lost():
+    scaled = GPARV(LAW, LAW, 1e-300, 1e-300).scaled(1e-150)
+    assert scaled.singular_lower == 0
+    assert scaled.singular_upper > 0
+    assert GPARV(LAW, LAW, 0.0, 0.0).scaled(1e-150).singular_upper == 0

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp.divergence import LogEnclosure
+from shuffledp.errors import ContradictionError
 
 logs = st.floats(-1e6, 10)
 
@@ -47,8 +48,10 @@ def test_intersection() -> None:
 
 
 def test_enclosures_that_do_not_meet_are_a_contradiction() -> None:
-    with pytest.raises(ArithmeticError):
+    with pytest.raises(ContradictionError, match=r"at least -1\.0 and at most -2\.0"):
         LogEnclosure(-3.0, -2.0).intersect(LogEnclosure(-1.0, 0.0))
+    with pytest.raises(ContradictionError):
+        LogEnclosure(0.0, -1e-300)
 
 
 @given(value=st.floats(1e-300, 1.0), low=st.floats(0, 1), high=st.floats(0, 1))

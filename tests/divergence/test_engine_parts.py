@@ -20,7 +20,8 @@ from shuffledp.divergence.engine import (
     _log_mean_positive,
     _log_mean_single,
 )
-from shuffledp.divergence.tail import cut_tail, tail_cuts
+from shuffledp.divergence.proposals.cuts import choose_cut, cut_levels
+from shuffledp.divergence.tail import cut_above
 
 
 def make_law(values: list[float], weights: list[float]) -> Law:
@@ -54,6 +55,20 @@ def mean_above(law: Law, sign: int) -> float:
     """E G_+ with all errors taken upwards or downwards."""
     values = np.maximum(law.values + sign * law.value_error, 0.0)
     return float((law.weights * (1 + sign * law.weight_error)) @ values)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-65, 1e-300])
+def test_the_mean_for_one_user_does_not_underflow(scale: float) -> None:
+    law = make_law([scale, -1.0], [1e-280, 1.0])
+    found = _log_mean_single(law)
+    assert found.lower < math.log(1e-280) + math.log(scale) < found.upper
+    assert found.width < 1e-10
+
+
+def test_what_underflows_is_counted_upwards() -> None:
+    found = _log_mean_single(make_law([1.0, 1e-200, -1.0], [1e-320, 1e-150, 1.0]))
+    assert found.lower < math.log(1e-320) < found.upper
+    assert _log_mean_single(make_law([0.0, -1.0], [0.5, 0.5])).upper == -math.inf
 
 
 @pytest.mark.usefixtures("no_rounding")
@@ -190,14 +205,15 @@ def test_a_spread_is_evaluated_from_both_sides(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("rtol", [1e-2, 1e-4])
 def test_what_was_cut_is_added_above(rtol: float, monkeypatch: pytest.MonkeyPatch) -> None:
     n = 3
-    cut = cut_tail(HEAVY, n, rtol)
+    proposal = choose_cut(HEAVY, n, rtol)
+    cut = cut_above(HEAVY, proposal.level)
     assert cut.mass > 0
     recorder = Recorder(monkeypatch)
     delta = _log_delta_of_many(GPARV(HEAVY, HEAVY, 0.0, 0.0), n, rtol)
     for law, asked, hint in recorder.asked:
         assert law.values.tolist() == cut.law.values.tolist()
         assert asked == max(rtol / 2, 3e-4)
-        assert hint == pytest.approx(cut.log_delta + math.log(n))
+        assert hint == pytest.approx(proposal.log_delta + math.log(n))
     assert delta.lower == pytest.approx(0.75 - math.log(n), abs=1e-12)
     assert delta.upper == pytest.approx(math.log(math.exp(2.5) / n + cut.mass), abs=1e-12)
 
@@ -230,7 +246,7 @@ def test_the_cheap_bound_of_a_heavy_law_is_the_best_of_all_cuts(n: int) -> None:
     single = _log_mean_single(HEAVY).upper
     bounds = [
         math.log(math.exp(chernoff_log_mean(cut.law, n)) / n + cut.mass)
-        for cut in tail_cuts(HEAVY)
+        for cut in (cut_above(HEAVY, level) for level in cut_levels(HEAVY))
         if cut.law is not HEAVY
     ]
     best = _bound_with_jumps(HEAVY, n, single)

@@ -30,10 +30,10 @@ def contains(enclosure: LogEnclosure, mean: arb) -> bool:
 
 def two_atoms(x: float, y: float, w: float) -> Decomposition:
     return Decomposition(
-        [math.log(x / w), math.log((1 - x) / (1 - w))],
-        [math.log(y / w), math.log((1 - y) / (1 - w))],
-        [w, 1 - w],
-        0.0,
+        log_ratio0=[math.log(x / w), math.log((1 - x) / (1 - w))],
+        log_ratio1=[math.log(y / w), math.log((1 - y) / (1 - w))],
+        weight=[w, 1 - w],
+        residual=0.0,
         weight_error=[0.0],
         residual_error=0.0,
     )

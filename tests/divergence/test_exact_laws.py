@@ -20,9 +20,9 @@ from exact_laws import (
     trinomial_mean,
 )
 from flint import arb, ctx
+from rational import exact_delta
 
 from shuffledp import Decomposition
-from shuffledp.divergence.rational import exact_delta
 
 
 def agree(first: arb, second: arb, rtol: float = 1e-60) -> bool:

@@ -10,7 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from shuffledp.figures import Chart, Line, PlottingMissingError, draw
+from shuffledp.extras import MissingExtraError
+from shuffledp.figures import Chart, Line, draw
 from shuffledp.figures.style import styles
 
 X = tuple(1000 * 1.2**i for i in range(20))
@@ -34,7 +35,7 @@ ONE = chart(*lines("krr(k=10, epsilon0=2.0)"))
 
 def test_a_missing_package_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(PlottingMissingError, match=re.escape('pip install "shuffledp[plot]"')):
+    with pytest.raises(MissingExtraError, match=re.escape('pip install "shuffledp[plot]"')):
         draw(ONE, tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
 

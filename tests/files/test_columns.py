@@ -142,8 +142,8 @@ def test_the_wrong_number_of_columns(text):
 
 def test_parts_that_disagree_on_their_inputs():
     text = "parallel(0.5*joint(krr(3, 1), krr(3, 1)), 0.5*joint(krr(3, 1), joint(krr(3, 1))))"
-    with pytest.raises(ValueError, match=r"must read the same attributes"):
-        Randomization(parse(text), [Column("a"), Column("b")])
+    with pytest.raises(ValueError, match=r"their domains must agree"):
+        parse(text)
 
 
 def test_a_mechanism_that_cannot_run():

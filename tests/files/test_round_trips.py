@@ -162,7 +162,7 @@ def test_parts_that_tell_different_things_have_sections_of_their_own(tmp_path):
 
 
 def test_parts_with_inputs_of_their_own(tmp_path):
-    text = "parallel(0.5*krr(k=2, epsilon0=1), 0.5*joint(krr(k=3, epsilon0=1), krr(4, 1)))"
+    text = "one_of(0.5*krr(k=2, epsilon0=1), 0.5*joint(krr(k=3, epsilon0=1), krr(4, 1)))"
     make_reports(tmp_path / "reports.csv", text, answers((2, 3, 4)))
     sections = estimate_files([tmp_path / "reports.csv"]).sections
     assert [len(section.values) for section in sections] == [2, 3, 4]

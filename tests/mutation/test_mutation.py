@@ -86,7 +86,7 @@ def test_every_core_module_and_test_exists() -> None:
         for part in ("decomposition", "divergence")
         for path in (ROOT / run.PACKAGE / part).glob("[!_]*.py")
     }
-    assert found - set(run.MODULES) == {"divergence/grid.py", "divergence/rational.py"}
+    assert found <= set(run.MODULES)
 
 
 def test_what_is_listed_exists_and_has_a_reason() -> None:

@@ -59,6 +59,9 @@ class ToyAnalysis:
         self.evaluations += 1
         return "toy" if toy.epsilon0 <= self.limits[toy.choice] * epsilon else None
 
+    def excess(self, toy, epsilon):
+        return 0.0
+
     def least_epsilon(self, toy):
         return toy.epsilon0 / self.limits[toy.choice], "toy"
 

@@ -122,7 +122,10 @@ def test_folds_equal_the_product_component_by_component(part, count):
         log1.append(sum(single.log_ratio1[j] for j in choice))
         weight.append(math.prod(single.weight[j] for j in choice))
     explicit = Decomposition(
-        np.array(log0), np.array(log1), np.array(weight), 1 - (1 - single.residual) ** count
+        log_ratio0=np.array(log0),
+        log_ratio1=np.array(log1),
+        weight=np.array(weight),
+        residual=1 - (1 - single.residual) ** count,
     )
     whole = joint(*[part] * count)
     folded = whole.blanket(whole.neighbours()[0])

@@ -13,10 +13,11 @@ import numpy as np
 from shuffledp.accounting.candidates import Candidate, Candidates, Listed, MatrixPairs
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.worst_case import WorstCase
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
-from shuffledp.divergence import LogEnclosure
+from shuffledp.decomposition.arithmetic import FloatArray
+from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import (
     AccuracyWarning,
+    ContradictionError,
     check_delta,
     check_epsilon,
     check_rtol,
@@ -27,6 +28,8 @@ from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Pair
 
 #: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
 _MAX_LOWER_PAIRS = 64
+
+_MARGIN = 0.5  # of log delta: ten times the error of an estimate
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,12 @@ class Report:
     rtol_reached: bool
     log_guarantee: Interval | None = None
     log_lower_bound: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that contradict each other."""
+        _check_order(self.lower_bound, self.guarantee.upper)
+        if self.log_guarantee is not None and self.log_lower_bound is not None:
+            _check_order(self.log_lower_bound, self.log_guarantee.upper)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,18 +111,24 @@ class ShuffleAccountant:
     def get_epsilon(self, target_delta: float) -> float:
         """Return the certified epsilon: the shuffled reports are (epsilon, target_delta)-DP.
 
-        Infinite if no epsilon has so small a delta. Asking back, ``get_delta`` at this epsilon may
-        exceed ``target_delta`` by up to ``rtol``, because it is a bound of that width itself.
+        Infinite if no epsilon has so small a delta. It keeps its word: asked back, the same
+        accountant has ``get_delta(epsilon) <= target_delta``, exactly (up to epsilon = 300, the
+        largest one can ask about).
         """
         return self.epsilon_interval(target_delta).upper
 
     def get_delta(self, target_epsilon: float) -> float:
-        """Return the certified delta: the shuffled reports are (target_epsilon, delta)-DP."""
+        """Return the certified delta: the shuffled reports are (target_epsilon, delta)-DP.
+
+        Asked back, ``epsilon_interval(delta)`` begins at or below ``target_epsilon``. So
+        ``get_epsilon(delta)``, its other end, is above it by a relative ``rtol`` at most, or as
+        much as an :class:`shuffledp.errors.AccuracyWarning` says.
+        """
         return self.delta_interval(target_epsilon).upper
 
     def epsilon_interval(self, target_delta: float) -> Interval:
         """Enclose the epsilon of the optimal decomposition bound at ``target_delta``."""
-        interval, _ = self._epsilon(self._upper, check_delta(target_delta))
+        interval, _ = self._upper.epsilon(check_delta(target_delta))
         if not self._reached(interval):
             finite = interval.upper < math.inf
             self._warn("epsilon", interval.width / interval.upper if finite else math.inf)
@@ -133,14 +148,21 @@ class ShuffleAccountant:
         No analysis of this mechanism can claim less.
         """
         delta = check_delta(target_delta)
-        worst = self._epsilon(self._upper, delta)[1] if self._many_pairs else None
-        return self._epsilon(self._lower(worst), delta)[0].lower
+        if not self._many_pairs:
+            return self._lower(None).epsilon(delta)[0].lower
+        guarantee, worst = self._upper.epsilon(delta)
+        lower = self._lower(worst).epsilon(delta)[0].lower
+        return _check_order(lower, guarantee.upper)
 
     def delta_lower_bound(self, target_epsilon: float) -> float:
         """Return a delta that a concrete pair of datasets attains at ``target_epsilon``."""
         epsilon = check_epsilon(target_epsilon)
-        worst = self._upper.log_delta(epsilon)[1] if self._many_pairs else None
-        return _to_delta(self._lower(worst).log_delta(epsilon)[0]).lower
+        if not self._many_pairs:
+            return _to_delta(self._lower(None).log_delta(epsilon)[0]).lower
+        guarantee, worst = self._upper.log_delta(epsilon)
+        lower = self._lower(worst).log_delta(epsilon)[0]
+        _check_order(lower.lower, guarantee.upper)
+        return _to_delta(lower).lower
 
     def profile(self, epsilons: Iterable[float]) -> Profile:
         """Enclose delta at every one of several epsilons."""
@@ -157,8 +179,8 @@ class ShuffleAccountant:
     def epsilon_report(self, target_delta: float) -> Report:
         """Answer "which epsilon?" with guarantee, lower bound and where they are attained."""
         delta = check_delta(target_delta)
-        guarantee, pair = self._epsilon(self._upper, delta)
-        lower, datasets = self._epsilon(self._lower(pair), delta)
+        guarantee, pair = self._upper.epsilon(delta)
+        lower, datasets = self._lower(pair).epsilon(delta)
         reached = self._reached(guarantee)
         return Report(
             guarantee, _label(pair), self._pairs_checked, lower.lower, _label(datasets), reached
@@ -181,6 +203,20 @@ class ShuffleAccountant:
             _to_log_delta(value),
             _to_log_delta(lower).lower,
         )
+
+    def is_hopeless(self, target_epsilon: float, target_delta: float) -> bool:
+        """Whether an estimate leaves no doubt that ``get_delta`` would exceed ``target_delta``.
+
+        It proves nothing, but saves a search many evaluations.
+        """
+        epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
+        leader = self._upper.candidates.leader()
+        if leader is None or delta == 1:
+            return False
+        if delta == 0:
+            return self._upper.candidates.max_epsilon().lower > epsilon
+        estimate, _ = estimate_log_delta(leader.decomposition, self.n, epsilon)
+        return estimate > math.log(delta) + _MARGIN
 
     @cached_property
     def _pairs(self) -> dict[str, Pair]:
@@ -221,15 +257,6 @@ class ShuffleAccountant:
             self._warn("delta", value.width)
         return value
 
-    def _epsilon(self, bound: WorstCase, delta: float) -> tuple[Interval, Candidate | None]:
-        if delta == 0:
-            return bound.max_epsilon()
-        if delta == 1:
-            return Interval(0.0, 0.0), bound.candidates.leader()
-        log = math.log(delta)
-        slack = 4 * UNIT * abs(log)
-        return bound.epsilon(Interval(log - slack, log + slack))
-
     def _reached(self, epsilon: Interval) -> bool:
         if epsilon.upper == math.inf:
             return epsilon.lower == math.inf
@@ -264,6 +291,13 @@ def _backgrounds(randomizer: LocalRandomizer, pairs: tuple[Pair, ...]) -> Candid
             for other in randomizer.common_inputs(pair)
         ]
     )
+
+
+def _check_order(lower: float, guarantee: float) -> float:
+    """Return a lower bound; raise the alarm if it is above the guarantee."""
+    if not lower <= guarantee:
+        raise ContradictionError(f"the lower bound {lower!r} exceeds the guarantee {guarantee!r}")
+    return lower
 
 
 def _to_delta(value: LogEnclosure) -> Interval:

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 
-from shuffledp.accounting.accountant import ShuffleAccountant
-from shuffledp.errors import (
-    MAX_EPSILON0,
-    MAX_USERS,
-    AccuracyWarning,
-    NoAnswerError,
-    check_delta,
-    check_epsilon,
-    check_users,
-)
+from shuffledp.accounting.level import SMALLEST_EPSILON0, largest_level
+from shuffledp.accounting.target import Target
+from shuffledp.errors import MAX_USERS, NoAnswerError, check_delta, check_epsilon, check_users
 from shuffledp.randomizers import LocalRandomizer, parse_family
 
-_EPSILON0_RTOL = 1e-6
-_SMALLEST_EPSILON0 = 1e-9
-_COARSE_RTOL, _FINE_RTOL = 1e-3, 1e-7
-
-#: How far beyond a failing epsilon0 to look when a family re-tunes itself: 200 steps of 0.2%.
-_LOOK_AHEAD_STEPS, _LOOK_AHEAD_FACTOR = 200, 1.002
+_FIRST_STEP = 1e-4  # of n, to a number of users that keeps both promises
 
 
 def calibrate_epsilon0(
@@ -35,11 +22,14 @@ def calibrate_epsilon0(
 ) -> float:
     """Return the largest epsilon0 whose shuffled reports are (target_epsilon, target_delta)-DP.
 
-    The returned value is itself certified, whatever the family does; it is the largest up to a
-    relative 1e-6 for every built-in family with its other parameters fixed, because the bound then
-    grows with epsilon0. Families that re-tune a discrete parameter (``olh()`` without buckets,
-    ``subset(domain_size=...)`` without size, or a callable) can become safe again just after they
-    fail: up to 1.5 times the failing epsilon0 is searched in steps of 0.2%.
+    The returned value keeps its word, whatever the family does: for the mechanism that it makes, a
+    new :class:`shuffledp.ShuffleAccountant` has ``get_epsilon(target_delta) <= target_epsilon`` and
+    ``get_delta(target_epsilon) <= target_delta``, exactly. It is the largest up to a relative 1e-4,
+    about the width of these bounds, for every built-in family with its other parameters fixed,
+    because the bound then grows with epsilon0. Families that re-tune a discrete parameter
+    (``olh()`` without buckets, ``subset(domain_size=...)`` without size, or a callable) can become
+    safe again just after they fail: up to 1.5 times the failing epsilon0 is searched in steps of
+    0.2%.
 
     Args:
         family: a callable from epsilon0 to a randomizer, or a text without epsilon0 such as
@@ -66,39 +56,27 @@ def calibrate_epsilon0(
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
-    def is_safe(epsilon0: float, rtol: float = _COARSE_RTOL) -> bool:
-        randomizer = make(epsilon0)
-        if not isinstance(randomizer, LocalRandomizer):
-            raise TypeError(f"family must return a local randomizer, got {randomizer!r}")
-        return _is_safe(randomizer, n, epsilon, delta, rtol)
+    target = Target(epsilon, delta)
 
-    safe = max(epsilon, _SMALLEST_EPSILON0)
-    if not is_safe(safe):
-        if safe == _SMALLEST_EPSILON0 or not is_safe(_SMALLEST_EPSILON0):
-            raise NoAnswerError(
-                f"no epsilon0 of at least {_SMALLEST_EPSILON0:g} meets epsilon = {epsilon!r}, "
-                f"delta = {delta!r} with n = {n} users"
-            )
-        safe = _SMALLEST_EPSILON0
-    retunes = not isinstance(family, str) or not make(safe).monotone
-    while safe < MAX_EPSILON0:
-        unsafe = safe
-        while is_safe(unsafe := min(2 * unsafe, MAX_EPSILON0)):
-            safe = unsafe
-            if safe == MAX_EPSILON0:
-                return safe
-        while unsafe > safe * (1 + _EPSILON0_RTOL):
-            middle = math.sqrt(safe * unsafe)
-            rtol = _evaluation_rtol(unsafe / safe - 1)
-            safe, unsafe = (middle, unsafe) if is_safe(middle, rtol) else (safe, middle)
-        if not retunes:
-            break
-        ahead = (unsafe * _LOOK_AHEAD_FACTOR**i for i in range(1, _LOOK_AHEAD_STEPS))
-        found = next((e for e in ahead if e <= MAX_EPSILON0 and is_safe(e)), None)
-        if found is None:
-            break
-        safe = found
-    return safe
+    def randomizer(epsilon0: float) -> LocalRandomizer:
+        made = make(epsilon0)
+        if not isinstance(made, LocalRandomizer):
+            raise TypeError(f"family must return a local randomizer, got {made!r}")
+        return made
+
+    start = max(epsilon, SMALLEST_EPSILON0)
+    found = largest_level(
+        lambda epsilon0: target.is_met(randomizer(epsilon0), n) or None,
+        lambda epsilon0: target.excess(randomizer(epsilon0), n),
+        start,
+        look_ahead=not isinstance(family, str) or not make(start).monotone,
+    )
+    if found is None:
+        raise NoAnswerError(
+            f"no epsilon0 of at least {SMALLEST_EPSILON0:g} meets epsilon = {epsilon!r}, "
+            f"delta = {delta!r} with n = {n} users"
+        )
+    return found[0]
 
 
 def required_users(
@@ -106,7 +84,10 @@ def required_users(
 ) -> int:
     """Return the smallest n whose shuffled reports are (target_epsilon, target_delta)-DP.
 
-    The bound falls with n, so n is found by bisection; the returned n is certified.
+    The bound falls with n, so n is found by bisection, and it keeps its word: a new
+    :class:`shuffledp.ShuffleAccountant` of n users has ``get_epsilon(target_delta) <=
+    target_epsilon`` and ``get_delta(target_epsilon) <= target_delta``, exactly. It is the smallest
+    up to a relative 1e-4, about the width of these bounds.
 
     Raises:
         NoAnswerError: if not even 2**53 users are enough.
@@ -117,35 +98,27 @@ def required_users(
     """
     if not isinstance(randomizer, LocalRandomizer):
         raise TypeError(f"randomizer must be a local randomizer, got {randomizer!r}")
-    epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-    if _is_safe(randomizer, 1, epsilon, delta):
-        return 1
-    unsafe, safe = 1, 2
-    while not _is_safe(randomizer, safe, epsilon, delta):
+    target = Target(check_epsilon(target_epsilon), check_delta(target_delta))
+    unsafe, safe = 0, 1
+    while not target.is_met(randomizer, safe):
         if safe == MAX_USERS:
-            raise NoAnswerError(
-                f"no number of users up to 2**53 meets epsilon = {epsilon!r}, delta = {delta!r} "
-                f"with {randomizer}"
-            )
+            raise _too_few(target, randomizer)
         unsafe, safe = safe, min(4 * safe, MAX_USERS)
     while safe - unsafe > 1:
         middle = (safe + unsafe) // 2
-        if _is_safe(randomizer, middle, epsilon, delta, _evaluation_rtol(safe / unsafe - 1)):
-            safe = middle
-        else:
-            unsafe = middle
+        unsafe, safe = (unsafe, middle) if target.is_met(randomizer, middle) else (middle, safe)
+    step = 0
+    while (above := target.excess(randomizer, safe)) > 0 or not target.is_met(randomizer, safe):
+        if safe == MAX_USERS:
+            raise _too_few(target, randomizer)
+        # Epsilon falls like the root of n, or faster.
+        step = 2 * step if step else max(1, math.ceil(min(4 * above, _FIRST_STEP) * safe))
+        safe = min(safe + step, MAX_USERS)
     return safe
 
 
-def _evaluation_rtol(gap: float) -> float:
-    """Return how closely to evaluate delta when the bracket has this relative width."""
-    return min(max(0.01 * gap, _FINE_RTOL), _COARSE_RTOL)
-
-
-def _is_safe(
-    randomizer: LocalRandomizer, n: int, epsilon: float, delta: float, rtol: float = _COARSE_RTOL
-) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)  # the comparison is certified anyway
-        accountant = ShuffleAccountant(randomizer, n, rtol=rtol)
-        return accountant.get_delta(epsilon) <= delta
+def _too_few(target: Target, randomizer: LocalRandomizer) -> NoAnswerError:
+    return NoAnswerError(
+        f"no number of users up to 2**53 meets epsilon = {target.epsilon!r}, "
+        f"delta = {target.delta!r} with {randomizer}"
+    )

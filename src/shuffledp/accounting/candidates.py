@@ -9,10 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.divergence import log_delta_bound
-from shuffledp.divergence.tilt import standardise
+from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.interval import Interval
 from shuffledp.randomizers import MatrixRandomizer, Pair
 
@@ -84,11 +84,10 @@ class MatrixPairs:
 
     def __init__(self, randomizer: MatrixRandomizer) -> None:
         self.randomizer = randomizer
-        matrix = randomizer.matrix
-        used = matrix.max(axis=0) > 0
         self.rows = randomizer.distinct_rows()
-        self.common = matrix.min(axis=0)[used]
-        self.ratios = matrix[self.rows][:, used] / self.common
+        used = randomizer.matrix.max(axis=0) > 0
+        self.common = randomizer.infimum.masses.of(used).doubles()
+        self.ratios = randomizer.probabilities()[self.rows][:, used] / self.common
 
     def leader(self) -> Candidate | None:
         """Return the pair with the largest variance of r_x - r_x'."""
@@ -109,7 +108,7 @@ class MatrixPairs:
         if law.values.max() <= 0:
             thetas = np.array([1.0])
         else:
-            thetas = standardise(law, n)[1] * np.geomspace(0.3, 3.0, 13)
+            thetas = saddle_point(law, n) * np.geomspace(0.3, 3.0, 13)
         bounds = np.minimum.reduce([self._bounds(n, epsilon, float(t)) for t in thetas])
         for index in np.argsort(-bounds):
             if index % (len(self.rows) + 1):  # not on the diagonal
@@ -129,10 +128,11 @@ class MatrixPairs:
         shift = theta * (1 - growth)  # both exponents are taken relative to ratio 1
         gain = np.exp(theta * (self.ratios - 1)) * self.common
         cost = np.exp(-theta * growth * (self.ratios - 1))
-        residual = max(1 - float(self.common.sum()), 0.0) + size * UNIT
-        total = math.exp(shift) * (gain @ cost.T) + residual
-        # The last term covers what underflows in the products.
-        log_mgf = np.log(total * (1 + 4 * UNIT * (size + 16 + reach)) + size * 1e-300).ravel()
+        total = math.exp(shift) * (gain @ cost.T) + self.randomizer.infimum.residual
+        # Weights are off by 8 units, ratios by 17, which exponents multiply by at most the reach.
+        # What underflows in the products is below e**-400 of a total of at least e**shift (Jensen).
+        log_mgf = np.log(total * (1 + 4 * UNIT * (size + 16 + 8 * reach))).ravel()
+        # This also covers the rounding of the last line: n (16 + |log M|) exceeds all its terms.
         log_mgf += 4 * UNIT * np.abs(log_mgf)
         bounds: FloatArray = n * log_mgf - 1 - math.log(theta * n)
         return bounds
@@ -143,8 +143,5 @@ class MatrixPairs:
         return Candidate(str(pair), self.randomizer.blanket(pair))
 
     def max_epsilon(self) -> Interval:
-        """Return the LDP level, to a few ulps."""
-        level = self.randomizer.epsilon0
-        if level == 0:
-            return Interval(0.0, 0.0)
-        return Interval(level * (1 - 8 * UNIT), level * (1 + 8 * UNIT) + 4 * UNIT)
+        """Return the LDP level."""
+        return self.randomizer.epsilon0_interval

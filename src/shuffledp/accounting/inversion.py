@@ -2,7 +2,8 @@ r"""From delta to epsilon: a certified root of a decreasing function.
 
 One evaluation of :math:`\delta(\varepsilon)` on each side of the root, both certified, encloses
 it. Newton steps on a cheap estimate say where to evaluate; only certified comparisons move the
-bracket.
+bracket. The upper end keeps its word: whoever evaluates delta there, with the width that was asked
+for, finds no more than the target.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shuffledp.accounting.profile_point import enclose_log_delta
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import estimate_log_delta, log_delta, log_delta_bound
-from shuffledp.errors import MAX_EPSILON0
-from shuffledp.interval import Interval
+from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta, log_delta_bound
+from shuffledp.errors import MAX_EPSILON0, ContradictionError
+from shuffledp.interval import Interval, exp_up
+
+#: How often to raise an epsilon: from the last digit to far beyond the largest one.
+MAX_RAISES = 40
 
 _MAX_EVALUATIONS = 40
 _MAX_BISECTIONS = 20
@@ -24,6 +30,7 @@ _MAX_NEWTON_STEPS = 30
 _VAGUE = 2.0  # an enclosure of log delta this wide says little about where the root is
 _SMALLEST_RTOL = 1e-9
 _ULP = 2.0**-52
+_SMALLEST_STEP = 2.0**-60  # where epsilon is 0
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
 
 
@@ -38,12 +45,65 @@ def enclose_epsilon(
         log_target: enclosure of the logarithm of the target, a point up to rounding.
         rtol: relative width of epsilon to aim for.
     """
-    return _Search(decomposition, n, log_target, rtol).run()
+    return find_root(decomposition, n, log_target, rtol).epsilon
+
+
+@dataclass(frozen=True)
+class Root:
+    """The enclosure of an epsilon, and that of log delta at its upper end.
+
+    ``at_upper`` is what ``enclose_log_delta`` answers there, with the ``rtol`` of the search; None
+    if that is beyond the largest epsilon one can ask about.
+    """
+
+    epsilon: Interval
+    at_upper: LogEnclosure | None
+
+
+def find_root(decomposition: Decomposition, n: int, log_target: Interval, rtol: float) -> Root:
+    """Do as :func:`enclose_epsilon`, and tell what the last evaluation has shown."""
+    search = _Search(decomposition, n, log_target, rtol)
+    return Root(search.run(), search.at_high)
+
+
+def log_target(delta: float) -> Interval:
+    """Enclose log(delta); its lower end is the largest x with ``exp_up(x) <= delta``.
+
+    So log delta is at most the lower end where delta, rounded up to a double, is at most ``delta``.
+
+    >>> log_target(0.0)
+    Interval(lower=-inf, upper=-inf)
+    >>> exp_up(log_target(0.1).lower) == 0.1
+    True
+    """
+    if delta == 0:
+        return Interval(-math.inf, -math.inf)
+    log = math.log(delta)
+    slack = 4 * UNIT * abs(log)
+    low, high = -math.inf, log + slack
+    middle = log - slack - 16 * UNIT
+    while low < middle < high:
+        low, high = (middle, high) if exp_up(middle) <= delta else (low, middle)
+        middle = 0.5 * (low + high) if low > -math.inf else 2 * high
+    return Interval(low, log + slack)
+
+
+def raise_epsilon(epsilon: float, excess: float, slope: float, attempt: int) -> float:
+    """Return a larger epsilon at which log delta should be smaller by ``excess``.
+
+    Args:
+        epsilon: where it is too large.
+        excess: by how much.
+        slope: an estimate of the derivative of log delta; it may be anything.
+        attempt: how often this was tried before; every time the step is four times as large.
+    """
+    step = 1.5 * excess / -slope if -math.inf < slope < 0 and excess < math.inf else 0.0
+    return epsilon + (max(step, 4 * _ULP * epsilon) + _SMALLEST_STEP) * 4.0**attempt
 
 
 @dataclass(frozen=True)
 class _Point:
-    """An evaluated epsilon: its coordinate u, log delta minus target, width of log delta."""
+    """An evaluated epsilon: its coordinate u, log delta minus target, width of both."""
 
     u: float
     miss: float
@@ -67,6 +127,7 @@ class _Search:
         self.ceiling = min(self.end, MAX_EPSILON0)
         self.low, self.high = 0.0, self.end
         self.points: list[_Point] = []
+        self.at_high: LogEnclosure | None = None  # evaluated there, with rtol itself
         self.failed = False  # the last enclosure was vague: effort or precision ran out
 
     def run(self) -> Interval:
@@ -95,7 +156,31 @@ class _Search:
             margin = 1.0 if decided else 3 * margin
             stalled = stalled + 1 if self.high - self.low > 0.5 * gap else 0
             probe = self._middle() if stalled % 7 == 6 else self._next_probe(margin)
+        if self.low == 0 < self.high and not any(point.u == 0 for point in self.points):
+            self.evaluation_rtol = self.rtol
+            self._evaluate(0.0)
+        self._confirm()
         return Interval(self.low, self.high)
+
+    def _confirm(self) -> None:
+        """Raise the upper end until an evaluation with ``rtol`` shows that it meets the target.
+
+        Mostly that was the last one. It was not if a closer look, or the cheap bound, decided, or
+        if the upper end is where delta vanishes, up to rounding.
+        """
+        if self.at_high is not None:
+            return
+        high = self.high
+        for attempt in range(MAX_RAISES):
+            if high > MAX_EPSILON0:
+                break
+            value = enclose_log_delta(self.decomposition, self.n, high, self.rtol)
+            if value.upper <= self.log_target.lower:
+                self.high, self.at_high = high, value
+                return
+            _, slope = estimate_log_delta(self.decomposition, self.n, high)
+            high = raise_epsilon(high, value.upper - self.log_target.lower, slope, attempt)
+        self.high = self.end if self.end > MAX_EPSILON0 else math.inf
 
     def _is_infinite(self) -> bool:
         """Whether outputs that the second input cannot produce have more mass than the target."""
@@ -106,17 +191,30 @@ class _Search:
     def _evaluate(self, epsilon: float) -> bool:
         """Move the end of the bracket that the enclosure at epsilon decides, if it does."""
         epsilon = min(epsilon, MAX_EPSILON0)
-        value = log_delta(self.decomposition.at(epsilon), self.n, rtol=self.evaluation_rtol)
-        miss = 0.5 * (value.lower + value.upper) - self.log_target.upper
+        value = self._enclose(epsilon)
+        target = 0.5 * (self.log_target.lower + self.log_target.upper)
+        miss = 0.5 * (value.lower + value.upper) - target
         vague = value.width > _VAGUE
         if not vague and abs(miss) < math.inf:
-            self.points.append(_Point(self._to_u(epsilon), miss, value.width))
+            width = value.width + self.log_target.width
+            self.points.append(_Point(self._to_u(epsilon), miss, width))
         if value.upper <= self.log_target.lower:
+            if epsilon <= self.high:
+                self.at_high = value if self.evaluation_rtol == self.rtol else None
             self.high = min(self.high, epsilon)
         elif value.lower > self.log_target.upper:
             self.low = max(self.low, epsilon)
+        if self.low > self.high:
+            raise ContradictionError(
+                f"delta is above the target at epsilon = {self.low!r}, below at {self.high!r}"
+            )
         self.failed = vague
         return epsilon in (self.low, self.high)
+
+    def _enclose(self, epsilon: float) -> LogEnclosure:
+        if self.evaluation_rtol == self.rtol:
+            return enclose_log_delta(self.decomposition, self.n, epsilon, self.rtol)
+        return log_delta(self.decomposition.at(epsilon), self.n, rtol=self.evaluation_rtol)
 
     def _raise_near_the_end(self, failed: float) -> None:
         """Raise the lower end if rounding, close to the largest epsilon, made a probe fail."""
@@ -134,6 +232,7 @@ class _Search:
             bound = log_delta_bound(self.decomposition.at(middle), self.n)
             if bound <= self.log_target.lower:
                 self.high = high = middle
+                self.at_high = None
             elif middle == self.ceiling:
                 break
             else:

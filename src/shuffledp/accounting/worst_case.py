@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from shuffledp.accounting.candidates import Candidate, Candidates
-from shuffledp.accounting.inversion import enclose_epsilon
-from shuffledp.decomposition import GPARV
-from shuffledp.divergence import LogEnclosure, log_delta
+from shuffledp.accounting.inversion import MAX_RAISES, find_root, log_target, raise_epsilon
+from shuffledp.accounting.profile_point import enclose_log_delta
+from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta
 from shuffledp.errors import MAX_EPSILON0
-from shuffledp.interval import Interval
+from shuffledp.interval import Interval, exp_up
 
 _QUICK_RTOL = 0.03
 
@@ -26,51 +27,102 @@ class WorstCase:
 
     def log_delta(self, epsilon: float) -> tuple[LogEnclosure, Candidate | None]:
         """Enclose the largest log delta; also return the candidate that attains it."""
-        best, worst = LogEnclosure(-math.inf, -math.inf), None
+        return self._largest(epsilon)
+
+    def _largest(
+        self, epsilon: float, known: _Evaluated | None = None
+    ) -> tuple[LogEnclosure, Candidate | None]:
+        """Do as ``log_delta``, without repeating the evaluation that is ``known``."""
+        best, worst, top = LogEnclosure(-math.inf, -math.inf), None, math.inf
         for bound, candidate in self.candidates.ranked(self.n, epsilon):
-            if worst is not None and bound <= best.lower:
+            if worst is None:
+                top = bound
+            elif bound <= best.lower:
                 break
-            gparv = candidate.decomposition.at(epsilon)
-            if worst is not None and self._is_at_most(gparv, best.lower):
+            if known is not None and candidate is known.candidate:
+                value = known.log_delta
+            elif (
+                worst is not None
+                and not top - 2 * _QUICK_RTOL < bound < math.inf  # no quick look at a draw
+                and self._quick_bound(candidate, epsilon) <= best.lower
+            ):
                 continue
-            value = log_delta(gparv, self.n, rtol=self.rtol)
+            else:
+                value = enclose_log_delta(candidate.decomposition, self.n, epsilon, self.rtol)
+            value = value.intersect(LogEnclosure(-math.inf, bound))
             if worst is None or value.upper > best.upper:
                 worst = candidate
             best = LogEnclosure(max(best.lower, value.lower), max(best.upper, value.upper))
         return best, worst
 
-    def epsilon(self, log_target: Interval) -> tuple[Interval, Candidate | None]:
-        """Enclose the smallest epsilon at which every bound is at most the target."""
+    def _quick_bound(self, candidate: Candidate, epsilon: float) -> float:
+        gparv = candidate.decomposition.at(epsilon)
+        return log_delta(gparv, self.n, rtol=max(self.rtol, _QUICK_RTOL)).upper
+
+    def epsilon(self, delta: float) -> tuple[Interval, Candidate | None]:
+        """Enclose the smallest epsilon at which every bound is at most ``delta``.
+
+        The upper end keeps its word: :meth:`log_delta` at that epsilon ends at or below the
+        logarithm of ``delta``, rounding included, unless it is infinite or above 300.
+        """
         worst = self.candidates.leader()
-        if worst is None:
-            return Interval(0.0, 0.0), None
-        settled = {worst.label}
-        result = enclose_epsilon(worst.decomposition, self.n, log_target, self.rtol)
-        if result.lower == math.inf:
-            return result, worst
-        for bound, candidate in self.candidates.ranked(self.n, min(result.upper, MAX_EPSILON0)):
-            if bound <= log_target.lower:
-                break
-            if candidate.label in settled:
-                continue
-            gparv = candidate.decomposition.at(min(result.upper, MAX_EPSILON0))
-            if self._is_at_most(gparv, log_target.lower):
-                continue
-            other = enclose_epsilon(candidate.decomposition, self.n, log_target, self.rtol)
-            if (other.upper, other.lower) > (result.upper, result.lower):
-                worst = candidate
-            result = Interval(max(result.lower, other.lower), max(result.upper, other.upper))
-            if result.lower == math.inf:
-                break
+        if worst is None or delta == 1:
+            return Interval(0.0, 0.0), worst
+        target = log_target(delta)
+        result, known = self.candidates.max_epsilon(), None
+        if delta > 0:
+            result, known = self._root(worst, target)
+        searched, raises = {worst.label}, 0
+        while result.upper <= MAX_EPSILON0:
+            value, largest = self._largest(result.upper, known)
+            if largest is None or exp_up(value.upper) <= delta:
+                return result, worst
+            if delta > 0 and largest.label not in searched:
+                searched.add(largest.label)
+                other, evaluated = self._root(largest, target)
+                if (other.upper, other.lower) > (result.upper, result.lower):
+                    worst, known = largest, evaluated
+                result = _larger(result, other)
+            else:
+                excess = value.upper - target.lower
+                _, slope = estimate_log_delta(largest.decomposition, self.n, result.upper)
+                higher = raise_epsilon(result.upper, excess, slope, raises)
+                result = Interval(result.lower, higher if raises < MAX_RAISES else math.inf)
+                known, raises = None, raises + 1
+        if delta > 0 and result.lower < math.inf:
+            return self._beyond(result, worst, target, searched)
         return result, worst
 
-    def _is_at_most(self, gparv: GPARV, log_limit: float) -> bool:
-        """Whether log delta is certainly at most a limit; a quick look first, then a close one."""
-        return any(
-            log_delta(gparv, self.n, rtol=rtol).upper <= log_limit
-            for rtol in (max(self.rtol, _QUICK_RTOL), self.rtol)
-        )
+    def _beyond(
+        self, result: Interval, worst: Candidate, target: Interval, searched: set[str]
+    ) -> tuple[Interval, Candidate]:
+        """Look at all other candidates where epsilon is beyond the largest one can ask about."""
+        for bound, candidate in self.candidates.ranked(self.n, MAX_EPSILON0):
+            if bound <= target.lower or result.lower == math.inf:
+                break
+            if candidate.label in searched:
+                continue
+            other, _ = self._root(candidate, target)
+            if (other.upper, other.lower) > (result.upper, result.lower):
+                worst = candidate
+            result = _larger(result, other)
+        return result, worst
 
-    def max_epsilon(self) -> tuple[Interval, Candidate | None]:
-        """Enclose the smallest epsilon >= 0 at which every bound is 0."""
-        return self.candidates.max_epsilon(), self.candidates.leader()
+    def _root(self, candidate: Candidate, target: Interval) -> tuple[Interval, _Evaluated | None]:
+        """Enclose the epsilon of one candidate, with what is known at its upper end."""
+        root = find_root(candidate.decomposition, self.n, target, self.rtol)
+        at_upper = root.at_upper
+        return root.epsilon, None if at_upper is None else _Evaluated(candidate, at_upper)
+
+
+@dataclass(frozen=True, eq=False)
+class _Evaluated:
+    """A candidate and the enclosure of log delta that was computed for it."""
+
+    candidate: Candidate
+    log_delta: LogEnclosure
+
+
+def _larger(first: Interval, second: Interval) -> Interval:
+    """Enclose the larger of two numbers."""
+    return Interval(max(first.lower, second.lower), max(first.upper, second.upper))

@@ -174,7 +174,8 @@ def _datasets(randomizer: LocalRandomizer, report: Report, bits: Bits) -> Datase
         raise NoAnswerError(f"no two datasets are known to audit {randomizer} with") from None
     values = inputs(datasets.other, datasets.pair.first, np.arange(1), 1)
     try:
-        randomizer.log_likelihood(randomizer.draw(values, bits), datasets.other)
+        reports = randomizer.draw(randomizer.check_values(values), bits)
+        randomizer.log_likelihood(reports, datasets.other)
     except (TypeError, ValueError) as error:
         raise NoAnswerError(f"cannot audit what cannot run: {error}") from None
     return datasets
@@ -184,7 +185,7 @@ def _choose(first: FloatArray, second: FloatArray, target: _Target, risk: float)
     """Return the ratio t whose event "at least t" shows most in these runs."""
     runs = first.size
     ordered0, ordered1 = np.sort(first), np.sort(second)
-    ranks = np.unique(np.geomspace(1, runs, _EVENTS).astype(np.int64))
+    ranks = np.unique(np.rint(np.geomspace(1, runs, _EVENTS)).astype(np.int64))
     events = np.unique(ordered0[runs - ranks])
     hits = [runs - np.searchsorted(ordered, events) for ordered in (ordered0, ordered1)]
     return float(events[np.argmax(target.bound(hits[0], hits[1], runs, risk))])

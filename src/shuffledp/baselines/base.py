@@ -75,11 +75,12 @@ class Baseline(ABC):
         """Answer for a checked epsilon."""
 
     def _level(self) -> float:
-        """Return the LDP level of the randomizer, rounded up where it is computed.
+        """Return the LDP level of the randomizer over all inputs, rounded up where it is computed.
 
-        A level below 1e-12 is replaced by 1e-12, which holds as well.
+        The level of neighbouring inputs is not enough, because the other users may hold anything. A
+        level below 1e-12 is replaced by 1e-12, which holds as well.
         """
-        level = self.randomizer.epsilon0
+        level = self.randomizer.domain_epsilon0
         if level == math.inf:
             raise NoAnswerError("it needs a pure LDP level, and this mechanism has none")
         if "epsilon0" not in {f.name for f in dataclasses.fields(self.randomizer)}:  # type: ignore[arg-type]

@@ -52,9 +52,9 @@ class GhaziUniform(NumericBaseline):
         outputs = np.array([1, 1, k - 2])
         kept = outputs > 0
         return Decomposition(
-            np.array([high, low, low])[kept],
-            np.array([low, high, low])[kept],
-            outputs[kept] / k,
-            0.0,
+            log_ratio0=np.array([high, low, low])[kept],
+            log_ratio1=np.array([low, high, low])[kept],
+            weight=outputs[kept] / k,
+            residual=0.0,
             log_ratio_error=np.array(8 * UNIT * (level + scale)),
         )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 
-from shuffledp.accounting.inversion import enclose_epsilon
+from shuffledp.accounting.inversion import enclose_epsilon, log_target
+from shuffledp.accounting.profile_point import enclose_log_delta
 from shuffledp.baselines.base import Baseline
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT
-from shuffledp.divergence import log_delta
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError, check_rtol
 from shuffledp.interval import Interval, exp_down, exp_up
 from shuffledp.randomizers import LocalRandomizer
@@ -40,9 +39,7 @@ class NumericBaseline(Baseline):
             end = decomposition.max_epsilon_interval()
             interval = Interval(max(end.lower, 0.0), max(end.upper, 0.0))
         else:
-            log, slack = math.log(delta), 4 * UNIT * abs(math.log(delta))
-            target = Interval(log - slack, log + slack)
-            interval = enclose_epsilon(decomposition, self.n, target, self.rtol)
+            interval = enclose_epsilon(decomposition, self.n, log_target(delta), self.rtol)
         if self.kind == "lower":
             return interval.lower
         if interval.upper == math.inf:
@@ -53,6 +50,6 @@ class NumericBaseline(Baseline):
         decomposition = self.decomposition()
         if epsilon >= decomposition.max_epsilon:
             return 0.0
-        value = log_delta(decomposition.at(epsilon), self.n, rtol=self.rtol)
+        value = enclose_log_delta(decomposition, self.n, epsilon, self.rtol)
         end = exp_down(value.lower) if self.kind == "lower" else exp_up(value.upper)
         return min(end, 1.0)

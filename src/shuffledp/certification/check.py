@@ -6,7 +6,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from shuffledp.certification.availability import versions
 from shuffledp.certification.certificate import (
     ASSUMPTIONS,
     Certificate,
@@ -17,6 +16,7 @@ from shuffledp.certification.issue import guarantee_in_words, leak_in_words
 from shuffledp.certification.mechanism import read_mechanism
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
+from shuffledp.certification.versions import versions
 from shuffledp.certification.worst_pair import pairs_looked_at
 from shuffledp.errors import MAX_EPSILON0, MAX_USERS
 

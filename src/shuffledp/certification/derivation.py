@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from flint import arb
@@ -24,10 +23,9 @@ from shuffledp.randomizers import (
     LocalRandomizer,
     MatrixRandomizer,
     Pair,
-    Parallel,
     Subsample,
 )
-from shuffledp.randomizers.composition import split
+from shuffledp.randomizers.mixture import Mixture
 
 
 def blanket(randomizer: LocalRandomizer, pair: Pair, side: Side) -> BallDecomposition:
@@ -45,7 +43,7 @@ def background(
 def _derive(
     randomizer: LocalRandomizer, pair: Pair, other: Input | None, side: Side
 ) -> BallDecomposition:
-    if isinstance(randomizer, Joint | Parallel | Subsample):
+    if isinstance(randomizer, Joint | Mixture | Subsample):
         return _compose(randomizer, pair, other, side)
     if isinstance(randomizer, AnyPureLDP):
         randomizer = KRR(k=3 if other == 2 else 2, epsilon0=randomizer.epsilon0)
@@ -59,7 +57,7 @@ def _derive(
 
 
 def _compose(
-    randomizer: Joint | Parallel | Subsample, pair: Pair, other: Input | None, side: Side
+    randomizer: Joint | Mixture | Subsample, pair: Pair, other: Input | None, side: Side
 ) -> BallDecomposition:
     """Multiply or mix the decompositions of the parts; their weights are exact."""
     if isinstance(randomizer, Subsample):
@@ -67,11 +65,10 @@ def _compose(
         silent = BallDecomposition((Component(arb(0), arb(0), arb(1)),), arb(0))
         part = _derive(randomizer.part, pair, other, side)
         return mixture([ball(rate), ball(1 - rate)], [part, silent])
-    others: Sequence[Input | None] = [None] * len(randomizer.parts)
-    if isinstance(other, tuple):
-        others = other
-    triples = zip(randomizer.parts, split(pair), others, strict=True)
-    parts = [_derive(part, own, x, side) for part, own, x in triples]
+    own = map(Pair, randomizer.entries(pair.first), randomizer.entries(pair.second))
+    others = (None,) * len(randomizer.parts) if other is None else randomizer.entries(other)
+    triples = zip(randomizer.parts, own, others, strict=True)
+    parts = [_derive(part, entry, x, side) for part, entry, x in triples]
     if isinstance(randomizer, Joint):
         return product_of(parts, side)
     weights = [Fraction(w) for w in randomizer.weights]

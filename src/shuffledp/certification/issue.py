@@ -8,11 +8,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 from shuffledp.accounting import Report, ShuffleAccountant
-from shuffledp.certification.availability import versions
 from shuffledp.certification.certificate import ASSUMPTIONS, FORMAT, Certificate, Statement
 from shuffledp.certification.mechanism import self_contained
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
+from shuffledp.certification.versions import versions
 from shuffledp.certification.worst_pair import pairs_looked_at
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 

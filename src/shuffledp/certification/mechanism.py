@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from shuffledp.certification.certificate import MAX_CHARACTERS, CertificateError
 from shuffledp.errors import NoAnswerError
-from shuffledp.randomizers import (
-    Joint,
-    LocalRandomizer,
-    MatrixRandomizer,
-    Parallel,
-    Subsample,
-    parse,
-)
+from shuffledp.randomizers import LocalRandomizer, parse
+from shuffledp.randomizers.text import without_paths
 
 #: Longer texts cannot be read back.
 _MAX_TEXT = min(1_000_000, MAX_CHARACTERS)
@@ -28,20 +21,10 @@ def self_contained(randomizer: LocalRandomizer) -> LocalRandomizer:
     Raises:
         NoAnswerError: if the text is too long to be read back.
     """
-    whole = _written_out(randomizer)
+    whole = without_paths(randomizer)
     if len(str(whole)) > _MAX_TEXT:
         raise NoAnswerError(f"the mechanism written out has more than {_MAX_TEXT} characters")
     return whole
-
-
-def _written_out(randomizer: LocalRandomizer) -> LocalRandomizer:
-    if isinstance(randomizer, MatrixRandomizer):
-        return MatrixRandomizer(randomizer.matrix)
-    if isinstance(randomizer, Joint | Parallel):
-        return replace(randomizer, parts=tuple(map(_written_out, randomizer.parts)))
-    if isinstance(randomizer, Subsample):
-        return replace(randomizer, part=_written_out(randomizer.part))
-    return randomizer
 
 
 def read_mechanism(text: str) -> LocalRandomizer:

@@ -49,8 +49,14 @@ def noise_decomposition(
 
     On the half near 0 the ratio of R(0) to the smaller law is u and that of R(B) is 1, on the other
     half the reverse. Outputs beyond the cells stay together on the lower side; on the upper side
-    every one of them is taken to give the input away, which is a smaller blanket.
+    every one of them is taken to give the input away, which is a smaller blanket. Inputs in between
+    have the blanket of the end points, which dominates theirs, and no law of their own.
     """
+    ends = (0, randomizer.largest_input)
+    if holder is None and not (pair.first in ends and pair.second in ends):
+        pair = Pair(*ends)
+    if any(x not in ends for x in (pair.first, pair.second, ends[0] if holder is None else holder)):
+        raise ValueError(f"inputs must be {ends[0]} or {ends[1]}, got {pair} and {holder}")
     half = _half(randomizer)
     components: list[Component] = []
     singular: list[tuple[arb, arb]] = []

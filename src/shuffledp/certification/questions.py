@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from shuffledp.accounting import ShuffleAccountant
-from shuffledp.certification.availability import check_available
 from shuffledp.certification.certificate import Certificate
 from shuffledp.certification.progress import Progress, silent
 from shuffledp.errors import check_delta, check_epsilon
+from shuffledp.extras import import_extra
 
 
 def certify(
@@ -30,7 +30,8 @@ def certify(
         progress: is told how far a long proof is.
 
     Raises:
-        NoAnswerError: if python-flint is missing, or nothing can be proved.
+        NoAnswerError: if nothing can be proved.
+        MissingExtraError: if python-flint is not installed.
 
     >>> from shuffledp import KRR
     >>> certificate = certify(
@@ -47,7 +48,7 @@ def certify(
             "exactly one of target_delta and target_epsilon must be given, got "
             f"{target_delta!r} and {target_epsilon!r}"
         )
-    check_available()
+    import_extra("flint")
     from shuffledp.certification.issue import issue_for_delta, issue_for_epsilon
 
     if target_delta is not None:
@@ -60,11 +61,11 @@ def verify(certificate: Certificate, *, progress: Progress = silent) -> None:
 
     Raises:
         CertificateError: with the reason if a statement cannot be proved or a field does not agree.
-        NoAnswerError: if python-flint is missing.
+        MissingExtraError: if python-flint is not installed.
     """
     if not isinstance(certificate, Certificate):
         raise TypeError(f"certificate must be a Certificate, got {certificate!r}")
-    check_available()
+    import_extra("flint")
     from shuffledp.certification.check import check_certificate
 
     check_certificate(certificate, progress)

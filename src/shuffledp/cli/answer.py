@@ -16,6 +16,7 @@ from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import (
     DIGITS,
+    decade,
     exp_above,
     exp_below,
     gap,
@@ -56,14 +57,6 @@ class Answer:
     report: Report
     family: str | None = None
     epsilon0: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse to show bounds that contradict each other."""
-        if self.report.lower_bound > self.report.guarantee.upper:
-            raise ArithmeticError(
-                f"the lower bound {self.report.lower_bound!r} exceeds the guarantee "
-                f"{self.report.guarantee.upper!r}"
-            )
 
     def to_text(self) -> str:
         """Return aligned lines and one sentence of meaning."""
@@ -118,7 +111,7 @@ class Answer:
     @property
     def _digits(self) -> int:
         """As many digits as the asked accuracy makes meaningful."""
-        return max(DIGITS, math.ceil(-math.log10(self.rtol)))
+        return max(DIGITS, -decade(self.rtol))
 
     @property
     def _upper(self) -> Decimal:
@@ -135,8 +128,16 @@ class Answer:
         return exp_below(log) if _is_tiny(log) else Decimal(self.report.lower_bound)
 
     @property
+    def _targets(self) -> dict[str, float | None]:
+        return {"epsilon": self.target_epsilon, "delta": self.target_delta}
+
+    @property
     def _guarantee(self) -> str:
-        return round_up(self._upper, self._digits)
+        """The guarantee in few digits, rounded up, but not beyond a target that it meets."""
+        rounded, target = round_up(self._upper, self._digits), self._targets[self.quantity]
+        if target is not None and self._upper <= Decimal(target) < Decimal(rounded):
+            return plain(target)
+        return rounded
 
     @property
     def _bound(self) -> str:
@@ -144,8 +145,7 @@ class Answer:
 
     @property
     def _meaning(self) -> str:
-        targets = {"epsilon": self.target_epsilon, "delta": self.target_delta}
-        shown = {name: plain(value) for name, value in targets.items() if value is not None}
+        shown = {name: plain(value) for name, value in self._targets.items() if value is not None}
         shown[self.quantity] = self._guarantee
         claim = (
             f"With {self.n:,} users the shuffled reports are "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shuffledp.accounting import ShuffleAccountant, calibrate_epsilon0
 from shuffledp.cli.answer import Answer, shorten
 from shuffledp.cli.parameters import DELTA, EPSILON, FAMILY, USERS
-from shuffledp.cli.question import question, report_met_target
+from shuffledp.cli.question import question
 from shuffledp.randomizers import LocalRandomizer, parse_family
 from shuffledp.rounding import plain, round_down
 
@@ -34,7 +34,7 @@ def calibrate(family: str, n: int, epsilon: float, delta: float) -> Answer:
         target_epsilon=epsilon,
         target_delta=delta,
         rtol=accountant.rtol,
-        report=report_met_target(accountant, epsilon, delta),
+        report=accountant.epsilon_report(delta),
         family=family,
         epsilon0=epsilon0,
     )

@@ -16,7 +16,8 @@ from shuffledp.cli.output import all_files, read_outputs
 from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, optional
 from shuffledp.cli.progress import progress
 from shuffledp.errors import NoAnswerError
-from shuffledp.figures import Chart, PlottingMissingError, draw
+from shuffledp.extras import MissingExtraError
+from shuffledp.figures import Chart, draw
 from shuffledp.figures.axis import AXES
 from shuffledp.figures.bounds import BOUNDS
 from shuffledp.figures.curve import Curve, curves, to_chart
@@ -182,7 +183,7 @@ def _write(request: CurveRequest, found: Sequence[Curve], chart: Chart) -> None:
         else:
             try:
                 draw(chart, path)
-            except PlottingMissingError as error:
+            except MissingExtraError as error:
                 done = f"; written without: {', '.join(written)}"
                 raise click.ClickException(f"{error}{done}") from None
         written.append(str(path))

@@ -20,7 +20,7 @@ from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option
 from shuffledp.cli.progress import progress
 from shuffledp.files import DataError, Estimation, Section, estimate_files
-from shuffledp.rounding import plain, round_up
+from shuffledp.rounding import decade, plain, round_up
 
 _WIDTH = 88
 _MAX_DECIMALS = 12
@@ -111,7 +111,7 @@ def _decimals(errors: NDArray[np.float64]) -> int:
     known = errors[np.isfinite(errors) & (errors > 0)]
     if not known.size:
         return 4
-    return min(max(1 - math.floor(math.log10(known.min())), 0), _MAX_DECIMALS)
+    return min(max(1 - decade(float(known.min())), 0), _MAX_DECIMALS)
 
 
 def _fixed(numbers: NDArray[np.float64], decimals: int) -> list[str]:

@@ -22,5 +22,6 @@ EPILOG = "\n".join(
         "  0  answered",
         "  1  no answer exists or can be certified",
         "  2  the command line is wrong",
+        "  70  shuffledp itself is wrong: please report it",
     )
 )

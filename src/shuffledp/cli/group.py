@@ -18,6 +18,7 @@ from shuffledp.cli.delta import delta
 from shuffledp.cli.epsilon import epsilon
 from shuffledp.cli.estimate import estimate
 from shuffledp.cli.facts import EPILOG
+from shuffledp.cli.internal_error import InternalError
 from shuffledp.cli.mechanisms import mechanisms
 from shuffledp.cli.plan import plan
 from shuffledp.cli.randomize import randomize
@@ -25,8 +26,10 @@ from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.users import users
 from shuffledp.cli.verify import verify
 from shuffledp.errors import NoAnswerError
+from shuffledp.extras import MissingExtraError
 
 _INTERRUPTED = 130  # what shells report after Ctrl-C
+_ARGUMENTS = "shuffledp.arguments"
 
 
 class _Group(click.Group):
@@ -35,6 +38,11 @@ class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order in which they were added."""
         return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Remember the arguments, which a report of an error needs."""
+        ctx.meta[_ARGUMENTS] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; say in one line what went wrong.
@@ -49,7 +57,7 @@ class _Group(click.Group):
             raise
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
-        except NoAnswerError as error:
+        except (NoAnswerError, MissingExtraError) as error:
             raise click.ClickException(str(error)) from error
         except OSError as error:
             if error.errno == errno.EPIPE:
@@ -57,9 +65,7 @@ class _Group(click.Group):
             what = "write the answer" if error.filename is None else f"use {error.filename!r}"
             raise click.ClickException(f"cannot {what}: {error.strerror or error}") from error
         except Exception as error:
-            raise click.ClickException(
-                f"no answer because of an error in shuffledp itself, please report it: {error!r}"
-            ) from error
+            raise InternalError(error, ctx.meta[_ARGUMENTS]) from error
 
 
 @click.group(cls=_Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

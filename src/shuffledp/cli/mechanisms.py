@@ -31,6 +31,7 @@ _EXAMPLE_VALUES: Mapping[str, object] = {
 _COMPOSED_EXAMPLES: Mapping[str, str] = {
     "joint": "joint(krr(k=10, epsilon0=1), oue(epsilon0=1))",
     "parallel": "parallel(0.5*krr(k=10, epsilon0=1), 0.5*blh(epsilon0=1))",
+    "one_of": "one_of(0.5*krr(k=10, epsilon0=1), 0.5*oue(epsilon0=1))",
     "subsample": "subsample(krr(k=10, epsilon0=1), rate=0.1)",
 }
 
@@ -41,7 +42,7 @@ def mechanisms(as_json: bool) -> None:
 
     A parameter with "=" may be left out. domain_size=None stands for the limit of large domains,
     which is an upper bound for every size. The path of a matrix may also be the rows themselves.
-    joint, parallel and subsample combine other mechanisms as their examples show.
+    joint, parallel, one_of and subsample combine other mechanisms as their examples show.
     """
     known = {**MECHANISMS, **COMPOSITIONS}
     entries = [_describe(name, mechanism) for name, mechanism in known.items()]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import click
 
-from shuffledp.accounting import Report, ShuffleAccountant
 from shuffledp.cli.answer import Answer
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
 from shuffledp.cli.progress import progress
-from shuffledp.interval import Interval
 
 
 def question(*parameters: click.Parameter) -> Callable[[Callable[..., Answer]], click.Command]:
@@ -34,15 +31,3 @@ def question(*parameters: click.Parameter) -> Callable[[Callable[..., Answer]], 
         )
 
     return decorate
-
-
-def report_met_target(accountant: ShuffleAccountant, epsilon: float, delta: float) -> Report:
-    """Report the epsilon at ``delta`` where (epsilon, delta) is known to be safe.
-
-    The search that found the setting certified the target itself, so the guarantee is never above
-    it, although the enclosure of the report may end a little further up.
-    """
-    report = accountant.epsilon_report(delta)
-    guarantee = Interval(report.guarantee.lower, min(report.guarantee.upper, epsilon))
-    reached = guarantee.width <= accountant.rtol * guarantee.upper
-    return dataclasses.replace(report, guarantee=guarantee, rtol_reached=reached)

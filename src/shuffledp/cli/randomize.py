@@ -14,6 +14,7 @@ from shuffledp.cli.answer import shorten
 from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM
 from shuffledp.cli.progress import progress
+from shuffledp.cli.signals import ending_tidily
 from shuffledp.files import Column, DataError, Randomization, Sidecar, sidecar_path
 from shuffledp.files.formats import is_csv
 from shuffledp.randomizers import LocalRandomizer
@@ -142,7 +143,7 @@ def randomize(**options: Any) -> None:
     request = _Request(**options)
     randomization = request.randomization()
     try:
-        with progress():
+        with ending_tidily(), progress():
             sidecar = randomization.run(
                 request.input,
                 request.out,

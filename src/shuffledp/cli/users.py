@@ -5,7 +5,7 @@ from __future__ import annotations
 from shuffledp.accounting import ShuffleAccountant, required_users
 from shuffledp.cli.answer import Answer, shorten
 from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM
-from shuffledp.cli.question import question, report_met_target
+from shuffledp.cli.question import question
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain
 
@@ -31,5 +31,5 @@ def users(mechanism: LocalRandomizer, epsilon: float, delta: float) -> Answer:
         target_epsilon=epsilon,
         target_delta=delta,
         rtol=accountant.rtol,
-        report=report_met_target(accountant, epsilon, delta),
+        report=accountant.epsilon_report(delta),
     )

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.arrays import UNIT
+from shuffledp.errors import ContradictionError
+
+#: What Python raises where numbers leave the range of doubles: too large, or a divisor became 0.
+BEYOND_DOUBLES = (OverflowError, ZeroDivisionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +18,13 @@ class LogEnclosure:
 
     lower: float
     upper: float
+
+    def __post_init__(self) -> None:
+        """Raise the alarm if no number lies between the end points."""
+        if self.lower > self.upper:
+            raise ContradictionError(
+                f"no logarithm is at least {self.lower!r} and at most {self.upper!r}"
+            )
 
     @property
     def width(self) -> float:
@@ -29,10 +40,7 @@ class LogEnclosure:
 
     def intersect(self, other: LogEnclosure) -> LogEnclosure:
         """Return the intersection of two enclosures of the same number."""
-        lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
-        if lower > upper:
-            raise ArithmeticError(f"enclosures of one number do not meet: {self} and {other}")
-        return LogEnclosure(lower, upper)
+        return LogEnclosure(max(self.lower, other.lower), min(self.upper, other.upper))
 
     def plus(self, lower: float, upper: float) -> LogEnclosure:
         """Return the enclosure of value + x for x in [lower, upper], both at least 0."""

@@ -3,21 +3,27 @@ r"""Certified evaluation of :math:`\delta=\frac1nE[(G_1+\dots+G_n)_+]` for one G
 from __future__ import annotations
 
 import math
+from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.arrays import UNIT
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.divergence.coarsening import coarsen_law
 from shuffledp.divergence.contour import chernoff_log_mean, contour_log_mean
-from shuffledp.divergence.enclosure import LogEnclosure
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
 from shuffledp.divergence.enumeration import enumerate_log_mean, enumeration_size
-from shuffledp.divergence.tail import cut_tail, tail_cuts
+from shuffledp.divergence.proposals.cuts import choose_cut, cut_levels
+from shuffledp.divergence.proposals.edges import edges_for
+from shuffledp.divergence.tail import cut_above
 
 # Work is counted in nodes times atoms; 1e5 of them take about as long as 3000 enumerated sums.
 _MAX_WORK = 5e6
+_MAX_ATOMS = 200  # laws with more are coarsened
 _HUGE = 1e100  # larger values are scaled down, so that squares stay finite
 _HEAVY_RTOL = 3e-4  # where single large values rule, more digits cost too much
+_QUICK_RTOL = 1e-2
 _QUICK_WORK = 2e5
 _QUICK_ENUMERATION = 3000
 _MAX_ENUMERATION = 200_000
@@ -26,7 +32,9 @@ _MAX_ENUMERATION = 200_000
 def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
     """Enclose log delta; the width is at most ``rtol`` unless double precision or work forbid.
 
-    The cost does not grow with n: typically 1e4 sines and cosines, never more than 1e8.
+    Where it is wider, the upper end is still no worse than :func:`log_delta_bound`. The answer is a
+    function of the arguments: what one evaluation shows, the next one shows again. The cost does
+    not grow with n: typically 1e4 sines and cosines, never more than 1e8.
 
     >>> from shuffledp.decomposition import Decomposition
     >>> d = Decomposition.from_coefficients([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
@@ -42,27 +50,57 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
     alone = _delta(gparv, 1, alone, 0.0)
     if n == 1:
         return alone
-    try:
-        result = _log_delta_of_many(gparv, n, rtol)
-    except ArithmeticError:  # beyond the range of doubles: only the bound of one user is left
-        return LogEnclosure(-math.inf, alone.upper)
-    return LogEnclosure(result.lower, min(result.upper, alone.upper))  # delta falls with n
+    result = LogEnclosure(-math.inf, alone.upper)  # delta falls with n
+    with suppress(*BEYOND_DOUBLES):  # the bounds of one user and of one tilt are left
+        result = result.intersect(_log_delta_of_many(gparv, n, rtol))
+    if result.width > rtol:
+        result = result.intersect(LogEnclosure(-math.inf, log_delta_bound(gparv, n)))
+    return result
 
 
 def _log_delta_of_many(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
-    """Enclose log delta for n > 1: cut large values, coarsen, evaluate."""
-    cut = cut_tail(gparv.lower, n, rtol)
-    lower, upper = coarsen_law(cut.law, n, rtol, cut.log_delta)
-    if upper is lower is gparv.upper:
-        return _delta(gparv, n, _log_mean_positive(lower, n, rtol), 0.0)
-    hint = cut.log_delta + math.log(n)
-    if gparv.upper is not gparv.lower:
-        cut = cut_tail(gparv.upper, n, rtol)
-        _, upper = coarsen_law(cut.law, n, rtol, cut.log_delta)
+    """Enclose log delta for n > 1; where most users add nothing, an elementary bound may do."""
+    below, above = (_elementary_log_mean(law, n) for law in (gparv.lower, gparv.upper))
+    elementary = _delta(gparv, n, LogEnclosure(below.lower, above.upper), 0.0)
+    if elementary.width <= rtol:
+        return elementary
+    return _evaluate(gparv, n, rtol).intersect(elementary)
+
+
+def _evaluate(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
+    """Enclose log delta for n > 1: cut large values, coarsen, add up."""
+    first = _simplify(gparv.lower, n, rtol)
+    if first.lower is first.upper is gparv.upper:
+        return _delta(gparv, n, _log_mean_positive(first.lower, n, rtol), 0.0)
+    second = first if gparv.upper is gparv.lower else _simplify(gparv.upper, n, rtol)
+    hint = first.log_delta + math.log(n)
     rtol = rtol / 2 if hint == math.inf else max(rtol / 2, _HEAVY_RTOL)
-    below = _log_mean_positive(lower, n, rtol, hint)
-    above = _log_mean_positive(upper, n, rtol, hint)
-    return _delta(gparv, n, LogEnclosure(below.lower, above.upper), cut.mass)
+    below = _log_mean_positive(first.lower, n, rtol, hint)
+    above = _log_mean_positive(second.upper, n, rtol, hint)
+    return _delta(gparv, n, LogEnclosure(below.lower, above.upper), second.cut_mass)
+
+
+@dataclass(frozen=True, eq=False)
+class _Simplified:
+    """Laws below and above one without its largest values, whose E[G; cut] is ``cut_mass``.
+
+    ``log_delta`` is a guess of the answer; infinite if there is none.
+    """
+
+    lower: Law
+    upper: Law
+    cut_mass: float
+    log_delta: float
+
+
+def _simplify(law: Law, n: int, rtol: float) -> _Simplified:
+    """Cut large values that are rare and coarsen what has many atoms."""
+    proposal = choose_cut(law, n, rtol)
+    cut = cut_above(law, proposal.level)
+    lower = upper = cut.law
+    if lower.size > _MAX_ATOMS and lower.values.max() > 0:
+        lower, upper = coarsen_law(cut.law, edges_for(cut.law, n, rtol, proposal.log_delta))
+    return _Simplified(lower, upper, cut.mass, proposal.log_delta)
 
 
 def log_delta_bound(gparv: GPARV, n: int) -> float:
@@ -73,7 +111,7 @@ def log_delta_bound(gparv: GPARV, n: int) -> float:
     single = _log_mean_single(law).upper
     if not _has_positive_value(law):
         bound = single
-    elif cut_tail(law, n, 1e-2).law is law:
+    elif choose_cut(law, n, _QUICK_RTOL).level == math.inf:
         bound = min(single, chernoff_log_mean(law, n) - math.log(n))
     else:
         bound = _bound_with_jumps(law, n, single)
@@ -86,7 +124,8 @@ def _largest(gparv: GPARV) -> float:
 
 def _bound_with_jumps(law: Law, n: int, best: float) -> float:
     """Return the best bound E[G; cut] + M^n/(e theta n) over several depths of the cut."""
-    for cut in tail_cuts(law):
+    for level in cut_levels(law):
+        cut = cut_above(law, level)
         rest = LogEnclosure(-math.inf, chernoff_log_mean(cut.law, n) - math.log(n))
         bound = rest.plus(0.0, cut.mass).upper
         if cut.law is law or (best < math.inf and rest.upper > best + 2):
@@ -137,13 +176,16 @@ def _has_positive_value(law: Law) -> bool:
 
 def _log_mean_single(law: Law) -> LogEnclosure:
     """Enclose log E[G_+]."""
-    slack = law.weight_error + (law.size + 4) * UNIT
     above = np.maximum(law.values + law.value_error, 0.0)
     below = np.maximum(law.values - law.value_error, 0.0)
-    upper, lower = (
-        float(law.weights @ (above * (1 + slack))),
-        float(law.weights @ (below * (1 - slack))),
-    )
+    # In units near the largest value the largest product is about a weight and does not underflow;
+    # what underflows elsewhere is less than the least double per atom.
+    exponent = max(math.frexp(float(above.max()))[1], -1000)
+    unit, shift, least = 0.5**exponent, exponent * math.log(2), law.size * 5e-324
+    slack = law.weight_error + (law.size + 4) * UNIT
+    upper = float(law.weights @ (above * unit * (1 + slack))) + least * bool(above.any())
+    lower = float(law.weights @ (below * unit * (1 - slack))) - least
     return LogEnclosure(
-        math.log(lower) if lower > 0 else -math.inf, math.log(upper) if upper > 0 else -math.inf
-    ).widen(0.0)
+        math.log(lower) + shift if lower > 0 else -math.inf,
+        math.log(upper) + shift if upper > 0 else -math.inf,
+    ).widen(4 * UNIT * abs(shift))

@@ -7,7 +7,7 @@
 """
 
 from shuffledp.figures.chart import Chart, Line
-from shuffledp.figures.drawing import PlottingMissingError, draw
+from shuffledp.figures.drawing import draw
 from shuffledp.figures.points import compute
 
-__all__ = ["Chart", "Line", "PlottingMissingError", "compute", "draw"]
+__all__ = ["Chart", "Line", "compute", "draw"]

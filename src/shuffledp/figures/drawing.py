@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from shuffledp.extras import import_extra
 from shuffledp.figures.chart import Chart, Line
 from shuffledp.figures.style import Style, styles
 from shuffledp.figures.ticks import set_ticks
@@ -32,13 +33,6 @@ _MARKS = 9  # markers along a curve
 _MARGIN = 0.03  # of an axis, beyond the curves
 
 
-class PlottingMissingError(ImportError):
-    """Matplotlib, which draws the pictures, is not installed."""
-
-    def __init__(self) -> None:
-        super().__init__('drawing needs matplotlib: pip install "shuffledp[plot]"')
-
-
 def draw(chart: Chart, path: Path) -> None:
     """Draw a chart into a file; its suffix .png, .svg or .pdf says how.
 
@@ -47,17 +41,14 @@ def draw(chart: Chart, path: Path) -> None:
 
     Raises:
         ValueError: if the suffix is another one.
-        PlottingMissingError: if matplotlib is not installed.
+        MissingExtraError: if matplotlib is not installed.
         OSError: if the file cannot be written; it is absent or complete.
     """
     suffix = path.suffix.lower()
     if suffix not in _UNDATED:
         known = ", ".join(PICTURE_SUFFIXES)
         raise ValueError(f"path must end in one of {known}, got {str(path)!r}")
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise PlottingMissingError from error
+    mpl = import_extra("matplotlib")
     picture = io.BytesIO()
     with mpl.rc_context():
         mpl.rcdefaults()  # the same picture whatever the user's own settings

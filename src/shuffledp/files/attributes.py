@@ -8,8 +8,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from shuffledp.randomizers import Joint, LocalRandomizer, MatrixRandomizer, Parallel, Subsample
+from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Parallel, Subsample
 from shuffledp.randomizers.base import Values
+from shuffledp.randomizers.composition import Composition
 from shuffledp.randomizers.noise import SymmetricNoise
 from shuffledp.randomizers.support import SupportRandomizer
 
@@ -65,29 +66,23 @@ def shape_of(randomizer: LocalRandomizer) -> Shape:
     >>> shape = shape_of(parse("joint(krr(k=3, epsilon0=1), subsample(krr(4, 1), rate=0.5))"))
     >>> [attribute.sizes for attribute in flatten(shape)]
     [[3], [4]]
-
-    Raises:
-        ValueError: if parts of a parallel composition that share their inputs disagree on them.
     """
     if isinstance(randomizer, Subsample):
         return shape_of(randomizer.part)
-    if isinstance(randomizer, Joint):
+    if isinstance(randomizer, Composition):
         return tuple(map(shape_of, randomizer.parts))
     if isinstance(randomizer, Parallel):
-        shapes = tuple(map(shape_of, randomizer.parts))
-        return _share(shapes, randomizer) if randomizer.shares_inputs else shapes
+        return _share(tuple(map(shape_of, randomizer.parts)))
     return Attribute((randomizer,))
 
 
-def _share(shapes: Sequence[Shape], owner: LocalRandomizer) -> Shape:
-    """Return attributes that all parts read."""
+def _share(shapes: Sequence[Shape]) -> Shape:
+    """Return attributes that all parts read; they are nested alike, as their domains agree."""
     attributes = [shape for shape in shapes if isinstance(shape, Attribute)]
-    nested = [shape for shape in shapes if isinstance(shape, tuple)]
-    if not nested:
+    if attributes:
         return Attribute(tuple(reader for one in attributes for reader in one.readers))
-    if attributes or len(set(map(len, nested))) > 1:
-        raise ValueError(f"the parts of {owner} must read the same attributes, nested alike")
-    return tuple(_share(entries, owner) for entries in zip(*nested, strict=True))
+    nested = [shape for shape in shapes if isinstance(shape, tuple)]
+    return tuple(_share(entries) for entries in zip(*nested, strict=True))
 
 
 def flatten(shape: Shape) -> list[Attribute]:

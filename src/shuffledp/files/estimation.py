@@ -16,7 +16,8 @@ from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.formats import is_csv, reports_in
 from shuffledp.files.problems import DataError
 from shuffledp.files.sidecar import Sidecar, read_sidecar
-from shuffledp.randomizers import Joint, LocalRandomizer, Parallel, Subsample
+from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
+from shuffledp.randomizers.composition import Composition
 from shuffledp.randomizers.noise import SymmetricNoise
 
 
@@ -154,20 +155,17 @@ def _told(
         yield places, randomizer, mechanism
     elif isinstance(randomizer, Subsample):
         yield from _told(randomizer.part, places, candidates, mechanism)
-    elif isinstance(randomizer, Joint) and isinstance(places, tuple):
+    elif isinstance(randomizer, Composition) and isinstance(places, tuple):
         entries = [None] * len(places) if candidates is None else candidates
         for part, own, wanted in zip(randomizer.parts, places, entries, strict=True):
             yield from _told(part, own, wanted, mechanism)
     elif isinstance(randomizer, Parallel):
         subjects = {tally_for(part, candidates).subject for part in randomizer.parts}
-        if randomizer.shares_inputs and len(subjects) == 1:
+        if len(subjects) == 1:
             yield from _told(randomizer.parts[0], places, candidates, mechanism)
-        elif randomizer.shares_inputs:
+        else:
             for part in randomizer.parts:
                 yield from _told(part, places, candidates, str(part))
-        elif isinstance(places, tuple):
-            for part, own in zip(randomizer.parts, places, strict=True):
-                yield from _told(part, own, candidates, mechanism)
 
 
 def _leaves(estimates: Estimates) -> Iterator[Estimate]:

@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.target import Target
 from shuffledp.baselines import BASELINES
-from shuffledp.divergence import estimate_log_delta
 from shuffledp.errors import AccuracyWarning, NoAnswerError
 from shuffledp.randomizers import KRR, LocalRandomizer
 
@@ -23,8 +23,6 @@ _AS_PUBLISHED = tuple(
     if bound.kind == "upper" and name not in _REPAIRED
 )
 
-_MARGIN = 0.5  # of log delta: ten times the error of the estimate
-
 
 @dataclass(frozen=True)
 class Analysis(ABC):
@@ -33,29 +31,17 @@ class Analysis(ABC):
     n: int
     delta: float
 
+    @abstractmethod
     def proof(self, randomizer: LocalRandomizer, epsilon: float) -> str | None:
         """Return the name of a bound that proves (epsilon, delta)-DP, None if there is none.
 
         Only a proof needs a certificate; what an estimate shows to be hopeless is not tried. It is
         an estimate of our bound, and no published one is below that.
         """
-        if self._is_hopeless(randomizer, epsilon):
-            return None
-        return self._proof(randomizer, epsilon)
 
-    def _is_hopeless(self, randomizer: LocalRandomizer, epsilon: float) -> bool:
-        if self.delta == 1:
-            return False
-        (pair,) = randomizer.neighbours()
-        blanket = randomizer.blanket(pair)
-        if self.delta == 0:
-            return blanket.max_epsilon_interval().lower > epsilon
-        estimate, _ = estimate_log_delta(blanket, self.n, epsilon)
-        return estimate > math.log(self.delta) + _MARGIN
-
-    @abstractmethod
-    def _proof(self, randomizer: LocalRandomizer, epsilon: float) -> str | None:
-        """Return the name of a bound whose certified delta is small enough."""
+    def excess(self, randomizer: LocalRandomizer, epsilon: float) -> float:
+        """Return by which part of itself the certified epsilon is above this one, if it matters."""
+        return 0.0
 
     @abstractmethod
     def least_epsilon(self, randomizer: LocalRandomizer) -> tuple[float, str] | None:
@@ -70,14 +56,13 @@ class Guarantee(Analysis):
     'guarantee'
     """
 
-    def _proof(self, randomizer: LocalRandomizer, epsilon: float) -> str | None:
-        """Compare the certified delta; no delta is above 1."""
-        if self.delta == 1:
-            return "guarantee"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AccuracyWarning)  # the comparison is certified anyway
-            delta = ShuffleAccountant(randomizer, self.n).get_delta(epsilon)
-        return "guarantee" if delta <= self.delta else None
+    def proof(self, randomizer: LocalRandomizer, epsilon: float) -> str | None:
+        """Compare the certified delta."""
+        return "guarantee" if Target(epsilon, self.delta).is_met(randomizer, self.n) else None
+
+    def excess(self, randomizer: LocalRandomizer, epsilon: float) -> float:
+        """Compare the certified epsilon."""
+        return Target(epsilon, self.delta).excess(randomizer, self.n)
 
     def least_epsilon(self, randomizer: LocalRandomizer) -> tuple[float, str] | None:
         """Return the certified epsilon."""
@@ -99,8 +84,10 @@ class BestPublished(Analysis):
     ('stronger_clone', 'blanket_bennett')
     """
 
-    def _proof(self, randomizer: LocalRandomizer, epsilon: float) -> str | None:
+    def proof(self, randomizer: LocalRandomizer, epsilon: float) -> str | None:
         """Ask the bounds until one is small enough."""
+        if ShuffleAccountant(randomizer, self.n).is_hopeless(epsilon, self.delta):
+            return None
         for name in _names(randomizer):
             try:
                 if BASELINES[name](randomizer, self.n).get_delta(epsilon) <= self.delta:

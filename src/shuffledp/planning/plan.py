@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from shuffledp.accounting.level import SMALLEST_EPSILON0
 from shuffledp.errors import (
     MAX_EPSILON0,
     NoAnswerError,
@@ -20,7 +21,7 @@ from shuffledp.planning.distribution import check_distribution
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.mean import Mean
 from shuffledp.planning.option import LeftOut, Option, Setting
-from shuffledp.planning.search import SMALLEST_EPSILON0, Found, least_epsilon, least_error, runs
+from shuffledp.planning.search import Found, least_epsilon, least_error, runs
 from shuffledp.planning.task import Family, Task
 
 #: What a plan can be made for, by name.
@@ -68,7 +69,7 @@ def plan(
     r"""Find the mechanism of least error that is (target_epsilon, target_delta)-DP.
 
     Every suitable mechanism gets its best discrete parameters, up to about 1% of the error, and the
-    largest epsilon0 that is certified to be safe, up to a relative 1e-5. Asked the other way round,
+    largest epsilon0 that is certified to be safe, up to a relative 1e-4. Asked the other way round,
     with ``target_error`` instead of ``target_epsilon``, every mechanism gets the smallest epsilon0
     that is accurate enough, and the least epsilon comes first.
 

@@ -12,15 +12,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from shuffledp.accounting.level import SMALLEST_EPSILON0, largest_level
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.planning.analysis import Analysis
 from shuffledp.planning.task import Family, Task
 from shuffledp.randomizers import LocalRandomizer
 
-#: Where searches for epsilon0 begin.
-SMALLEST_EPSILON0 = 1e-9
-
-_SAFE_RTOL = 1e-5  # of the largest safe epsilon0
 _ERROR_RTOL = 1e-9  # of the smallest epsilon0 that is accurate enough: a formula is cheap
 
 
@@ -38,11 +35,15 @@ def least_error(
 ) -> Found | None:
     """Return the choice of least error that is proved to meet ``epsilon``, None if none is.
 
-    Its epsilon0 is the largest safe one up to a relative 1e-5, rounded down.
+    Its epsilon0 is the largest safe one up to a relative 1e-4, rounded down, and it keeps its word
+    as that of :func:`shuffledp.calibrate_epsilon0` does.
     """
 
     def proof(mechanism: LocalRandomizer) -> str | None:
         return analysis.proof(mechanism, epsilon) if runs(mechanism) else None
+
+    def excess(mechanism: LocalRandomizer) -> float:
+        return analysis.excess(mechanism, epsilon)
 
     best: Found | None = None
     for family in _coarse_to_fine(families):
@@ -52,7 +53,7 @@ def least_error(
             if needed is None or proof(family(needed)) is None:
                 continue
             start = needed
-        found = _largest_safe(family, proof, start)
+        found = _largest(family, proof, excess, start)
         if found is not None and (
             best is None or task.error(found[0]) < task.error(best.randomizer)
         ):
@@ -105,31 +106,17 @@ def accurate_epsilon0(family: Family, task: Task, error: float) -> float | None:
     return high
 
 
-def _largest_safe(
-    family: Family, proof: Callable[[LocalRandomizer], str | None], start: float
+def _largest(
+    family: Family,
+    proof: Callable[[LocalRandomizer], str | None],
+    excess: Callable[[LocalRandomizer], float],
+    start: float,
 ) -> tuple[LocalRandomizer, str] | None:
-    """Return the mechanism at an epsilon0 that is safe while one larger by 1e-5 is not, and why.
-
-    None if not even epsilon0 = 1e-9 is safe; 300 if that is.
-    """
-    safe, reason = start, proof(family(start))
-    if reason is None:
-        safe, reason = SMALLEST_EPSILON0, proof(family(SMALLEST_EPSILON0))
-    if reason is None:
-        return None
-    unsafe = MAX_EPSILON0
-    while safe < MAX_EPSILON0:
-        unsafe = min(2 * safe, MAX_EPSILON0)
-        if (better := proof(family(unsafe))) is None:
-            break
-        safe, reason = unsafe, better
-    while unsafe > safe * (1 + _SAFE_RTOL):
-        middle = math.sqrt(safe * unsafe)
-        if (better := proof(family(middle))) is None:
-            unsafe = middle
-        else:
-            safe, reason = middle, better
-    return family(safe), reason
+    """Return the mechanism at the largest safe epsilon0, and why it is safe."""
+    found = largest_level(
+        lambda epsilon0: proof(family(epsilon0)), lambda epsilon0: excess(family(epsilon0)), start
+    )
+    return None if found is None else (family(found[0]), found[1])
 
 
 def runs(randomizer: LocalRandomizer) -> bool:

@@ -1,8 +1,9 @@
 """Local randomizers: their exact output laws and text form."""
 
 from shuffledp.randomizers.any_pure_ldp import AnyPureLDP
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.discrete_laplace import DiscreteLaplace
+from shuffledp.randomizers.domain import Domain, Integers, Tuples, UnitInterval
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.joint import Joint, joint
@@ -10,6 +11,8 @@ from shuffledp.randomizers.krr import KRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.local_hash import BinaryLocalHash, LocalHash
 from shuffledp.randomizers.matrix import MatrixRandomizer
+from shuffledp.randomizers.one_of import OneOf, one_of
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.randomizers.parallel import Parallel, parallel
 from shuffledp.randomizers.subsample import Subsample, subsample
 from shuffledp.randomizers.subset import SubsetSelection
@@ -25,20 +28,26 @@ __all__ = [
     "AnyPureLDP",
     "BinaryLocalHash",
     "DiscreteLaplace",
+    "Domain",
     "Gaussian",
     "HadamardResponse",
     "Input",
+    "Integers",
     "Joint",
     "Laplace",
     "LocalHash",
     "LocalRandomizer",
     "MatrixRandomizer",
+    "OneOf",
     "Pair",
     "Parallel",
     "Subsample",
     "SubsetSelection",
+    "Tuples",
     "UnaryEncoding",
+    "UnitInterval",
     "joint",
+    "one_of",
     "parallel",
     "parameters",
     "parse",

@@ -10,8 +10,10 @@ import numpy as np
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values
+from shuffledp.randomizers.base import LocalRandomizer, Values
+from shuffledp.randomizers.domain import Domain, Integers
 from shuffledp.randomizers.krr import KRR
+from shuffledp.randomizers.pair import Input, Pair
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,9 @@ class AnyPureLDP(LocalRandomizer):
     the others hold 2): no analysis that knows epsilon0 alone can claim less.
 
     Args:
-        epsilon0: replace-one LDP level.
+        epsilon0: LDP level of the randomizer over *all* pairs of inputs. A level that holds only
+            for some neighbours, as in ``joint(..., at_most=1)``, is not enough, because the other
+            users may hold anything.
 
     >>> str(AnyPureLDP(epsilon0=1.0))
     'any_pure_ldp(epsilon0=1.0)'
@@ -40,6 +44,11 @@ class AnyPureLDP(LocalRandomizer):
     def __post_init__(self) -> None:
         """Check the parameter."""
         object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
+
+    @property
+    def input_domain(self) -> Domain:
+        """Integers: it stands for mechanisms on any domain."""
+        return Integers(None)
 
     def neighbours(self) -> Sequence[Pair]:
         """Return one pair, standing for all."""

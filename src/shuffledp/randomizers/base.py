@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,33 +12,15 @@ from numpy.typing import NDArray
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import FloatArray
+from shuffledp.randomizers.domain import Domain
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits
-
-#: An input of a randomizer; tuples for compositions.
-Input = int | float | tuple["Input", ...]
 
 #: The inputs of many users: one array, or one entry per attribute.
 Values = NDArray[Any] | tuple["Values", ...]
 
 #: Reports are drawn in blocks of at most this many users and bytes, which bounds the memory needed.
 _MAX_ROWS, _MAX_BYTES = 1 << 16, 1 << 22
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The two inputs of the user in whom neighbouring datasets differ, in order."""
-
-    first: Input
-    second: Input
-
-    def __str__(self) -> str:
-        """Return for example ``x1 = 0 vs 1``."""
-        return f"x1 = {self.first} vs {self.second}"
-
-    @property
-    def changes(self) -> bool:
-        """Whether the two inputs differ."""
-        return self.first != self.second
 
 
 class LocalRandomizer(ABC):
@@ -59,6 +40,20 @@ class LocalRandomizer(ABC):
             """The replace-one LDP level; infinite for mechanisms that are not pure LDP."""
 
     @property
+    def domain_epsilon0(self) -> float:
+        """The largest log ratio of an output's probabilities under *any* two inputs.
+
+        Bounds that know a level alone need this one: the other users may hold anything. It exceeds
+        ``epsilon0`` where not all inputs are neighbours.
+        """
+        return self.epsilon0
+
+    @property
+    @abstractmethod
+    def input_domain(self) -> Domain:
+        """The inputs, and which of them are neighbours."""
+
+    @property
     def has_worst_pair(self) -> bool:
         """Whether ``neighbours`` is one pair that is proved to be the worst one.
 
@@ -67,10 +62,9 @@ class LocalRandomizer(ABC):
         """
         return True
 
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether all ordered pairs of different inputs have the same GPARV."""
-        return False
+    def is_worst(self, pair: Pair) -> bool:
+        """Whether a pair is proved to be a worst one, in the sense of ``has_worst_pair``."""
+        return self.has_worst_pair and pair == self.neighbours()[0]
 
     @property
     def is_composable(self) -> bool:
@@ -79,7 +73,11 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def neighbours(self) -> Sequence[Pair]:
-        """Return ordered pairs of different inputs whose bounds, together, cover all such pairs."""
+        """Return ordered pairs of neighbours whose GPARVs, together, dominate those of all.
+
+        Every pair of neighbours must be dominated, in convex order, by one listed pair, the same
+        at every epsilon. An empty list says that no two inputs are neighbours.
+        """
 
     @abstractmethod
     def unchanged(self) -> Sequence[Pair]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -49,19 +49,15 @@ class KRR(SupportRandomizer):
         """The number of values."""
         return self.k
 
-    def support_mass(self, supported: int, named: int) -> float:
+    def support_mass(self, supported: int, named: int) -> Decimal:
         """Return 1/(E+k-1) per output: one supports a named input, k - named support none."""
         outputs = (self.k - named, 1, 0, 0)[supported]
-        return outputs / (math.exp(self.epsilon0) + (self.k - 1))
+        return outputs / (self.ratio + (self.k - 1))
 
     @property
-    def full_support_mass(self) -> float:
+    def full_support_mass(self) -> Decimal:
         """0: no output supports two inputs."""
-        return 0.0
-
-    def partial_support_mass(self, named: int) -> float:
-        """Return the mass of the one output that supports an input; none supports two."""
-        return self.support_mass(named, named)
+        return Decimal(0)
 
     @property
     def report_dtype(self) -> np.dtype[Any]:

@@ -60,6 +60,11 @@ class Laplace(SymmetricNoise):
         return 1
 
     @property
+    def is_interval(self) -> bool:
+        """Whether the domain says so."""
+        return self.domain == "interval"
+
+    @property
     def noise_variance(self) -> float:
         r""":math:`2/\varepsilon_0^2`."""
         return 2 / self.epsilon0**2
@@ -90,7 +95,12 @@ class Laplace(SymmetricNoise):
         return -self.epsilon0 * np.abs(noise)
 
     def half_cells(self) -> HalfCells:
-        """Return cells of equal width in v, the placement of least loss, and the atom."""
+        """Return cells of equal width in v, the placement of least loss, and the atom.
+
+        Errors in units: the width 4, its multiples 5, their logarithms 9 of themselves, the sum of
+        two 10; the masses 9 and 14 besides the absolute error of the logarithm;
+        the residual 4.
+        """
         scale = math.exp(-self.epsilon0 / 2) / 2
         width = math.expm1(self.epsilon0 / 2) / CELLS
         log_v = np.log1p(width * np.arange(CELLS + 1))
@@ -104,7 +114,7 @@ class Laplace(SymmetricNoise):
             log_ratio=np.append(log_ratio, self.epsilon0),
             near=np.append(near, 0.5),
             far=np.append(far, math.exp(-self.epsilon0) / 2),
-            error=np.append(8 * UNIT * log_ratio, 0.0),
-            mass_error=np.full(CELLS + 1, UNIT * (16 + 2 * self.epsilon0)),
+            error=np.append(20 * UNIT * log_v[1:], 0.0),
+            mass_error=np.append(UNIT * (16 + 10 * log_ratio), 8 * UNIT),
             residual=-math.expm1(-self.epsilon0 / 2),
         )

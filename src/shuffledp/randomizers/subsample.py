@@ -14,13 +14,13 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import check_real
 from shuffledp.randomizers.base import (
-    Input,
     LocalRandomizer,
-    Pair,
     Values,
     count_users,
     take,
 )
+from shuffledp.randomizers.domain import Domain
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits, Rational, decide
 
 
@@ -59,14 +59,23 @@ class Subsample(LocalRandomizer):
         return self.part.epsilon0
 
     @property
+    def domain_epsilon0(self) -> float:
+        """As for the randomizer itself."""
+        return self.part.domain_epsilon0
+
+    @property
+    def input_domain(self) -> Domain:
+        """As for the randomizer itself."""
+        return self.part.input_domain
+
+    def is_worst(self, pair: Pair) -> bool:
+        """As for the randomizer itself."""
+        return self.part.is_worst(pair)
+
+    @property
     def has_worst_pair(self) -> bool:
         """As for the randomizer itself."""
         return self.part.has_worst_pair
-
-    @property
-    def is_symmetric(self) -> bool:
-        """As for the randomizer itself."""
-        return self.part.is_symmetric
 
     @property
     def is_composable(self) -> bool:
@@ -135,7 +144,7 @@ class Subsample(LocalRandomizer):
     def _mix(self, decomposition: Decomposition) -> Decomposition:
         if self.rate == 1:
             return decomposition
-        silent = Decomposition(np.zeros(1), np.zeros(1), np.ones(1), 0.0)
+        silent = Decomposition.silent()
         weights = (self.rate, 1 - self.rate)
         return Decomposition.mixture(weights, (decomposition, silent)).merge()
 

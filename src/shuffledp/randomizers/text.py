@@ -21,6 +21,7 @@ from shuffledp.randomizers.krr import KRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.local_hash import BinaryLocalHash, LocalHash
 from shuffledp.randomizers.matrix import MatrixRandomizer
+from shuffledp.randomizers.one_of import OneOf
 from shuffledp.randomizers.parallel import Parallel
 from shuffledp.randomizers.subsample import Subsample
 from shuffledp.randomizers.subset import SubsetSelection
@@ -48,7 +49,7 @@ MECHANISMS: Mapping[str, type[LocalRandomizer]] = {
 
 #: Compositions by name.
 COMPOSITIONS: Mapping[str, type[LocalRandomizer]] = {
-    cls.name: cls for cls in (Joint, Parallel, Subsample)
+    cls.name: cls for cls in (Joint, Parallel, OneOf, Subsample)
 }
 
 _MAX_LENGTH = 1_000_000
@@ -96,7 +97,7 @@ def without_paths(randomizer: LocalRandomizer) -> LocalRandomizer:
         return MatrixRandomizer(randomizer.matrix)
     if isinstance(randomizer, Subsample):
         return Subsample(without_paths(randomizer.part), randomizer.rate)
-    if isinstance(randomizer, Joint | Parallel):
+    if isinstance(randomizer, Joint | Parallel | OneOf):
         return dataclasses.replace(randomizer, parts=tuple(map(without_paths, randomizer.parts)))
     return randomizer
 
@@ -145,8 +146,8 @@ class _Reader:
             )
         name = node.func.id
         if name in COMPOSITIONS:
-            read = {"joint": self._joint, "parallel": self._parallel, "subsample": self._subsample}
-            return self._build(name, read[name], node)
+            read = {"joint": self._joint, "subsample": self._subsample}
+            return self._build(name, read.get(name, self._mixture), node)
         if name not in MECHANISMS:
             raise ValueError(_unknown(name))
         return self._build(name, self._mechanism, node)
@@ -194,15 +195,16 @@ class _Reader:
         limits = {k: self._literal(v) for k, v in self._keywords(node, ("at_most", "exactly"))}
         return Joint(tuple(map(self._randomizer, node.args)), **limits)  # type: ignore[arg-type]
 
-    def _parallel(self, node: ast.Call) -> LocalRandomizer:
+    def _mixture(self, node: ast.Call) -> LocalRandomizer:
+        name = node.func.id  # type: ignore[attr-defined]
         self._keywords(node, ())
         parts, weights = [], []
         for term in node.args:
             if not isinstance(term, ast.BinOp) or not isinstance(term.op, ast.Mult):
-                raise ValueError("parallel takes terms such as 0.5*krr(k=10, epsilon0=1)")
+                raise ValueError(f"{name} takes terms such as 0.5*krr(k=10, epsilon0=1)")
             weights.append(self._literal(term.left))
             parts.append(self._randomizer(term.right))
-        return Parallel(tuple(parts), tuple(weights))  # type: ignore[arg-type]
+        return COMPOSITIONS[name](tuple(parts), tuple(weights))  # type: ignore[call-arg]
 
     def _subsample(self, node: ast.Call) -> LocalRandomizer:
         keywords = {k: self._literal(v) for k, v in self._keywords(node, ("rate",))}

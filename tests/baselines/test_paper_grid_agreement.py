@@ -17,9 +17,9 @@ from strategies import coefficients, exp_epsilons
 
 from shuffledp import KRR, OUE, RAPPOR, Laplace, MatrixRandomizer, joint
 from shuffledp.accounting.inversion import enclose_epsilon
+from shuffledp.baselines.paper_grid import grid_delta, grid_epsilon, paper_interval_length
 from shuffledp.decomposition import GPARV, Decomposition
 from shuffledp.divergence import log_delta
-from shuffledp.divergence.grid import grid_delta, grid_epsilon, paper_interval_length
 from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer
 

@@ -51,8 +51,9 @@ def grid_delta(gparv: GPARV, n: int, *, interval_length: float, rounding: Roundi
 
     .. math:: \bar G = l\lceil G/l\rceil \quad\text{or}\quad \bar G = l\lfloor G/l\rfloor,
 
-    the law of the sum of n copies is :math:`\mathrm{FFT}^{-1}(\mathrm{FFT}(\bar G)^n)`, and the
-    answer is
+    (a value that is known up to rounding errors counts with them, so that one on a grid line moves
+    to the next line on every machine), the law of the sum of n copies is
+    :math:`\mathrm{FFT}^{-1}(\mathrm{FFT}(\bar G)^n)`, and the answer is
 
     .. math:: \delta = \frac1n \sum_{x > 0} x\,\Pr[\bar G_1+\dots+\bar G_n = x]
               + \sum_{c_j=0} (a_j-e^\varepsilon b_j)_+ .
@@ -76,8 +77,8 @@ def grid_delta(gparv: GPARV, n: int, *, interval_length: float, rounding: Roundi
         ValueError: if an argument is out of range or the grid would exceed 2**28 points.
 
     >>> binary = Decomposition.from_coefficients([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
-    >>> print(round(grid_delta(binary.at(0.0), 2, interval_length=0.125), 12))
-    0.375
+    >>> print(round(grid_delta(binary.at(0.0), 2, interval_length=0.3), 12))
+    0.4125
     """
     n = check_users(n)
     step = check_positive("interval_length", interval_length)
@@ -86,8 +87,10 @@ def grid_delta(gparv: GPARV, n: int, *, interval_length: float, rounding: Roundi
     else:
         law, singular = gparv.lower, gparv.singular_lower
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = law.values / step
-        ticks = np.ceil(scaled) if rounding == "up" else np.floor(scaled)
+        if rounding == "up":
+            ticks = np.ceil((law.values + law.value_error) / step)
+        else:
+            ticks = np.floor((law.values - law.value_error) / step)
         span = float(ticks.max() - ticks.min())
     if not n * span < MAX_POINTS:
         raise ValueError(

@@ -7,7 +7,10 @@ import math
 import numpy as np
 
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence.tail import cut_tail, estimate_jump, estimate_saddle
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES
+from shuffledp.divergence.proposals.cuts import choose_cut
+from shuffledp.divergence.proposals.size import estimate_jump, estimate_saddle
+from shuffledp.divergence.tail import cut_above
 from shuffledp.errors import MAX_EPSILON0
 
 _TAIL_RTOL = 1e-2
@@ -21,7 +24,7 @@ def estimate_log_delta(decomposition: Decomposition, n: int, epsilon: float) -> 
     """
     try:
         return _estimate(decomposition, n, epsilon)
-    except ArithmeticError:  # beyond the range of doubles
+    except BEYOND_DOUBLES:
         return math.nan, math.nan
 
 
@@ -31,8 +34,8 @@ def _estimate(decomposition: Decomposition, n: int, epsilon: float) -> tuple[flo
         return -math.inf, -math.inf
     scale = max(float(np.abs(law.values).max()), 1.0)
     law = law.scaled(1 / scale)
-    cut = cut_tail(law, n, _TAIL_RTOL)
-    estimate = estimate_saddle(cut.law, n)
+    cut = choose_cut(law, n, _TAIL_RTOL)
+    estimate = estimate_saddle(cut_above(law, cut.level).law, n)
     if cut.log_delta < estimate.log_delta - 1:
         estimate = estimate_jump(law, n)  # large values rule: the saddle point misleads
     probability = estimate.probability[: decomposition.size]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 import math
 from fractions import Fraction
 from itertools import product
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import histogram_law, hockey_stick
+from rational import exact_delta, exact_shuffled_divergence
 from strategies import (
     background,
     blanket,
@@ -17,9 +17,6 @@ from strategies import (
     randomized_response,
     randomizers,
 )
-
-from shuffledp.divergence import rational
-from shuffledp.divergence.rational import exact_delta, exact_shuffled_divergence
 
 HALF = Fraction(1, 2)
 
@@ -208,7 +205,3 @@ def test_floats_are_rejected_because_they_are_not_what_they_look_like():
         exact_delta([1], [1], [1], 2, 1.5)
     with pytest.raises(TypeError, match=r"rows must hold fractions or integers, got 0\.5"):
         exact_shuffled_divergence([[0.5, 0.5]], 0, 0, [], Fraction(1))
-
-
-def test_examples_run():
-    assert doctest.testmod(rational).failed == 0

@@ -1,0 +1,52 @@
+r"""One point of the certified curve on which all answers lie.
+
+Every upper end that an accountant reports is a point of one curve,
+:math:`U(\varepsilon)\ge\delta(\varepsilon)`: the upper end of the enclosure that is computed for
+this decomposition, n, epsilon and rtol. It is a function of these alone, so what a search has shown
+is what the next question finds.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shuffledp.decomposition import GPARV, Decomposition
+from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta
+
+_FLAT = 0.02  # of delta at epsilon = 0, about; below, log delta falls quickly with log epsilon
+_SMALLEST_RTOL = 1e-9
+
+
+def enclose_log_delta(
+    decomposition: Decomposition, n: int, epsilon: float, rtol: float
+) -> LogEnclosure:
+    """Enclose log delta closely enough for delta *and* for epsilon to be known up to ``rtol``.
+
+    Where epsilon is so small that delta hardly depends on it, a relative error of epsilon is a much
+    smaller one of delta: there, a second and closer look is taken.
+
+    >>> from shuffledp import KRR, Pair
+    >>> decomposition = KRR(k=3, epsilon0=1.0).blanket(Pair(0, 1))
+    >>> enclose_log_delta(decomposition, 100, 1e-3, 1e-4).width < 1e-6
+    True
+    """
+    gparv = decomposition.at(epsilon)
+    value = log_delta(gparv, n, rtol=rtol)
+    if epsilon == 0 or not _may_be_flat(gparv, n, value):
+        return value
+    _, slope = estimate_log_delta(decomposition, n, epsilon)
+    needed = max(-slope * epsilon * rtol, _SMALLEST_RTOL)
+    if not needed < min(value.width, rtol):
+        return value
+    return value.intersect(log_delta(gparv, n, rtol=needed))
+
+
+def _may_be_flat(gparv: GPARV, n: int, value: LogEnclosure) -> bool:
+    r"""Whether delta is near the largest one, which is at most E[G_+] and std(G)/(2 sqrt(n))."""
+    law = gparv.lower
+    with np.errstate(over="ignore"):
+        spread = math.sqrt(float(law.weights @ law.values**2) / n) / 2
+    largest = min(spread, float(law.weights @ np.maximum(law.values, 0.0)))
+    return largest > 0 and value.upper > math.log(_FLAT) + math.log(largest)
