@@ -11,22 +11,25 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
-    ("errors", "interval", "rounding", "whole_file"),
+    ("interval", "rounding", "whole_file", "wording"),
+    ("errors", "markup"),
     ("decomposition", "sampling"),
     ("divergence", "randomizers"),
     ("collection", "accounting"),
-    ("baselines",),
-    ("figures",),
+    ("baselines", "figures"),
+    ("comparison",),
     ("files", "planning", "reproduction", "certification", "auditing"),
     ("cli",),
 )
 
 #: What each one is for, in a few words.
 PURPOSE = {
-    "errors": "errors and argument checks",
     "interval": "certified intervals",
     "rounding": "numbers for people",
-    "whole_file": "files that are complete, or as before",
+    "whole_file": "files, complete or as before",
+    "wording": "words for people",
+    "errors": "errors and argument checks",
+    "markup": "HTML that is always escaped",
     "decomposition": "components (a, b, c) and their algebra",
     "sampling": "exact random decisions from bits",
     "divergence": "certified (1/n) E[(G1+...+Gn)+]",
@@ -35,6 +38,7 @@ PURPOSE = {
     "accounting": "epsilon, delta, epsilon0, n",
     "baselines": "published analyses, for comparison",
     "figures": "charts and their data",
+    "comparison": "all bounds, side by side and along an axis",
     "files": "reports and tables on disk",
     "planning": "which mechanism errs least",
     "reproduction": "the paper, computed again",
@@ -99,6 +103,6 @@ def rank(part: str) -> int:
     """Return the row of a part, counted from the bottom.
 
     >>> rank("errors"), rank("accounting")
-    (0, 3)
+    (1, 4)
     """
     return next(row for row, names in enumerate(LAYERS) if part in names)

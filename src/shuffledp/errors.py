@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import numbers
 
+from shuffledp.wording import shorten
+
 #: Largest number of users: every integer up to here is an exact double.
 MAX_USERS = 2**53
 
@@ -19,12 +21,22 @@ MAX_SIZE = 2**53
 MIN_EPSILON0, MAX_EPSILON0 = 1e-12, 300.0
 
 
+_MAX_ECHO = 60
+
+
 class NoAnswerError(ArithmeticError):
     """The question is well posed but nothing satisfies it, or double precision cannot tell."""
 
 
 class AccuracyWarning(UserWarning):
     """A certified enclosure is valid but wider than the requested ``rtol``."""
+
+
+class MissingExtraError(ImportError):
+    """A package that only one feature needs is not installed; the message says how to get it."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(f'{feature} needs {package}: pip install "shuffledp[{extra}]"')
 
 
 def check_real(name: str, value: object) -> float:
@@ -45,7 +57,7 @@ def _shorten(value: object) -> str:
         text = repr(value)
     except ValueError:  # an integer with more digits than Python prints
         return "a huge integer"
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shorten(text, _MAX_ECHO)
 
 
 def check_positive(name: str, value: object) -> float:

@@ -16,7 +16,8 @@ from shuffledp import ShuffleAccountant, __version__, parse
 from shuffledp.cli import main
 from shuffledp.cli import plan as module
 from shuffledp.cli.plan_text import to_text
-from shuffledp.figures import Chart, Line, PlottingMissingError
+from shuffledp.errors import MissingExtraError
+from shuffledp.figures import Chart, Line
 
 SHARES = ("plan", "-n", "1000", "--epsilon", "1", "--delta", "1e-6", "--domain", "10")
 MEAN = ("plan", "--task", "mean", "-n", "1000", "--error", "0.02", "--delta", "1e-6")
@@ -178,7 +179,7 @@ def test_chart_files(tmp_path, quick_chart, monkeypatch):
 
 def test_chart_without_matplotlib(tmp_path, quick_chart, monkeypatch):
     def missing(chart, path):
-        raise PlottingMissingError
+        raise MissingExtraError("drawing", "matplotlib", "plot")
 
     monkeypatch.setattr(module, "draw", missing)
     result = run(*WEAK, "--chart", str(tmp_path / "errors.png"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import shuffledp.reproduction.folder as folder_module
-from shuffledp.figures import PlottingMissingError
+from shuffledp.errors import MissingExtraError
 from shuffledp.reproduction import ITEMS, Settings, reproduce
 from shuffledp.reproduction.folder import Folder
 from shuffledp.reproduction.hierarchy import Hierarchy
@@ -180,7 +180,7 @@ def test_folder_is_checked_before_any_work(tmp_path, monkeypatch):
 
 def test_without_plotting(tmp_path, monkeypatch):
     def draw(*_: object) -> None:
-        raise PlottingMissingError
+        raise MissingExtraError("drawing", "matplotlib", "plot")
 
     monkeypatch.setattr(folder_module, "draw", draw)
     outcome = reproduce(NAMES, tmp_path, QUICK)

@@ -16,7 +16,7 @@ from shuffledp.errors import (
     check_epsilon,
     check_users,
 )
-from shuffledp.randomizers import LocalRandomizer, parse_family
+from shuffledp.randomizers import LocalRandomizer, as_family
 
 _EPSILON0_RTOL = 1e-6
 _SMALLEST_EPSILON0 = 1e-9
@@ -54,23 +54,12 @@ def calibrate_epsilon0(
     >>> round(calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1.0, target_delta=1e-6), 4)
     3.5083
     """
-    if isinstance(family, str):
-        make = parse_family(family)
-    elif callable(family):
-        make = family
-    else:
-        raise TypeError(
-            "family must be a callable from epsilon0 to a randomizer or a text such as "
-            f"'krr(k=10)', got {family!r}"
-        )
+    make = as_family(family)
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
     def is_safe(epsilon0: float, rtol: float = _COARSE_RTOL) -> bool:
-        randomizer = make(epsilon0)
-        if not isinstance(randomizer, LocalRandomizer):
-            raise TypeError(f"family must return a local randomizer, got {randomizer!r}")
-        return _is_safe(randomizer, n, epsilon, delta, rtol)
+        return _is_safe(make(epsilon0), n, epsilon, delta, rtol)
 
     safe = max(epsilon, _SMALLEST_EPSILON0)
     if not is_safe(safe):

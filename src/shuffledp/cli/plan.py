@@ -25,8 +25,8 @@ from shuffledp.cli.parameters import (
 )
 from shuffledp.cli.plan_text import to_text
 from shuffledp.cli.progress import progress
-from shuffledp.errors import MAX_SIZE, check_positive
-from shuffledp.figures import Chart, PlottingMissingError, draw
+from shuffledp.errors import MAX_SIZE, MissingExtraError, check_positive
+from shuffledp.figures import Chart, draw
 from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
 from shuffledp.planning import plan as make_plan
 from shuffledp.planning.distribution import check_distribution, read_distribution
@@ -141,7 +141,7 @@ def _draw(made: Plan, charts: tuple[Path, ...]) -> list[str]:
     for path in all_files(charts):
         try:
             _write(chart, path)
-        except PlottingMissingError as missing:
+        except MissingExtraError as missing:
             done = f"; written without: {', '.join(written)}"
             raise click.ClickException(f"{missing}{done}") from None
         written.append(str(path))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from shuffledp.comparison import compute
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
-from shuffledp.figures import Chart, Line, compute
+from shuffledp.figures import Chart, Line
 from shuffledp.planning.plan import plan_for_epsilon
 from shuffledp.planning.task import Task
 

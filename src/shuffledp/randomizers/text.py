@@ -91,6 +91,53 @@ def parse_family(text: str) -> Callable[[float], LocalRandomizer]:
     return lambda epsilon0: _Reader(text, epsilon0).read()
 
 
+def as_randomizer(value: object, name: str = "randomizer") -> LocalRandomizer:
+    """Return a local randomizer, given as it is or as its text; for arguments that take both.
+
+    >>> as_randomizer("krr(k=10, epsilon0=2)") == as_randomizer(KRR(k=10, epsilon0=2.0))
+    True
+
+    Raises:
+        ValueError: as for :func:`parse`.
+        TypeError: if it is neither.
+    """
+    if isinstance(value, LocalRandomizer):
+        return value
+    if isinstance(value, str):
+        return parse(value)
+    raise TypeError(
+        f"{name} must be a local randomizer such as KRR(k=10, epsilon0=2.0), or a text such as "
+        f"'krr(k=10, epsilon0=2)', got {value!r}"
+    )
+
+
+def as_family(value: object, name: str = "family") -> Callable[[float], LocalRandomizer]:
+    """Return a function from epsilon0 to a randomizer, given as one or as a text without it.
+
+    >>> as_family("krr(k=10)")(2.0) == as_family(lambda epsilon0: KRR(10, epsilon0))(2.0)
+    True
+
+    Raises:
+        ValueError: as for :func:`parse_family`.
+        TypeError: if it is neither, or once the function returns something else.
+    """
+    if isinstance(value, str):
+        return parse_family(value)
+    if not callable(value):
+        raise TypeError(
+            f"{name} must be a callable from epsilon0 to a randomizer or a text such as "
+            f"'krr(k=10)', got {value!r}"
+        )
+
+    def make(epsilon0: float) -> LocalRandomizer:
+        randomizer = value(epsilon0)
+        if not isinstance(randomizer, LocalRandomizer):
+            raise TypeError(f"{name} must return a local randomizer, got {randomizer!r}")
+        return randomizer
+
+    return make
+
+
 def without_paths(randomizer: LocalRandomizer) -> LocalRandomizer:
     """Return the same mechanism with matrices spelt out, wherever they were read from."""
     if isinstance(randomizer, MatrixRandomizer):

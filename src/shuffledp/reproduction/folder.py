@@ -82,7 +82,7 @@ class Folder:
         """Draw the picture of a figure.
 
         Raises:
-            PlottingMissingError: if the package that draws is not installed.
+            MissingExtraError: if the package that draws is not installed.
         """
         chart = item.chart(result.table)
         if chart is not None:
