@@ -10,7 +10,7 @@ def shorten(text: str, limit: int) -> str:
     """Return ``text`` in at most ``limit`` characters; one that is cut says how much is missing.
 
     >>> shorten("matrix([[0.5, 0.5], [0.25, 0.75]])", 30)
-    'matrix(... (27 more characters)'
+    'matrix... (28 more characters)'
     """
     if len(text) <= limit:
         return text
@@ -35,7 +35,7 @@ def closest(word: str, known: Iterable[str]) -> list[str]:
     """Return up to three of the known names that look like ``word``, the most alike first.
 
     >>> closest("Subsett", ["krr", "subset", "subsample"])
-    ['subset']
+    ['subset', 'subsample']
     """
     by_small = {name.lower(): name for name in known}
     found = difflib.get_close_matches(word.lower(), by_small, n=3, cutoff=0.6)

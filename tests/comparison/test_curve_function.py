@@ -142,13 +142,14 @@ class TestPlot:
         matplotlib.use("Agg")
         import matplotlib.pyplot as plt
 
+        plt.close("all")
         yield plt
         plt.close("all")
 
     def test_lines_are_the_numbers(self, found, pyplot):
         axes = found.plot()
         for line, item in zip(axes.get_lines(), found.curves, strict=True):
-            assert line.get_xdata() == item.x.tolist()
+            np.testing.assert_array_equal(line.get_xdata(), item.x)
             np.testing.assert_array_equal(line.get_ydata(), item.y)
         assert axes.get_title(loc="left") == "krr(k=10, epsilon0=2.0), delta = 1e-6"
         assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")

@@ -217,7 +217,7 @@ def compare(
     >>> found.bounds[:3]
     ('guarantee', 'lower_bound', 'erlingsson')
     >>> found.epsilon[:3].round(4)
-    array([0.0799, 0.0798,    nan])
+    array([0.0798, 0.0798,    nan])
     >>> found.rows[2].reason
     'it needs epsilon0 below 1/2, got 2'
     """

@@ -79,8 +79,8 @@ def end_of_profile(randomizers: Iterable[LocalRandomizer], n: int) -> float:
     """Return the epsilon at which the guarantees of all mechanisms have come down to delta 1e-12.
 
     >>> from shuffledp import KRR
-    >>> end_of_profile([KRR(k=10, epsilon0=2.0)], 10_000)
-    0.13
+    >>> 0.12 < end_of_profile([KRR(k=10, epsilon0=2.0)], 10_000) < 0.15
+    True
     """
     ends = [0.0]
     with warnings.catch_warnings():
