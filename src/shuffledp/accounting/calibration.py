@@ -66,7 +66,7 @@ def calibrate_epsilon0(
         if safe == _SMALLEST_EPSILON0 or not is_safe(_SMALLEST_EPSILON0):
             raise NoAnswerError(
                 f"no epsilon0 of at least {_SMALLEST_EPSILON0:g} meets epsilon = {epsilon!r}, "
-                f"delta = {delta!r} with n = {n} users"
+                f"delta = {delta!r} with n = {n}"
             )
         safe = _SMALLEST_EPSILON0
     retunes = not isinstance(family, str) or not make(safe).monotone

@@ -10,6 +10,7 @@ from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.figures import Chart, Line
 from shuffledp.planning.plan import plan_for_epsilon
 from shuffledp.planning.task import Task
+from shuffledp.wording import counted
 
 _PUBLISHED = "best published bound"
 _EACH_SIDE = 6
@@ -42,7 +43,7 @@ def error_chart(
     rows = compute(partial(_errors, task, delta), x, on_done=on_done)
     labels = [*task.mechanisms(), _PUBLISHED]
     return Chart(
-        title=f"{task.subject}, {task.n:,} users, delta = {delta:g}",
+        title=f"{task.subject}, {counted(task.n, 'user')}, delta = {delta:g}",
         x_label="epsilon",
         y_label="root mean square error",
         lines=tuple(
