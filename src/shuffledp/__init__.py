@@ -15,6 +15,7 @@ from shuffledp.accounting import (
 from shuffledp.auditing import Audit, audit
 from shuffledp.certification import Certificate, CertificateError, certify, verify
 from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
+from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
 from shuffledp.interval import Interval
 from shuffledp.planning import plan
@@ -51,6 +52,8 @@ __all__ = [
     "BinaryLocalHash",
     "Certificate",
     "CertificateError",
+    "Comparison",
+    "Curves",
     "Decomposition",
     "DiscreteLaplace",
     "Estimate",
@@ -67,6 +70,8 @@ __all__ = [
     "audit",
     "calibrate_epsilon0",
     "certify",
+    "compare",
+    "curve",
     "joint",
     "one_of",
     "parallel",

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import numbers
 
+from shuffledp.wording import shorten
+
 #: Largest number of users: every integer up to here is an exact double.
 MAX_USERS = 2**53
 
@@ -18,6 +20,9 @@ MAX_SIZE = 2**53
 
 #: Range of LDP levels: beyond it the ratios of probabilities, or their logarithms, lose meaning.
 MIN_EPSILON0, MAX_EPSILON0 = 1e-12, 300.0
+
+
+_MAX_ECHO = 60
 
 
 class NoAnswerError(ArithmeticError):
@@ -54,7 +59,7 @@ def _shorten(value: object) -> str:
         text = repr(value)
     except ValueError:  # an integer with more digits than Python prints
         return "a huge integer"
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shorten(text, _MAX_ECHO)
 
 
 def check_positive(name: str, value: object) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from shuffledp.accounting.level import SMALLEST_EPSILON0, first_step, largest_level
 from shuffledp.accounting.target import Target
 from shuffledp.errors import MAX_USERS, NoAnswerError, check_delta, check_epsilon, check_users
-from shuffledp.randomizers import LocalRandomizer, parse_family
+from shuffledp.randomizers import LocalRandomizer, as_family
 
 
 def calibrate_epsilon0(
@@ -42,37 +42,22 @@ def calibrate_epsilon0(
     >>> round(calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1.0, target_delta=1e-6), 4)
     3.5083
     """
-    if isinstance(family, str):
-        make = parse_family(family)
-    elif callable(family):
-        make = family
-    else:
-        raise TypeError(
-            "family must be a callable from epsilon0 to a randomizer or a text such as "
-            f"'krr(k=10)', got {family!r}"
-        )
+    make = as_family(family)
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
     target = Target(epsilon, delta)
-
-    def randomizer(epsilon0: float) -> LocalRandomizer:
-        made = make(epsilon0)
-        if not isinstance(made, LocalRandomizer):
-            raise TypeError(f"family must return a local randomizer, got {made!r}")
-        return made
-
     start = max(epsilon, SMALLEST_EPSILON0)
     found = largest_level(
-        lambda epsilon0: target.is_met(randomizer(epsilon0), n) or None,
-        lambda epsilon0: target.excess(randomizer(epsilon0), n),
+        lambda epsilon0: target.is_met(make(epsilon0), n) or None,
+        lambda epsilon0: target.excess(make(epsilon0), n),
         start,
         look_ahead=not isinstance(family, str) or not make(start).monotone,
     )
     if found is None:
         raise NoAnswerError(
             f"no epsilon0 of at least {SMALLEST_EPSILON0:g} meets epsilon = {epsilon!r}, "
-            f"delta = {delta!r} with n = {n} users"
+            f"delta = {delta!r} with n = {n}"
         )
     return found[0]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeGuard
 
-from shuffledp import __version__
+from shuffledp import __version__, wording
 from shuffledp.accounting import Report
 from shuffledp.cli.facts import ASSUMPTIONS
 from shuffledp.interval import Interval
@@ -148,7 +148,7 @@ class Answer:
         shown = {name: plain(value) for name, value in self._targets.items() if value is not None}
         shown[self.quantity] = self._guarantee
         claim = (
-            f"With {self.n:,} users the shuffled reports are "
+            f"With {wording.counted(self.n, 'user')} the shuffled reports are "
             f"({shown['epsilon']}, {shown['delta']})-differentially private"
         )
         if self._lower == 0:
@@ -178,7 +178,7 @@ def _is_tiny(log: float | None) -> TypeGuard[float]:
 
 def shorten(text: str) -> str:
     """Return ``text``, cut where it would fill several lines (a matrix written out)."""
-    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
+    return wording.shorten(text, _MAX_TEXT)
 
 
 def ends(interval: Interval) -> dict[str, float | None]:

@@ -30,6 +30,7 @@ from shuffledp.cli.parameters import (
 )
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.wording import counted
 
 _PARAMETERS = [
     MECHANISM,
@@ -80,7 +81,7 @@ def audit(
     """
     if (delta is None) == (epsilon is None):
         raise click.UsageError("give one of --delta and --epsilon: the other one is bounded")
-    with counter(trials, "runs") as on_done:
+    with counter(trials, "run") as on_done:
         found = run_audit(
             ShuffleAccountant(mechanism, n),
             target_delta=delta,
@@ -111,7 +112,7 @@ class _Result:
     def to_text(self) -> str:
         """Return aligned lines and one sentence of meaning."""
         audit, report, name = self.audit, self.audit.report, self.audit.quantity
-        hits, runs = " and ".join(f"{count:,}" for count in audit.hits), f"{audit.runs:,}"
+        hits, runs = " and ".join(f"{count:,}" for count in audit.hits), counted(audit.runs, "run")
         rows = [
             ("mechanism", shorten(str(self.mechanism))),
             ("users", f"{self.n:,}"),
@@ -122,7 +123,7 @@ class _Result:
             (
                 "audit",
                 f"{name} >= {_down(audit.lower_bound)}  ({self._confidence}; event seen in {hits} "
-                f"of {runs} runs)",
+                f"of {runs})",
             ),
         ]
         lines = [label.ljust(13) + value for label, value in rows]
@@ -149,7 +150,7 @@ class _Result:
         return (
             f"the runs contradict the guarantee: they show {audit.quantity} >= "
             f"{_down(audit.lower_bound)} with {self._confidence}, but {audit.quantity} = "
-            f"{self._guarantee} is certified for {self.n:,} users of "
+            f"{self._guarantee} is certified for {counted(self.n, 'user')} of "
             f"{shorten(str(self.mechanism))}; chance alone explains that in at most "
             f"{_percent(1 - audit.confidence)} of audits"
         )

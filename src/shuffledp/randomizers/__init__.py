@@ -16,7 +16,15 @@ from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.randomizers.parallel import Parallel, parallel
 from shuffledp.randomizers.subsample import Subsample, subsample
 from shuffledp.randomizers.subset import SubsetSelection
-from shuffledp.randomizers.text import COMPOSITIONS, MECHANISMS, parameters, parse, parse_family
+from shuffledp.randomizers.text import (
+    COMPOSITIONS,
+    MECHANISMS,
+    as_family,
+    as_randomizer,
+    parameters,
+    parse,
+    parse_family,
+)
 from shuffledp.randomizers.unary import OUE, RAPPOR, UnaryEncoding
 
 __all__ = [
@@ -46,6 +54,8 @@ __all__ = [
     "Tuples",
     "UnaryEncoding",
     "UnitInterval",
+    "as_family",
+    "as_randomizer",
     "joint",
     "one_of",
     "parallel",
