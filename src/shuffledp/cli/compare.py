@@ -13,8 +13,9 @@ from typing import Literal
 import click
 
 from shuffledp import __version__
+from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.answer import shorten
-from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, RTOL, USERS
 from shuffledp.cli.progress import progress
 from shuffledp.figures.bounds import BOUNDS, OURS, Question, answer

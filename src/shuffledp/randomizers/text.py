@@ -252,3 +252,27 @@ def _unknown(name: str) -> str:
 
 def _shorten(text: str, limit: int = 80) -> str:
     return repr(text if len(text) <= limit else text[: limit - 3] + "...")
+
+
+def as_randomizer(value: LocalRandomizer | str, name: str = "randomizer") -> LocalRandomizer:
+    """Return a randomizer that was given as such, or as its text.
+
+    Args:
+        value: the randomizer or its text.
+        name: what it is called if it is neither.
+
+    >>> as_randomizer("krr(k=10, epsilon0=2)")
+    KRR(k=10, epsilon0=2.0)
+
+    Raises:
+        TypeError: if it is neither.
+        ValueError: if the text is not a known mechanism with valid parameters.
+    """
+    if isinstance(value, str):
+        return parse(value)
+    if not isinstance(value, LocalRandomizer):
+        raise TypeError(
+            f"{name} must be a local randomizer such as KRR(k=10, epsilon0=2.0), or its text, got "
+            f"{value!r}"
+        )
+    return value
