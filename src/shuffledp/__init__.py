@@ -7,7 +7,10 @@
 """
 
 from shuffledp.accounting import (
+    Calibration,
     GeneralClone,
+    Report,
+    RequiredUsers,
     ShuffleAccountant,
     calibrate_epsilon0,
     required_users,
@@ -17,6 +20,7 @@ from shuffledp.certification import Certificate, CertificateError, certify, veri
 from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
 from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
+from shuffledp.errors import AccuracyWarning, ContradictionError, NoAnswerError
 from shuffledp.interval import Interval
 from shuffledp.planning import plan
 from shuffledp.randomizers import (
@@ -30,8 +34,12 @@ from shuffledp.randomizers import (
     HadamardResponse,
     Laplace,
     LocalHash,
+    LocalRandomizer,
     MatrixRandomizer,
+    Pair,
     SubsetSelection,
+    SupportRandomizer,
+    SymmetricNoise,
     UnaryEncoding,
     joint,
     one_of,
@@ -46,13 +54,16 @@ __all__ = [
     "KRR",
     "OUE",
     "RAPPOR",
+    "AccuracyWarning",
     "Aggregator",
     "AnyPureLDP",
     "Audit",
     "BinaryLocalHash",
+    "Calibration",
     "Certificate",
     "CertificateError",
     "Comparison",
+    "ContradictionError",
     "Curves",
     "Decomposition",
     "DiscreteLaplace",
@@ -63,9 +74,16 @@ __all__ = [
     "Interval",
     "Laplace",
     "LocalHash",
+    "LocalRandomizer",
     "MatrixRandomizer",
+    "NoAnswerError",
+    "Pair",
+    "Report",
+    "RequiredUsers",
     "ShuffleAccountant",
     "SubsetSelection",
+    "SupportRandomizer",
+    "SymmetricNoise",
     "UnaryEncoding",
     "audit",
     "calibrate_epsilon0",

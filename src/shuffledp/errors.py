@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
+import sys
+import warnings
+from pathlib import Path
 
 from shuffledp.wording import shorten
 
@@ -39,6 +43,17 @@ class ContradictionError(Exception):
 
 class AccuracyWarning(UserWarning):
     """A certified enclosure is valid but wider than the requested ``rtol``."""
+
+
+_PACKAGE = str(Path(__file__).parent) + os.sep
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn about the line that called this package, however deep inside it is noticed."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_real(name: str, value: object) -> float:

@@ -14,16 +14,6 @@ from shuffledp.wording import shorten
 #: Version of the fields below.
 FORMAT = "shuffledp certificate 1"
 
-#: What every number of a certificate is based on.
-ASSUMPTIONS = (
-    "n counts all users, the one whose data changes included",
-    "neighbouring datasets replace the input of one user",
-    "the analyst sees the shuffled multiset of whole reports",
-    "parameters of the mechanism are the doubles nearest to the decimals written",
-    "rows of a matrix and weights of a parallel composition are divided by their exact sums",
-    "epsilon, delta and the enclosures are the decimals written, exactly",
-)
-
 #: Longer files are not read.
 MAX_CHARACTERS = 4_000_000
 

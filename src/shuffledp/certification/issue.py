@@ -8,7 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from shuffledp.accounting import Report, ShuffleAccountant
-from shuffledp.certification.certificate import ASSUMPTIONS, FORMAT, Certificate, Statement
+from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS
+from shuffledp.accounting.report import in_words
+from shuffledp.certification.certificate import FORMAT, Certificate, Statement
 from shuffledp.certification.mechanism import self_contained
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
@@ -103,7 +105,7 @@ def _leak_at_delta(
 ) -> Statement | None:
     epsilon, nudge = report.lower_bound, 0.0
     for _ in range(_MAX_NUDGES):
-        if not 0 < epsilon <= MAX_EPSILON0 or delta == 0:
+        if report.datasets is None or not 0 < epsilon <= MAX_EPSILON0 or delta == 0:
             break
         claim = _claim(accountant, epsilon, delta)
         proof = prove_leak(claim, report.datasets, progress)
@@ -117,7 +119,7 @@ def _leak_at_delta(
 def _leak_at_epsilon(
     accountant: ShuffleAccountant, report: Report, epsilon: float, progress: Progress
 ) -> Statement | None:
-    if report.lower_bound == 0:
+    if report.datasets is None or report.lower_bound == 0:
         return None
     claim, slack = _claim(accountant, epsilon, report.lower_bound), Decimal(1)
     for _ in range(_MAX_NUDGES):
@@ -144,7 +146,7 @@ def _certificate(claim: Claim, proof: Proof, leak: Statement | None) -> Certific
         guarantee=_statement(words, claim, proof),
         pairs=pairs_looked_at(claim.randomizer),
         lower_bound=leak,
-        assumptions=ASSUMPTIONS,
+        assumptions=(*ASSUMPTIONS, *EXACT_NUMBERS),
         versions=versions(),
         digest="",
     )
@@ -160,7 +162,7 @@ def _statement(words: str, claim: Claim, proof: Proof) -> Statement:
         statement=words,
         epsilon=str(claim.epsilon),
         delta=str(claim.delta),
-        where=proof.where,
+        where=in_words(proof.where),
         lower=str(proof.lower),
         upper=str(proof.upper),
         method=proof.methods,

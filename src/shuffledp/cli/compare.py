@@ -7,7 +7,8 @@ import json
 import click
 
 from shuffledp import __version__
-from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, RTOL, USERS
 from shuffledp.cli.progress import progress
 from shuffledp.comparison import compare as compare_bounds

@@ -28,15 +28,8 @@ def epsilon(mechanism: LocalRandomizer, n: int, delta: float, rtol: float) -> An
             f"no finite epsilon can be certified at so small a delta as {plain(delta)} for "
             f"{counted(n, 'user')} of {text}" + _leak(report.lower_bound)
         )
-    return Answer(
-        quantity="epsilon",
-        head=(("mechanism", text), ("users", f"{n:,}"), ("delta", plain(delta))),
-        randomizer=mechanism,
-        n=n,
-        target_delta=delta,
-        rtol=rtol,
-        report=report,
-    )
+    head = (("mechanism", text), ("users", f"{n:,}"), ("delta", plain(delta)))
+    return Answer(head=head, report=report)
 
 
 def _leak(lower_bound: float) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from shuffledp import __version__
+from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.counter import counter
-from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.output import all_files, read_outputs
 from shuffledp.cli.parameters import (
     DELTA,

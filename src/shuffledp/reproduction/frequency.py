@@ -68,7 +68,7 @@ def largest_level(analysis: str, target_epsilon: float) -> float:
     if analysis == OURS:
         return calibrate_epsilon0(
             f"krr(k={K})", n=USERS, target_epsilon=target_epsilon, target_delta=DELTA
-        )
+        ).epsilon0
 
     def is_safe(level: float) -> bool:
         return BlanketBennett(KRR(k=K, epsilon0=level), USERS).get_delta(target_epsilon) <= DELTA
