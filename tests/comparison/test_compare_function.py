@@ -119,6 +119,10 @@ def test_plot_shows_every_answer(found, pyplot):
     assert [(text.get_text(), text.get_position()[1]) for text in axes.texts] == [
         ("no answer", i) for i in missing
     ]
+    axes.figure.draw_without_rendering()
+    title = axes._left_title
+    assert " ".join(title.get_text().split()) == found.title
+    assert title.get_window_extent().x1 <= axes.figure.bbox.x1
     low, high = axes.get_xlim()
     assert 0 < low < min(drawn.values()) <= max(drawn.values()) < high
 

@@ -167,9 +167,13 @@ class TestPlot:
         assert pyplot.get_fignums() == [1]
 
     def test_many_curves_have_a_legend_beside_them(self, pyplot):
-        axes = curve(TEXT, x=[100, 200], target_delta=1e-3, bounds="all", rtol=0.1).plot()
-        assert len(axes.get_legend().get_texts()) == len(BOUNDS)
-        assert axes.get_legend().get_bbox_to_anchor().x0 > axes.bbox.x1
+        many = curve(TEXT, x=[100, 200], target_delta=1e-3, bounds="all", rtol=0.1)
+        (legend,) = many.plot().figure.legends
+        assert len(legend.get_texts()) == len(BOUNDS)
+        _, given = pyplot.subplots()
+        legend = many.plot(given).get_legend()
+        assert len(legend.get_texts()) == len(BOUNDS)
+        assert legend.get_bbox_to_anchor().x0 > given.bbox.x1
 
     def test_labels_are_no_formulas(self, pyplot):
         def rr_100_dollars(level: float) -> KRR:

@@ -39,9 +39,11 @@ def set_axis(axis: Any, values: list[float], *, log: bool) -> None:
     set_ticks(axis, low, high, log=log)
 
 
-def describe(axes: Any, title: str, x_label: str, y_label: str) -> None:
+def describe(
+    axes: Any, title: str, x_label: str, y_label: str, *, title_width: int = _TITLE_WIDTH
+) -> None:
     """Write what the axes show; no text is read as a formula."""
-    wrapped = "\n".join(textwrap.wrap(title, _TITLE_WIDTH, max_lines=3))
+    wrapped = "\n".join(textwrap.wrap(title, title_width, max_lines=3))
     axes.set_title(wrapped, loc="left", parse_math=False)
     axes.set_xlabel(x_label, parse_math=False)
     axes.set_ylabel(y_label, parse_math=False)

@@ -11,6 +11,7 @@ from shuffledp.figures.style import styles
 from shuffledp.rounding import round_down, round_up
 
 _WIDTH, _ROW, _REST = 7.2, 0.28, 1.2  # inches
+_TITLE_WIDTH = 40  # characters: the names of the rows take half of the width
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def plot_dots(dots: Sequence[Dot], *, title: str, label: str, ax: Any = None) ->
     for text in axes.get_yticklabels():
         text.set_parse_math(False)
     axes.set_ylim(len(dots) - 0.5, -0.5)
-    describe(axes, title, label, "")
+    describe(axes, title, label, "", title_width=_TITLE_WIDTH)
     return axes
 
 

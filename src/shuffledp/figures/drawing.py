@@ -63,7 +63,9 @@ def plot(chart: Chart, ax: Any = None) -> Any:
     """
     axes = axes_or_new(ax, INSIDE)
     curves = _draw_lines(axes, chart)
-    if curves:
+    if ax is None:
+        _add_legend(axes.figure, axes, curves)
+    elif curves:
         beside = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
         place = {"loc": "best"} if len(curves) <= _MAX_INSIDE else beside
         _no_formulas(axes.legend(curves, [curve.get_label() for curve in curves], **place))
