@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -12,55 +11,34 @@ import numpy as np
 
 from shuffledp.accounting.candidates import Candidate, Candidates, Listed, MatrixPairs
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.report import Report, check_order
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import (
     AccuracyWarning,
-    ContradictionError,
     check_delta,
     check_epsilon,
     check_rtol,
     check_users,
+    warn_caller,
 )
 from shuffledp.interval import Interval, exp_down, exp_up
-from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Pair
+from shuffledp.randomizers import (
+    LocalRandomizer,
+    MatrixRandomizer,
+    Pair,
+    as_randomizer,
+    pairs_to_compare,
+    why_no_other_is_worse,
+)
 
 #: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
 _MAX_LOWER_PAIRS = 64
 
+_RTOL = 1e-4
+
 _MARGIN = 0.5  # of log delta: ten times the error of an estimate
-
-
-@dataclass(frozen=True)
-class Report:
-    """A certified guarantee beside what is certainly leaked.
-
-    Attributes:
-        guarantee: enclosure of the optimal decomposition bound; its upper end is the guarantee.
-        worst_pair: the inputs of the differing user that attain it, in words.
-        pairs: how it is known that no other pair is worse: "proved" or "compared N pairs".
-        lower_bound: what the datasets below already reveal, rounded down.
-        datasets: the pair of neighbouring datasets behind ``lower_bound``, in words.
-        rtol_reached: whether the enclosure is as narrow as was asked for.
-        log_guarantee: for delta, the enclosure of its logarithm, which never underflows.
-        log_lower_bound: for delta, the logarithm of the lower bound.
-    """
-
-    guarantee: Interval
-    worst_pair: str
-    pairs: str
-    lower_bound: float
-    datasets: str
-    rtol_reached: bool
-    log_guarantee: Interval | None = None
-    log_lower_bound: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse bounds that contradict each other."""
-        _check_order(self.lower_bound, self.guarantee.upper)
-        if self.log_guarantee is not None and self.log_lower_bound is not None:
-            _check_order(self.log_lower_bound, self.log_guarantee.upper)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +58,7 @@ class ShuffleAccountant:
     up, lower bounds down, and the cost does not grow with n.
 
     Args:
-        randomizer: what each user runs.
+        randomizer: what each user runs, or its text such as ``"krr(k=10, epsilon0=2)"``.
         n: number of users, 1 to 2**53.
         rtol: relative width of the enclosures, of delta and of epsilon. Where double precision or
             a bounded effort cannot reach it, the enclosure is wider, still valid, and an
@@ -94,19 +72,15 @@ class ShuffleAccountant:
     0.0798
     """
 
-    def __init__(self, randomizer: LocalRandomizer, n: int, *, rtol: float = 1e-4) -> None:
-        if not isinstance(randomizer, LocalRandomizer):
-            raise TypeError(
-                "randomizer must be a local randomizer such as KRR(k=10, epsilon0=2.0), got "
-                f"{randomizer!r}"
-            )
-        self.randomizer = randomizer
+    def __init__(self, randomizer: LocalRandomizer | str, n: int, *, rtol: float = _RTOL) -> None:
+        self.randomizer = as_randomizer(randomizer)
         self.n = check_users(n)
         self.rtol = check_rtol(rtol)
 
     def __repr__(self) -> str:
         """Return the constructor call."""
-        return f"ShuffleAccountant({self.randomizer!r}, n={self.n})"
+        rtol = "" if self.rtol == _RTOL else f", rtol={self.rtol!r}"
+        return f"ShuffleAccountant({self.randomizer!r}, n={self.n}{rtol})"
 
     def get_epsilon(self, target_delta: float) -> float:
         """Return the certified epsilon: the shuffled reports are (epsilon, target_delta)-DP.
@@ -152,7 +126,7 @@ class ShuffleAccountant:
             return self._lower(None).epsilon(delta)[0].lower
         guarantee, worst = self._upper.epsilon(delta)
         lower = self._lower(worst).epsilon(delta)[0].lower
-        return _check_order(lower, guarantee.upper)
+        return check_order(lower, guarantee.upper)
 
     def delta_lower_bound(self, target_epsilon: float) -> float:
         """Return a delta that a concrete pair of datasets attains at ``target_epsilon``."""
@@ -161,7 +135,7 @@ class ShuffleAccountant:
             return _to_delta(self._lower(None).log_delta(epsilon)[0]).lower
         guarantee, worst = self._upper.log_delta(epsilon)
         lower = self._lower(worst).log_delta(epsilon)[0]
-        _check_order(lower.lower, guarantee.upper)
+        check_order(lower.lower, guarantee.upper)
         return _to_delta(lower).lower
 
     def profile(self, epsilons: Iterable[float]) -> Profile:
@@ -181,9 +155,18 @@ class ShuffleAccountant:
         delta = check_delta(target_delta)
         guarantee, pair = self._upper.epsilon(delta)
         lower, datasets = self._lower(pair).epsilon(delta)
-        reached = self._reached(guarantee)
         return Report(
-            guarantee, _label(pair), self._pairs_checked, lower.lower, _label(datasets), reached
+            randomizer=self.randomizer,
+            n=self.n,
+            quantity="epsilon",
+            target=delta,
+            rtol=self.rtol,
+            guarantee=guarantee,
+            lower_bound=lower.lower,
+            worst_pair=None if pair is None else pair.pair,
+            datasets=_datasets(datasets),
+            pairs=why_no_other_is_worse(self.randomizer, self._pairs),
+            rtol_reached=self._reached(guarantee),
         )
 
     def delta_report(self, target_epsilon: float) -> Report:
@@ -191,17 +174,20 @@ class ShuffleAccountant:
         epsilon = check_epsilon(target_epsilon)
         value, pair = self._upper.log_delta(epsilon)
         lower, datasets = self._lower(pair).log_delta(epsilon)
-        guarantee, leaked = _to_delta(value), _to_delta(lower).lower
-        reached = value.width <= self.rtol
         return Report(
-            guarantee,
-            _label(pair),
-            self._pairs_checked,
-            leaked,
-            _label(datasets),
-            reached,
-            _to_log_delta(value),
-            _to_log_delta(lower).lower,
+            randomizer=self.randomizer,
+            n=self.n,
+            quantity="delta",
+            target=epsilon,
+            rtol=self.rtol,
+            guarantee=_to_delta(value),
+            lower_bound=_to_delta(lower).lower,
+            worst_pair=None if pair is None else pair.pair,
+            datasets=_datasets(datasets),
+            pairs=why_no_other_is_worse(self.randomizer, self._pairs),
+            rtol_reached=value.width <= self.rtol,
+            log_guarantee=_to_log_delta(value),
+            log_lower_bound=_to_log_delta(lower).lower,
         )
 
     def is_hopeless(self, target_epsilon: float, target_delta: float) -> bool:
@@ -219,14 +205,8 @@ class ShuffleAccountant:
         return estimate > math.log(delta) + _MARGIN
 
     @cached_property
-    def _pairs(self) -> dict[str, Pair]:
-        return {str(pair): pair for pair in self.randomizer.neighbours()}
-
-    @property
-    def _pairs_checked(self) -> str:
-        if self.randomizer.has_worst_pair:
-            return "proved"
-        return f"compared {len(self._pairs)} pair{'' if len(self._pairs) == 1 else 's'}"
+    def _pairs(self) -> Sequence[Pair]:
+        return pairs_to_compare(self.randomizer)
 
     @property
     def _many_pairs(self) -> bool:
@@ -241,12 +221,12 @@ class ShuffleAccountant:
         """The bound of concrete datasets: one background per pair and common input."""
         if not self._many_pairs:
             return self._lower_of_all
-        pair = self._pairs[worst.label] if worst is not None else next(iter(self._pairs.values()))
-        return self._lower_of((pair, Pair(pair.second, pair.first)))
+        pair = self._pairs[0] if worst is None else worst.pair
+        return self._lower_of((pair, pair.reversed))
 
     @cached_property
     def _lower_of_all(self) -> WorstCase:
-        return self._lower_of(tuple(self._pairs.values()))
+        return self._lower_of(tuple(self._pairs))
 
     def _lower_of(self, pairs: tuple[Pair, ...]) -> WorstCase:
         return WorstCase(_backgrounds(self.randomizer, pairs), self.n, self.rtol)
@@ -263,12 +243,29 @@ class ShuffleAccountant:
         return epsilon.width <= self.rtol * epsilon.upper
 
     def _warn(self, what: str, width: float) -> None:
-        warnings.warn(
+        warn_caller(
             f"the enclosure of {what} for {self.randomizer} and n = {self.n} has relative width "
             f"{width:.1e} instead of rtol = {self.rtol:g}; it is valid but wider than asked",
             AccuracyWarning,
-            stacklevel=4,
         )
+
+
+def as_accountant(
+    value: ShuffleAccountant | LocalRandomizer | str, n: int | None
+) -> ShuffleAccountant:
+    """Return an accountant that was given as such, or as a mechanism or its text, and n.
+
+    >>> as_accountant("krr(k=10, epsilon0=2)", 1000)
+    ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=1000)
+    """
+    if isinstance(value, ShuffleAccountant) and n is None:
+        return value
+    if isinstance(value, LocalRandomizer | str) and n is not None:
+        return ShuffleAccountant(value, n)
+    raise TypeError(
+        "accountant must be a ShuffleAccountant, or a mechanism or its text together with n, got "
+        f"{value!r} and n = {n!r}"
+    )
 
 
 # Decompositions do not depend on n: along a curve, or in a search for n, they are built once.
@@ -278,26 +275,19 @@ class ShuffleAccountant:
 def _blankets(randomizer: LocalRandomizer) -> Candidates:
     if isinstance(randomizer, MatrixRandomizer) and randomizer.epsilon0 < math.inf:
         return MatrixPairs(randomizer)
-    pairs = randomizer.neighbours()
-    return Listed([Candidate(str(pair), randomizer.blanket(pair), pair) for pair in pairs])
+    pairs = pairs_to_compare(randomizer)
+    return Listed([Candidate(pair, None, randomizer.blanket(pair)) for pair in pairs])
 
 
 @lru_cache(maxsize=8)
 def _backgrounds(randomizer: LocalRandomizer, pairs: tuple[Pair, ...]) -> Candidates:
     return Listed(
         [
-            Candidate(str(Datasets(pair, other)), randomizer.background(pair, other), pair)
+            Candidate(pair, other, randomizer.background(pair, other))
             for pair in pairs
             for other in randomizer.common_inputs(pair)
         ]
     )
-
-
-def _check_order(lower: float, guarantee: float) -> float:
-    """Return a lower bound; raise the alarm if it is above the guarantee."""
-    if not lower <= guarantee:
-        raise ContradictionError(f"the lower bound {lower!r} exceeds the guarantee {guarantee!r}")
-    return lower
 
 
 def _to_delta(value: LogEnclosure) -> Interval:
@@ -309,5 +299,7 @@ def _to_log_delta(value: LogEnclosure) -> Interval:
     return Interval(min(value.lower, 0.0), min(value.upper, 0.0))
 
 
-def _label(candidate: Candidate | None) -> str:
-    return "no two inputs differ" if candidate is None else candidate.label
+def _datasets(candidate: Candidate | None) -> Datasets | None:
+    if candidate is None or candidate.other is None:
+        return None
+    return Datasets(candidate.pair, candidate.other)

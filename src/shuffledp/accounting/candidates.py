@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -14,18 +14,24 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import log_delta_bound
 from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.interval import Interval
-from shuffledp.randomizers import MatrixRandomizer, Pair
+from shuffledp.randomizers import Input, MatrixRandomizer, Pair
 
 _MAX_EXPONENT = 300.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Candidate:
-    """A decomposition and what it stands for, in words."""
+    """A decomposition and what it stands for, which tells it from the others of its family.
 
-    label: str
-    decomposition: Decomposition
+    Attributes:
+        pair: the two inputs of the differing user.
+        other: what all others hold; None if they may hold anything.
+        decomposition: the blanket of the pair, or its decomposition with c = R(other).
+    """
+
     pair: Pair
+    other: Input | None
+    decomposition: Decomposition = field(compare=False, repr=False)
 
 
 class Candidates(Protocol):
@@ -141,7 +147,7 @@ class MatrixPairs:
     def _candidate(self, index: int) -> Candidate:
         x, y = divmod(index, len(self.rows))
         pair = Pair(self.rows[x], self.rows[y])
-        return Candidate(str(pair), self.randomizer.blanket(pair), pair)
+        return Candidate(pair, None, self.randomizer.blanket(pair))
 
     def max_epsilon(self) -> Interval:
         """Return the LDP level."""

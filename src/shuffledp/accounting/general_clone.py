@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,14 +16,14 @@ from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.divergence import log_delta
 from shuffledp.errors import check_delta, check_epsilon, check_users
 from shuffledp.interval import Interval
-from shuffledp.randomizers import MatrixRandomizer, Pair
+from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Pair, as_randomizer
 
 #: How far a decomposition may miss the rows it decomposes, at an output and relatively: rounding of
 #: a few sums. What is missed becomes part of the decomposition, see `GeneralClone.decomposition`.
 _TOLERANCE, _RELATIVE_TOLERANCE = Fraction(1, 10**12), Fraction(1, 10**9)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class GeneralClone:
     r"""A decomposition of a matrix randomizer at a pair of inputs (paper, section 4.1).
 
@@ -42,7 +42,7 @@ class GeneralClone:
     the differing user has.
 
     Args:
-        randomizer: the matrix.
+        randomizer: the matrix, or its text.
         pair: the two inputs of the differing user.
         components: one row per component Q_j, over the outputs.
         a: coefficients of R(x_1^0).
@@ -50,7 +50,7 @@ class GeneralClone:
         c: coefficients of the part shared by all inputs.
 
     >>> r = MatrixRandomizer([[0.75, 0.25], [0.25, 0.75]])
-    >>> blanket = GeneralClone.primary(r, Pair(0, 1))
+    >>> blanket = GeneralClone.primary(r, Pair(0, 1))  # or GeneralClone.primary(str(r), ...)
     >>> clone = GeneralClone.standard(r, Pair(0, 1))
     >>> blanket.delta_interval(100, 0.2).upper < clone.delta_interval(100, 0.2).lower
     True
@@ -63,17 +63,26 @@ class GeneralClone:
     b: Sequence[Fraction]
     c: Sequence[Fraction]
 
-    def __post_init__(self) -> None:
-        """Check that this is a decomposition of the randomizer."""
-        if not isinstance(self.randomizer, MatrixRandomizer):
-            raise TypeError(f"randomizer must be a MatrixRandomizer, got {self.randomizer!r}")
-        self._convert()
-        _ = self.decomposition
+    def __init__(
+        self,
+        randomizer: MatrixRandomizer | str,
+        pair: Pair,
+        components: Sequence[Sequence[float | Fraction]],
+        a: Sequence[float | Fraction],
+        b: Sequence[float | Fraction],
+        c: Sequence[float | Fraction],
+    ) -> None:
+        object.__setattr__(self, "randomizer", _as_matrix(randomizer))
+        object.__setattr__(self, "pair", pair)
+        self._convert(components, {"a": a, "b": b, "c": c})
+        _ = self.decomposition  # which finds out whether it is one of the randomizer
 
-    def _convert(self) -> None:
+    def _convert(
+        self, components: Iterable[object], coefficients: Mapping[str, Sequence[object]]
+    ) -> None:
         """Turn all numbers into fractions; check components and coefficients by themselves."""
         outputs = self.randomizer.matrix.shape[1]
-        rows = [_fractions("components", row) for row in self.components]
+        rows = [_fractions("components", row) for row in components]
         if not rows or any(len(row) != outputs for row in rows):
             raise ValueError(
                 f"components must be rows over the {outputs} outputs, got rows of length "
@@ -82,14 +91,14 @@ class GeneralClone:
         if any(min(row) < 0 or abs(sum(row, _ZERO) - 1) > _TOLERANCE for row in rows):
             raise ValueError("every component must be a probability distribution over the outputs")
         object.__setattr__(self, "components", tuple(rows))
-        for name in ("a", "b", "c"):
-            coefficients = _fractions(name, getattr(self, name))
-            if len(coefficients) != len(rows) or min(coefficients) < 0:
+        for name, given in coefficients.items():
+            own = _fractions(name, given)
+            if len(own) != len(rows) or min(own) < 0:
                 raise ValueError(
                     f"{name} must hold one coefficient of at least 0 per component, got "
-                    f"{[float(x) for x in coefficients]}"
+                    f"{[float(x) for x in own]}"
                 )
-            object.__setattr__(self, name, coefficients)
+            object.__setattr__(self, name, own)
 
     @cached_property
     def decomposition(self) -> Decomposition:
@@ -166,16 +175,18 @@ class GeneralClone:
         return enclose_epsilon(self.decomposition, check_users(n), target, 1e-4)
 
     @classmethod
-    def primary(cls, randomizer: MatrixRandomizer, pair: Pair) -> GeneralClone:
+    def primary(cls, randomizer: MatrixRandomizer | str, pair: Pair) -> GeneralClone:
         """Return the primary optimal decomposition: one component per output, c the infimum."""
+        randomizer = _as_matrix(randomizer)
         a, b = randomizer.law(pair.first), randomizer.law(pair.second)
         c = randomizer.smallest_law()
         points = [[Fraction(int(y == z)) for z in range(len(a))] for y in range(len(a))]
         return cls(randomizer, pair, points, a, b, c)
 
     @classmethod
-    def simplified(cls, randomizer: MatrixRandomizer, pair: Pair) -> GeneralClone:
+    def simplified(cls, randomizer: MatrixRandomizer | str, pair: Pair) -> GeneralClone:
         """Return the simplified optimal decomposition: outputs of equal ratios are merged."""
+        randomizer = _as_matrix(randomizer)
         outputs = zip(
             randomizer.law(pair.first),
             randomizer.law(pair.second),
@@ -199,12 +210,13 @@ class GeneralClone:
         return cls(randomizer, pair, components, a, b, c)
 
     @classmethod
-    def standard(cls, randomizer: MatrixRandomizer, pair: Pair) -> GeneralClone:
+    def standard(cls, randomizer: MatrixRandomizer | str, pair: Pair) -> GeneralClone:
         r"""Return the standard clone (Feldman, McMillan and Talwar 2021).
 
         :math:`Q_0=(E R(x_1^0)-R(x_1^1))/(E-1)`, :math:`Q_1` the other way round, coefficients
         :math:`E/(E+1)` and :math:`1/(E+1)`, shared part :math:`1/(2E)` of each.
         """
+        randomizer = _as_matrix(randomizer)
         ratio, first, second = _rows(randomizer, pair)
         components = [
             [(ratio * p - q) / (ratio - 1) for p, q in zip(*rows, strict=True)]
@@ -214,13 +226,14 @@ class GeneralClone:
         return cls(randomizer, pair, components, [high, low], [low, high], [1 / (2 * ratio)] * 2)
 
     @classmethod
-    def stronger(cls, randomizer: MatrixRandomizer, pair: Pair) -> GeneralClone:
+    def stronger(cls, randomizer: MatrixRandomizer | str, pair: Pair) -> GeneralClone:
         r"""Return the corrected stronger clone (p, q) with the largest valid q (section 3.3).
 
         :math:`(E-1)pQ_0=(R(x_1^0)-R(x_1^1))_+`, :math:`(E-1)pQ_1=(R(x_1^1)-R(x_1^0))_+` and the
         common rest :math:`(1-p-Ep)Q`; q is the smallest ratio, over outputs, of what every R(x) has
         left to Q.
         """
+        randomizer = _as_matrix(randomizer)
         ratio, first, second = _rows(randomizer, pair)
         gains = [
             [max(p - q, _ZERO) / (ratio - 1) for p, q in zip(*rows, strict=True)]
@@ -240,6 +253,13 @@ class GeneralClone:
 
 
 _ZERO = Fraction(0)
+
+
+def _as_matrix(value: LocalRandomizer | str) -> MatrixRandomizer:
+    randomizer = as_randomizer(value) if isinstance(value, str) else value
+    if not isinstance(randomizer, MatrixRandomizer):
+        raise TypeError(f"randomizer must be a MatrixRandomizer, got {value!r}")
+    return randomizer
 
 
 def _fractions(name: str, values: object) -> tuple[Fraction, ...]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from shuffledp.accounting import Report, ShuffleAccountant
-from shuffledp.accounting.datasets import Datasets, find_datasets
+from shuffledp.accounting import Datasets, Report, ShuffleAccountant, as_accountant
+from shuffledp.accounting.report import Quantity
 from shuffledp.auditing.confidence import lower_limit, upper_limit
 from shuffledp.auditing.runs import inputs, run
 from shuffledp.decomposition.arithmetic import FloatArray, IntArray
@@ -36,15 +35,14 @@ class Audit:
     """What runs of a mechanism reveal, beside what is certified about it.
 
     Attributes:
-        quantity: what the bounds are bounds of; the other one of epsilon and delta was given.
-        report: the certified guarantee and lower bound, and the datasets that were run.
-        lower_bound: what the runs show: ``quantity`` is at least this, with ``confidence``.
+        report: the question, the certified guarantee and lower bound, and the datasets that were
+            run.
+        lower_bound: what the runs show: ``report.quantity`` is at least this, with ``confidence``.
         confidence: probability with which a statement of this kind is true.
         runs: number of runs on each dataset that were counted.
         hits: how many of them showed the event, on the first and on the second dataset.
     """
 
-    quantity: Literal["epsilon", "delta"]
     report: Report
     lower_bound: float
     confidence: float
@@ -58,7 +56,8 @@ class Audit:
 
 
 def audit(
-    accountant: ShuffleAccountant,
+    accountant: ShuffleAccountant | LocalRandomizer | str,
+    n: int | None = None,
     *,
     target_delta: float | None = None,
     target_epsilon: float | None = None,
@@ -80,7 +79,9 @@ def audit(
     as 1e-6 are never seen in 10,000 runs, so it is a check for blunders, not a measurement.
 
     Args:
-        accountant: the mechanism and the number of users, at most 10**6.
+        accountant: the mechanism and the number of users, at most 10**6; or the mechanism, or its
+            text.
+        n: number of users, only where no accountant is given.
         target_delta: the delta at which to bound epsilon.
         target_epsilon: the epsilon at which to bound delta; exactly one of the two is given.
         trials: number of runs on each dataset, at least 2.
@@ -91,15 +92,13 @@ def audit(
     Raises:
         NoAnswerError: if the mechanism cannot run, or no two datasets are known.
 
-    >>> from shuffledp import KRR
-    >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=4.0), n=10)
-    >>> found = audit(accountant, target_delta=0.01, rng=np.random.default_rng(1))
+    >>> rng = np.random.default_rng(1)
+    >>> found = audit("krr(k=10, epsilon0=4)", n=10, target_delta=0.01, rng=rng)
     >>> shown, certified = found.lower_bound, found.report.lower_bound
     >>> print(f"{shown:.1f} of {certified:.1f}, {found.agrees}")
     3.1 of 4.0, True
     """
-    if not isinstance(accountant, ShuffleAccountant):
-        raise TypeError(f"accountant must be a ShuffleAccountant, got {accountant!r}")
+    accountant = as_accountant(accountant, n)
     if (target_delta is None) == (target_epsilon is None):
         raise ValueError(
             "exactly one of target_delta and target_epsilon must be given, got "
@@ -114,7 +113,7 @@ def audit(
             f"{accountant.n:,}"
         )
     report, bits = target.report(accountant), Bits(rng)
-    datasets = _datasets(accountant.randomizer, report, bits)
+    datasets = _datasets(report, bits)
     batches, done = [], 0
     for batch in run(accountant.randomizer, datasets, accountant.n, trials, bits):
         batches.append(batch)
@@ -127,7 +126,6 @@ def audit(
     hits0, hits1 = (int((ratios[half:] >= event).sum()) for ratios in (first, second))
     shown = float(target.bound(hits0, hits1, trials - half, risk))
     return Audit(
-        quantity=target.quantity,
         report=report,
         lower_bound=max(shown, 0.0),  # no mechanism has a negative epsilon or delta
         confidence=confidence,
@@ -140,7 +138,7 @@ def audit(
 class _Target:
     """One of epsilon and delta is given; the other one is bounded."""
 
-    quantity: Literal["epsilon", "delta"]
+    quantity: Quantity
     given: float
 
     @staticmethod
@@ -166,12 +164,11 @@ class _Target:
             return np.log(np.maximum(often - self.given, 0.0) / rarely)
 
 
-def _datasets(randomizer: LocalRandomizer, report: Report, bits: Bits) -> Datasets:
+def _datasets(report: Report, bits: Bits) -> Datasets:
     """Return the datasets behind the lower bound, after a trial of what the mechanism can do."""
-    try:
-        datasets = find_datasets(randomizer, report.datasets)
-    except ValueError:
-        raise NoAnswerError(f"no two datasets are known to audit {randomizer} with") from None
+    randomizer, datasets = report.randomizer, report.datasets
+    if datasets is None:
+        raise NoAnswerError(f"no two datasets are known to audit {randomizer} with")
     values = inputs(datasets.other, datasets.pair.first, np.arange(1), 1)
     try:
         reports = randomizer.draw(randomizer.check_values(values), bits)

@@ -30,7 +30,7 @@ from shuffledp.baselines.decimals import float_up, power_down, power_up, precise
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray, finite_or_zero
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers import LocalRandomizer, pairs_to_compare
 
 _STEP = 0.8  # from one epsilon of the coarse search to the next
 _MAX_STEPS = 400  # to 1e-39 of where delta vanishes
@@ -303,7 +303,7 @@ class _Specific(_Inequality):
 def _measure(randomizer: LocalRandomizer) -> tuple[_Measured, ...]:
     """Return L for every pair of inputs; both inequalities use it, and blankets can take long."""
     views = []
-    for pair in randomizer.neighbours():
+    for pair in pairs_to_compare(randomizer):
         blanket = randomizer.blanket(pair)
         cut = blanket.upper.singular0.size > blanket.singular0.size
         if cut and randomizer.epsilon0 == math.inf:  # tails had to be cut off

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting import ShuffleAccountant, as_accountant
 from shuffledp.certification.certificate import Certificate
 from shuffledp.certification.progress import Progress, silent
 from shuffledp.errors import check_delta, check_epsilon
 from shuffledp.extras import import_extra
+from shuffledp.randomizers import LocalRandomizer
 
 
 def certify(
-    accountant: ShuffleAccountant,
+    accountant: ShuffleAccountant | LocalRandomizer | str,
+    n: int | None = None,
     *,
     target_delta: float | None = None,
     target_epsilon: float | None = None,
@@ -24,7 +26,8 @@ def certify(
     is, from below, what the accountant's pair of datasets reveals.
 
     Args:
-        accountant: the mechanism and the number of users.
+        accountant: the mechanism and the number of users; or the mechanism, or its text.
+        n: number of users, only where no accountant is given.
         target_delta: the delta at which to prove an epsilon.
         target_epsilon: the epsilon at which to prove a delta; exactly one of the two is given.
         progress: is told how far a long proof is.
@@ -33,16 +36,12 @@ def certify(
         NoAnswerError: if nothing can be proved.
         MissingExtraError: if python-flint is not installed.
 
-    >>> from shuffledp import KRR
-    >>> certificate = certify(
-    ...     ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000), target_delta=1e-6
-    ... )
+    >>> certificate = certify("krr(k=10, epsilon0=2)", n=10_000, target_delta=1e-6)
     >>> certificate.guarantee.epsilon[:6], certificate.guarantee.delta
     ('0.0798', '0.000001')
     >>> verify(certificate)
     """
-    if not isinstance(accountant, ShuffleAccountant):
-        raise TypeError(f"accountant must be a ShuffleAccountant, got {accountant!r}")
+    accountant = as_accountant(accountant, n)
     if (target_delta is None) == (target_epsilon is None):
         raise ValueError(
             "exactly one of target_delta and target_epsilon must be given, got "

@@ -17,14 +17,8 @@ def delta(mechanism: LocalRandomizer, n: int, epsilon: float, rtol: float) -> An
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    accountant = ShuffleAccountant(mechanism, n, rtol=rtol)
     text = shorten(str(mechanism))
+    head = (("mechanism", text), ("users", f"{n:,}"), ("epsilon", plain(epsilon)))
     return Answer(
-        quantity="delta",
-        head=(("mechanism", text), ("users", f"{n:,}"), ("epsilon", plain(epsilon))),
-        randomizer=mechanism,
-        n=n,
-        target_epsilon=epsilon,
-        rtol=rtol,
-        report=accountant.delta_report(epsilon),
+        head=head, report=ShuffleAccountant(mechanism, n, rtol=rtol).delta_report(epsilon)
     )

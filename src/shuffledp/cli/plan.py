@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from shuffledp import __version__
+from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.counter import counter
-from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.output import all_files, read_outputs
 from shuffledp.cli.parameters import (
     DELTA,
@@ -102,7 +103,9 @@ class _Request:
             raise click.UsageError("--distribution needs --domain")
         if self.distribution is not None and self.domain is not None:
             try:
-                check_distribution(self.distribution, self.domain)
+                check_distribution(
+                    self.distribution, self.domain, name="--distribution", size_name="--domain"
+                )
             except ValueError as error:
                 raise click.UsageError(str(error)) from None
 

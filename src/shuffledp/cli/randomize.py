@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.answer import shorten
-from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM
 from shuffledp.cli.progress import progress
 from shuffledp.cli.signals import ending_tidily

@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from shuffledp import __version__
+from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.counter import counter
-from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
 from shuffledp.reproduction import ITEMS, Outcome, Settings
 from shuffledp.reproduction import reproduce as run

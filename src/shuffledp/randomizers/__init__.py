@@ -11,12 +11,23 @@ from shuffledp.randomizers.krr import KRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.local_hash import BinaryLocalHash, LocalHash
 from shuffledp.randomizers.matrix import MatrixRandomizer
+from shuffledp.randomizers.neighbours import pairs_to_compare, why_no_other_is_worse
+from shuffledp.randomizers.noise import SymmetricNoise
 from shuffledp.randomizers.one_of import OneOf, one_of
 from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.randomizers.parallel import Parallel, parallel
 from shuffledp.randomizers.subsample import Subsample, subsample
 from shuffledp.randomizers.subset import SubsetSelection
-from shuffledp.randomizers.text import COMPOSITIONS, MECHANISMS, parameters, parse, parse_family
+from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.randomizers.text import (
+    COMPOSITIONS,
+    MECHANISMS,
+    as_family,
+    as_randomizer,
+    parameters,
+    parse,
+    parse_family,
+)
 from shuffledp.randomizers.unary import OUE, RAPPOR, UnaryEncoding
 
 __all__ = [
@@ -43,14 +54,20 @@ __all__ = [
     "Parallel",
     "Subsample",
     "SubsetSelection",
+    "SupportRandomizer",
+    "SymmetricNoise",
     "Tuples",
     "UnaryEncoding",
     "UnitInterval",
+    "as_family",
+    "as_randomizer",
     "joint",
     "one_of",
+    "pairs_to_compare",
     "parallel",
     "parameters",
     "parse",
     "parse_family",
     "subsample",
+    "why_no_other_is_worse",
 ]

@@ -18,7 +18,7 @@ from shuffledp.randomizers.krr import KRR
 from shuffledp.randomizers.pair import Input, Pair
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AnyPureLDP(LocalRandomizer):
     r"""The generic bound: valid for every epsilon0-LDP randomizer, also adaptively chosen ones.
 

@@ -227,12 +227,21 @@ class LocalRandomizer(ABC):
 
     def __str__(self) -> str:
         """Return the text form, which :func:`shuffledp.parse` reads back."""
+        return f"{self.name}({self._parameters})"
+
+    def __repr__(self) -> str:
+        """Return the constructor call, without parameters that have their default."""
+        return f"{type(self).__name__}({self._parameters})"
+
+    @property
+    def _parameters(self) -> str:
         parameters = (
             (f.name, getattr(self, f.name), f.default)
             for f in dataclasses.fields(self)  # type: ignore[arg-type]
         )
-        shown = (f"{name}={value!r}" for name, value, default in parameters if value != default)
-        return f"{self.name}({', '.join(shown)})"
+        return ", ".join(
+            f"{name}={value!r}" for name, value, default in parameters if value != default
+        )
 
 
 def count_users(values: Values) -> int:

@@ -12,9 +12,13 @@ from typing import TypeVar
 import numpy as np
 
 from shuffledp.randomizers.base import LocalRandomizer, Values, count_users
+from shuffledp.randomizers.neighbours import pairs_to_compare
 from shuffledp.randomizers.pair import Input, Pair
 
 T = TypeVar("T")
+
+#: A randomizer or its text, as the key of a mapping.
+Part = TypeVar("Part", bound=LocalRandomizer | str)
 
 #: At most this many pairs are compared.
 _MAX_PAIRS = 100_000
@@ -63,9 +67,9 @@ class Composition(LocalRandomizer):
         """
         return product(
             *(
-                part.neighbours()
+                pairs_to_compare(part)
                 if part.has_worst_pair
-                else (*part.neighbours(), *part.unchanged())
+                else (*pairs_to_compare(part), *part.unchanged())
                 for part in self.parts
             )
         )
@@ -134,6 +138,13 @@ class Composition(LocalRandomizer):
         if not isinstance(value, tuple):
             raise TypeError(f"the inputs of {self.name} are tuples, got {value!r}")
         return value
+
+
+def as_parts(name: str, parts: Iterable[LocalRandomizer | str]) -> tuple[LocalRandomizer, ...]:
+    """Return randomizers that were given as such, or as their texts."""
+    from shuffledp.randomizers.text import as_randomizer
+
+    return tuple(as_randomizer(part, f"every part of {name}") for part in parts)
 
 
 def check_parts(name: str, parts: Iterable[object]) -> tuple[LocalRandomizer, ...]:

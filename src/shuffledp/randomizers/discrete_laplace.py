@@ -20,7 +20,7 @@ from shuffledp.sampling.geometric import two_sided_geometric
 _SLOWEST = Fraction(1, 1 << 40)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DiscreteLaplace(SymmetricNoise):
     r"""Adds two-sided geometric noise to an integer in {0, ..., B}.
 

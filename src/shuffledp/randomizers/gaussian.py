@@ -23,7 +23,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _MIN_SIGMA, _MAX_SIGMA = 0.3, 1e6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gaussian(SymmetricNoise):
     r"""Adds normal noise of standard deviation sigma to a value in [0, 1].
 

@@ -23,7 +23,7 @@ from shuffledp.sampling.layout import unsigned
 _MANY_OUTPUTS = 1 << 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HadamardResponse(SupportRandomizer):
     r"""Hadamard response (Acharya, Sun and Zhang 2019).
 

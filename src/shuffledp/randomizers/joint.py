@@ -14,13 +14,14 @@ from shuffledp.decomposition import Decomposition, product_of
 from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import check_integer
 from shuffledp.randomizers.base import LocalRandomizer, Values, count_users
-from shuffledp.randomizers.composition import Composition, check_parts, split
+from shuffledp.randomizers.composition import Composition, as_parts, check_parts, split
 from shuffledp.randomizers.domain import Domain, Tuples
+from shuffledp.randomizers.neighbours import pairs_to_compare
 from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Joint(Composition):
     r"""Every user reports m attributes, each through its own randomizer, as one tuple.
 
@@ -89,7 +90,7 @@ class Joint(Composition):
             for changed in combinations(range(len(self.parts)), count):
                 yield from product(
                     *(
-                        part.neighbours() if j in changed else part.unchanged()
+                        pairs_to_compare(part) if j in changed else part.unchanged()
                         for j, part in enumerate(self.parts)
                     )
                 )
@@ -136,11 +137,13 @@ class Joint(Composition):
         return f"joint({', '.join([*map(str, self.parts), *limits])})"
 
 
-def joint(*parts: LocalRandomizer, at_most: int | None = None, exactly: int | None = None) -> Joint:
-    """Return the joint composition of randomizers, one per attribute.
+def joint(
+    *parts: LocalRandomizer | str, at_most: int | None = None, exactly: int | None = None
+) -> Joint:
+    """Return the joint composition of randomizers, or of their texts, one per attribute.
 
-    >>> from shuffledp import KRR, OUE
-    >>> str(joint(KRR(k=10, epsilon0=1.0), OUE(epsilon0=1.0)))
+    >>> from shuffledp import OUE
+    >>> str(joint("krr(k=10, epsilon0=1)", OUE(epsilon0=1.0)))
     'joint(krr(k=10, epsilon0=1.0), oue(epsilon0=1.0))'
     """
-    return Joint(parts, at_most, exactly)
+    return Joint(as_parts("joint", parts), at_most, exactly)

@@ -19,7 +19,7 @@ from shuffledp.sampling import Bits, Logistic, Probability, below, decide
 from shuffledp.sampling.layout import unsigned
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KRR(SupportRandomizer):
     r"""k-ary randomized response (Kairouz, Bonawitz and Ramage 2016).
 

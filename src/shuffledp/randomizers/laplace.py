@@ -18,7 +18,7 @@ from shuffledp.sampling.doubles import laplace
 _DOMAINS = ("binary", "interval")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Laplace(SymmetricNoise):
     r"""Adds Laplace noise of scale :math:`1/\varepsilon_0` to a value in {0, 1} or [0, 1].
 

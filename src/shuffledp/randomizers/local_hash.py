@@ -161,7 +161,7 @@ class _LocalHash(SupportRandomizer):
         return family.count(functions, buckets, values)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BinaryLocalHash(_LocalHash):
     r"""Binary local hashing (Bassily and Smith 2015; Wang et al. 2017).
 
@@ -185,7 +185,7 @@ class BinaryLocalHash(_LocalHash):
         return 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LocalHash(_LocalHash):
     r"""Local hashing into g buckets (OLH; Wang, Blocki, Li and Jha 2017).
 

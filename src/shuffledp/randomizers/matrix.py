@@ -30,7 +30,7 @@ from shuffledp.sampling.layout import unsigned
 _SMALLEST_ENTRY = 1e-250
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MatrixRandomizer(LocalRandomizer):
     r"""A randomizer given by a matrix: row x holds the output probabilities of input x.
 
@@ -238,6 +238,12 @@ class MatrixRandomizer(LocalRandomizer):
     def __str__(self) -> str:
         """Return ``matrix('path')`` if read from a file, else the rows."""
         return f"matrix({self.matrix.tolist() if self.path is None else self.path!r})"
+
+    def __repr__(self) -> str:
+        """Return the constructor call, or that of ``from_file``."""
+        if self.path is not None:
+            return f"MatrixRandomizer.from_file({self.path!r})"
+        return f"MatrixRandomizer({self.matrix.tolist()!r})"
 
     def __eq__(self, other: object) -> bool:
         """Compare the matrices, entry by entry."""

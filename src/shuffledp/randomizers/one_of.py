@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shuffledp.randomizers.base import LocalRandomizer
-from shuffledp.randomizers.composition import Composition
+from shuffledp.randomizers.composition import Composition, Part, as_parts
 from shuffledp.randomizers.domain import Domain, Tuples
 from shuffledp.randomizers.mixture import Mixture
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OneOf(Composition, Mixture):
     r"""Every user reports one of several attributes, chosen at random, and says which.
 
@@ -46,13 +46,12 @@ class OneOf(Composition, Mixture):
         return tuple(zip(self.parts, self.weights, strict=True))
 
 
-def one_of(parts: Mapping[LocalRandomizer, float]) -> OneOf:
-    """Return the choice between randomizers that each read an attribute of their own.
+def one_of(parts: Mapping[Part, float]) -> OneOf:
+    """Return the choice between randomizers, or texts, that each read an attribute of their own.
 
-    >>> from shuffledp import KRR, OUE
-    >>> str(one_of({KRR(k=10, epsilon0=1.0): 0.5, OUE(epsilon0=1.0): 0.5}))
+    >>> str(one_of({"krr(k=10, epsilon0=1)": 0.5, "oue(epsilon0=1)": 0.5}))
     'one_of(0.5*krr(k=10, epsilon0=1.0), 0.5*oue(epsilon0=1.0))'
     """
     if not isinstance(parts, Mapping):
         raise TypeError(f"parts must map randomizers to their weights, got {parts!r}")
-    return OneOf(tuple(parts), tuple(parts.values()))
+    return OneOf(as_parts("one_of", parts), tuple(parts.values()))

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import ClassVar
 
 from shuffledp.randomizers.base import LocalRandomizer, Values
-from shuffledp.randomizers.composition import listed
+from shuffledp.randomizers.composition import Part, as_parts, listed
 from shuffledp.randomizers.domain import Domain
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.pair import Input, Pair
@@ -18,7 +18,7 @@ from shuffledp.randomizers.pair import Input, Pair
 _MAX_INPUTS = 1000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Parallel(Mixture):
     r"""Every user applies one of several randomizers to the same value and says which.
 
@@ -143,8 +143,8 @@ class Parallel(Mixture):
         return tuple(part.check_values(values) for part in self.parts)
 
 
-def parallel(parts: Mapping[LocalRandomizer, float]) -> Parallel:
-    """Return the choice between randomizers that all read the same value.
+def parallel(parts: Mapping[Part, float]) -> Parallel:
+    """Return the choice between randomizers, or their texts, that all read the same value.
 
     >>> from shuffledp import KRR, BinaryLocalHash
     >>> str(parallel({KRR(k=10, epsilon0=1.0): 0.5, BinaryLocalHash(epsilon0=1.0): 0.5}))
@@ -152,4 +152,4 @@ def parallel(parts: Mapping[LocalRandomizer, float]) -> Parallel:
     """
     if not isinstance(parts, Mapping):
         raise TypeError(f"parts must map randomizers to their weights, got {parts!r}")
-    return Parallel(tuple(parts), tuple(parts.values()))
+    return Parallel(as_parts("parallel", parts), tuple(parts.values()))

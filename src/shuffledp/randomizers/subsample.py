@@ -25,7 +25,7 @@ from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits, Rational, decide
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Subsample(LocalRandomizer):
     r"""Every user runs the randomizer with some probability, or says "did not take part".
 
@@ -174,11 +174,12 @@ class Subsample(LocalRandomizer):
         return f"subsample({self.part}, rate={self.rate!r})"
 
 
-def subsample(part: LocalRandomizer, rate: float) -> Subsample:
-    """Return a randomizer that every user runs with probability ``rate``.
+def subsample(part: LocalRandomizer | str, rate: float) -> Subsample:
+    """Return a randomizer, given as such or as its text, that users run with probability ``rate``.
 
-    >>> from shuffledp import KRR
-    >>> str(subsample(KRR(k=10, epsilon0=1.0), rate=0.1))
+    >>> str(subsample("krr(k=10, epsilon0=1)", rate=0.1))
     'subsample(krr(k=10, epsilon0=1.0), rate=0.1)'
     """
-    return Subsample(part, rate)
+    from shuffledp.randomizers.text import as_randomizer
+
+    return Subsample(as_randomizer(part, "part"), rate)

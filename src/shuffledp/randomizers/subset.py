@@ -22,7 +22,7 @@ from shuffledp.sampling.packed import check_packed, count_ones, get_bit
 from shuffledp.sampling.subsets import listed_subsets, packed_subsets
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SubsetSelection(SupportRandomizer):
     r"""Subset selection (Ye and Barg 2018; Wang et al. 2019).
 

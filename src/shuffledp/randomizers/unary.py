@@ -103,7 +103,7 @@ class _Unary(SupportRandomizer):
         return counts if candidates is None else counts[candidates]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RAPPOR(_Unary):
     r"""Basic one-time RAPPOR, symmetric unary encoding (Erlingsson, Pihur and Korolova 2014).
 
@@ -141,7 +141,7 @@ class RAPPOR(_Unary):
         return Logistic(-half), Logistic(half)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OUE(_Unary):
     r"""Optimised unary encoding (Wang, Blocki, Li and Jha 2017).
 
@@ -177,7 +177,7 @@ class OUE(_Unary):
         return Rational(Fraction(1, 2)), Logistic(Fraction(self.epsilon0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnaryEncoding(_Unary):
     r"""Unary encoding with any two probabilities.
 
