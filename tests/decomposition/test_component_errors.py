@@ -619,7 +619,7 @@ def test_errors_of_segments():
     assert sorted(d.weight_error.tolist()) == [tail, tail, 3e-4, 4e-4]
     errors = [2 * tail, 2 * tail, 1e-4, 2e-4]
     assert sorted(d.log_ratio_error.tolist()) == pytest.approx(errors, rel=1e-9, abs=0)
-    assert d.upper.log_ratio_error.max() == 4 * 2e-4  # ends, mean and what follows from them
+    assert d.upper.log_ratio_error.max() == 6 * 2e-4  # ends, mean and what follows from them
     assert d.upper.weight_error.max() == 4e-4
     assert d.upper.residual_error == pytest.approx(0.4 * tail)
     assert d.upper.singular_error == tail
@@ -653,6 +653,24 @@ def test_ratios_of_tails_are_rounded(monkeypatch):
 def test_a_mean_beyond_either_end_is_rejected(mean):
     with pytest.raises(ValueError, match="mean of every cell must lie between its ends"):
         segments(mean=([mean, 0.0], [0.0, math.log(2)]))
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_cells_that_span_many_orders_of_magnitude_keep_their_mean(sign):
+    """The share of the larger end may be far below one unit in the last place of 1."""
+    ends, mean = [0.0, -85.0][::sign], -42.0
+    rest = 1 - 0.4 * math.exp(mean)
+    d = decompose_segments(
+        ([mean, math.log(rest / 0.2)], [math.log(1.25), math.log(2.5)]),
+        [0.4, 0.2],
+        start=([ends[0], math.log(rest / 0.2)], [math.log(1.25), math.log(2.5)]),
+        stop=([ends[1], math.log(rest / 0.2)], [math.log(1.25), math.log(2.5)]),
+        residual=0.4,
+    )
+    cell = d.upper.log_ratio1 < 0.5
+    assert d.upper.weight[cell].min() > 0
+    mass = float(d.upper.weight[cell] @ d.upper.ratio0[cell])
+    assert mass == pytest.approx(0.4 * math.exp(mean), rel=1e-13)
 
 
 @pytest.mark.parametrize(("log0", "log1"), [(math.log(4), math.log(2)), (math.log(2), math.log(4))])

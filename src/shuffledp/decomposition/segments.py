@@ -63,16 +63,21 @@ def decompose_segments(
     length = np.maximum(np.abs(stop0 - start0), np.abs(stop1 - start1))
     along0 = np.abs(stop0 - start0) >= np.abs(stop1 - start1)
     share = np.where(along0, _share(start0, log0, stop0), _share(start1, log1, stop1))
-    if not ((share >= 0) & (share <= 1)).all():
+    # Not 1 - share, whose relative error is large where the share is nearly 1.
+    rest = np.where(along0, _share(stop0, log0, start0), _share(stop1, log1, start1))
+    rest = np.where(length == 0, 1.0, rest)
+    if not ((share >= 0) & (rest >= 0)).all():
         raise ValueError("the mean of every cell must lie between its ends")
     error = np.broadcast_to(np.asarray(log_ratio_error, dtype=np.float64), mass.shape)
     mass_error = np.broadcast_to(np.asarray(weight_error, dtype=np.float64), mass.shape)
-    split = np.concatenate([mass * (1 - share), mass * share])
+    split = np.concatenate([mass * rest, mass * share])
     kept = split > 0
     a, b, c = np.array(tails, dtype=np.float64).reshape(-1, 3).T
     # The ends and the mean, from which the share follows, are off by the error each, which moves
-    # mass along the cell; so does the rounding of the share, in proportion to its length.
-    end_error = 4 * error + 16 * UNIT * np.expm1(length) * (1 + length)
+    # mass along the cell: the mean of the ends by up to five times as much, the ends by it.
+    end_error = 6 * error
+    # Rounded exponents of at most the length, four elementary functions and some operations.
+    split_error = mass_error + UNIT * (24 + 4 * length)
     far = float(c.sum())
     share_of_tails = far / (residual + far) if far > 0 else 0.0
     spread = Decomposition(
@@ -81,7 +86,7 @@ def decompose_segments(
         weight=split[kept],
         residual=residual + far,
         log_ratio_error=np.tile(end_error, 2)[kept],
-        weight_error=np.tile(mass_error, 2)[kept] + 4 * UNIT,
+        weight_error=np.tile(split_error, 2)[kept],
         residual_error=20 * UNIT + share_of_tails * _TAIL_ERROR,
         # Ratios within a tail are unbounded, so nothing of b may be set against a.
         singular0=np.concatenate([a, np.zeros_like(a)]),
