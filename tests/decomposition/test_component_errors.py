@@ -704,6 +704,24 @@ def test_a_mean_beyond_either_end_is_rejected(mean):
         segments(mean=([mean, 0.0], [0.0, math.log(2)]))
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_cells_that_span_many_orders_of_magnitude_keep_their_mean(sign):
+    """The share of the larger end may be far below one unit in the last place of 1."""
+    ends, mean = [0.0, -85.0][::sign], -42.0
+    rest = 1 - 0.4 * math.exp(mean)
+    d = decompose_segments(
+        ([mean, math.log(rest / 0.2)], [math.log(1.25), math.log(2.5)]),
+        [0.4, 0.2],
+        start=([ends[0], math.log(rest / 0.2)], [math.log(1.25), math.log(2.5)]),
+        stop=([ends[1], math.log(rest / 0.2)], [math.log(1.25), math.log(2.5)]),
+        residual=0.4,
+    )
+    cell = d.upper.log_ratio1 < 0.5
+    assert d.upper.weight[cell].min() > 0
+    mass = float(d.upper.weight[cell] @ d.upper.ratio0[cell])
+    assert mass == pytest.approx(0.4 * math.exp(mean), rel=1e-13)
+
+
 @pytest.mark.parametrize(("log0", "log1"), [(math.log(4), math.log(2)), (math.log(2), math.log(4))])
 def test_the_share_of_a_cell_comes_from_its_longer_side(log0, log1):
     """Both ratios grow along the segment; the mean lies a third of the way."""
