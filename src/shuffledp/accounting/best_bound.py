@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, TypeVar
 
 from shuffledp.accounting.candidates import Candidate
 from shuffledp.accounting.inversion import log_target
+from shuffledp.accounting.report import Proof
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import MAX_EPSILON0, ContradictionError
 from shuffledp.interval import Interval, exp_up
-
-#: Which bound proved a guarantee.
-Proof = Literal["blanket", "swap"]
 
 _MAX_EVALUATIONS = 16
 _FIRST_STEP = 3e-4  # beyond what datasets attain, relatively
@@ -24,15 +22,25 @@ _OVERSHOOT = 1.05
 _WORTH_A_STEP = 2e-4  # relatively, of epsilon
 
 
-@dataclass(frozen=True)
-class Bounded:
-    """An enclosure of the truth: from what datasets attain to what is proved.
+T = TypeVar("T", Interval, LogEnclosure)
 
-    ``worst`` is the candidate whose blanket is largest, ``leak`` the one that datasets attain.
+
+@dataclass(frozen=True)
+class Bounded(Generic[T]):
+    """An enclosure of the truth, of epsilon or of log delta.
+
+    Attributes:
+        guarantee: from what datasets attain to what is proved.
+        blanket: the enclosure of the blanket bound.
+        attained: the enclosure of what the datasets reveal.
+        worst: the candidate whose blanket is largest.
+        leak: the candidate that datasets attain.
+        proof: which bound is the smaller one.
     """
 
-    log_delta: LogEnclosure | None
-    epsilon: Interval | None
+    guarantee: T
+    blanket: T
+    attained: T
     worst: Candidate | None
     leak: Candidate | None
     proof: Proof
@@ -52,7 +60,7 @@ class BestBound:
     ) -> None:
         self.upper, self.lower, self.swap = upper, lower, swap
 
-    def log_delta(self, epsilon: float) -> Bounded:
+    def log_delta(self, epsilon: float) -> Bounded[LogEnclosure]:
         """Enclose the logarithm of the true delta."""
         blanket, worst = self.upper.log_delta(epsilon)
         attained, leak = self.lower(worst).log_delta(epsilon)
@@ -63,9 +71,10 @@ class BestBound:
             raise ContradictionError(
                 f"datasets attain log delta = {attained.lower!r}, but at most {proved!r} is proved"
             )
-        return Bounded(LogEnclosure(attained.lower, proved), None, worst, leak, proof)
+        guarantee = LogEnclosure(attained.lower, proved)
+        return Bounded(guarantee, blanket, attained, worst, leak, proof)
 
-    def epsilon(self, delta: float) -> Bounded:
+    def epsilon(self, delta: float) -> Bounded[Interval]:
         """Enclose the true epsilon.
 
         The upper end keeps its word: ``log_delta`` at that epsilon ends at or below log delta.
@@ -80,7 +89,7 @@ class BestBound:
                 high, proof = better, "swap"
         if not low <= high:
             raise ContradictionError(f"datasets attain epsilon = {low!r}, but {high!r} is proved")
-        return Bounded(None, Interval(low, high), worst, leak, proof)
+        return Bounded(Interval(low, high), blanket, attained, worst, leak, proof)
 
     def _search(self, low: float, high: float, delta: float, leak: Candidate | None) -> float:
         """Return the smallest epsilon found at which the swap bound is at most delta.
