@@ -11,13 +11,14 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
-    ("arrays", "errors", "extras", "rounding", "whole_file"),
+    ("arrays", "extras", "rounding", "whole_file", "wording"),
+    ("errors", "markup"),
     ("interval",),
     ("decomposition", "sampling"),
     ("divergence", "randomizers"),
     ("collection", "accounting"),
-    ("baselines",),
-    ("figures",),
+    ("baselines", "figures"),
+    ("comparison",),
     ("files", "planning", "reproduction", "certification", "auditing"),
     ("cli",),
 )
@@ -25,11 +26,13 @@ LAYERS: Sequence[Sequence[str]] = (
 #: What each one is for, in a few words.
 PURPOSE = {
     "arrays": "arrays, unit of rounding",
-    "errors": "errors and argument checks",
     "extras": "optional packages",
-    "interval": "certified intervals",
     "rounding": "numbers for people",
     "whole_file": "files written whole",
+    "wording": "words for people",
+    "errors": "errors and argument checks",
+    "markup": "HTML that is always escaped",
+    "interval": "certified intervals",
     "decomposition": "components (a, b, c) and their algebra",
     "sampling": "exact random decisions from bits",
     "divergence": "certified (1/n) E[(G1+...+Gn)+]",
@@ -38,6 +41,7 @@ PURPOSE = {
     "accounting": "epsilon, delta, epsilon0, n",
     "baselines": "published analyses, for comparison",
     "figures": "charts and their data",
+    "comparison": "all bounds, side by side and along an axis",
     "files": "reports and tables on disk",
     "planning": "which mechanism errs least",
     "reproduction": "the paper, computed again",
@@ -102,6 +106,6 @@ def rank(part: str) -> int:
     """Return the row of a part, counted from the bottom.
 
     >>> rank("errors"), rank("accounting")
-    (0, 3)
+    (1, 4)
     """
     return next(row for row, names in enumerate(LAYERS) if part in names)

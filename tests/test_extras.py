@@ -22,6 +22,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 INSTALL = {
     "matplotlib": 'pictures need matplotlib: pip install "shuffledp[plot]"',
     "pyarrow": 'Parquet files need pyarrow: pip install "shuffledp[parquet]"',
+    "pandas": 'data frames need pandas: pip install "shuffledp[pandas]"',
     "flint": 'proofs need python-flint: pip install "shuffledp[certify]"',
 }
 

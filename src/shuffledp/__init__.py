@@ -18,6 +18,7 @@ from shuffledp.accounting import (
 from shuffledp.auditing import Audit, audit
 from shuffledp.certification import Certificate, CertificateError, certify, verify
 from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
+from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import AccuracyWarning, ContradictionError, NoAnswerError
 from shuffledp.interval import Interval
@@ -61,7 +62,9 @@ __all__ = [
     "Calibration",
     "Certificate",
     "CertificateError",
+    "Comparison",
     "ContradictionError",
+    "Curves",
     "Decomposition",
     "DiscreteLaplace",
     "Estimate",
@@ -85,6 +88,8 @@ __all__ = [
     "audit",
     "calibrate_epsilon0",
     "certify",
+    "compare",
+    "curve",
     "joint",
     "one_of",
     "parallel",

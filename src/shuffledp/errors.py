@@ -14,6 +14,8 @@ import sys
 import warnings
 from pathlib import Path
 
+from shuffledp.wording import shorten
+
 #: Largest number of users: every integer up to here is an exact double.
 MAX_USERS = 2**53
 
@@ -22,6 +24,9 @@ MAX_SIZE = 2**53
 
 #: Range of LDP levels: beyond it the ratios of probabilities, or their logarithms, lose meaning.
 MIN_EPSILON0, MAX_EPSILON0 = 1e-12, 300.0
+
+
+_MAX_ECHO = 60
 
 
 class NoAnswerError(ArithmeticError):
@@ -69,7 +74,7 @@ def _shorten(value: object) -> str:
         text = repr(value)
     except ValueError:  # an integer with more digits than Python prints
         return "a huge integer"
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shorten(text, _MAX_ECHO)
 
 
 def check_positive(name: str, value: object) -> float:

@@ -19,6 +19,7 @@ class _Package:
 _PACKAGES = {
     "flint": _Package("python-flint", "certify", "proofs"),
     "matplotlib": _Package("matplotlib", "plot", "pictures"),
+    "pandas": _Package("pandas", "pandas", "data frames"),
     "pyarrow": _Package("pyarrow", "parquet", "Parquet files"),
 }
 

@@ -7,13 +7,13 @@ import pickle
 from dataclasses import replace
 
 import pytest
-from shuffledp.divergence.estimate import estimate_log_delta
 
 from shuffledp import KRR, Interval, MatrixRandomizer, ShuffleAccountant, calibrate_epsilon0
 from shuffledp.accounting import accountant, inversion, profile_point
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import LogEnclosure, engine, log_delta
+from shuffledp.divergence.proposals.estimate import estimate_log_delta
 from shuffledp.errors import ContradictionError
 from shuffledp.planning import plan
 
@@ -75,7 +75,7 @@ def test_other_errors_are_not_swallowed(
         raise error("inside")
 
     monkeypatch.setattr(engine, "_log_delta_of_many", fail)
-    monkeypatch.setattr("shuffledp.divergence.estimate._estimate", fail)
+    monkeypatch.setattr("shuffledp.divergence.proposals.estimate._estimate", fail)
     with pytest.raises(error, match="inside"):
         log_delta(DECOMPOSITION.at(0.1), N)
     with pytest.raises(error, match="inside"):

@@ -98,7 +98,8 @@ def test_text_and_json_agree_and_round_to_the_safe_side(arguments):
     assert lines["mechanism"] == answer["mechanism"]
     assert lines["users"].split()[0] == f"{answer['n']:,}"
     assert "gap" in lines
-    assert f"With {answer['n']:,} users the shuffled reports are (" in meaning(text)
+    users = "1 user" if answer["n"] == 1 else f"{answer['n']:,} users"
+    assert f"With {users} the shuffled reports are (" in meaning(text)
     assert ("Note:" in text) != answer["rtol_reached"]
 
 
@@ -289,7 +290,7 @@ def test_missed_rtol_is_said_in_words():
 def test_long_mechanisms_are_shortened_for_people_only():
     row = [0.05] * 20
     arguments = ("delta", f"matrix({[row, row]})", "-n", "5", "--epsilon", "0")
-    assert rows(ask(*arguments))["mechanism"].endswith("...")
+    assert rows(ask(*arguments))["mechanism"].endswith(" more characters)")
     assert read_json(ask(*arguments, "--json"))["mechanism"] == f"matrix({[row, row]})"
 
 

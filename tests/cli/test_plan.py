@@ -229,7 +229,7 @@ def test_real_chart(tmp_path):
         (("--error", "x"), "Invalid value for '--error': error must be a number, got 'x'"),
         (("--error", "0.1"), "give either --epsilon or --error"),
         (("--task", "median"), "'median' is not one of 'frequency', 'mean'"),
-        (("--distribution", "0.5,0.6"), "domain_size = 10 values, got 2 shares"),
+        (("--distribution", "0.5,0.6"), "the --domain = 10 values, got 2 shares"),
         (("--distribution", ",".join(["0.2"] * 10)), "distribution must sum to 1, got shares that"),
         (("--distribution", "0," * 9 + "nan"), "distribution[9] must be finite, got nan"),
         (("--distribution", "no/such/file"), "'no/such/file': No such file or directory"),

@@ -623,6 +623,7 @@ def test_errors_of_segments():
     # The ends hold 2/3 at 1 and 1/3 at 4, parts of 1 to 2 of the mean, so b = 2.
     assert d.upper.log_ratio_error.max() == pytest.approx((1 + 2.1 * 2) * 2e-4)
     assert d.upper.weight_error.max() == 4e-4
+    assert d.upper.residual_error == pytest.approx(0.4 * tail)
     assert d.upper.singular_error == tail
     assert d.upper.residual == pytest.approx(0.5)
     assert sorted(d.upper.singular0.tolist()) == [0.0, 0.0, 0.05, 0.2]

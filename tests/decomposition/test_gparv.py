@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,14 @@ def test_both_sides_and_the_singular_part_are_scaled(factor, monkeypatch):
     rounded = GPARV(LAW, SPREAD, 0.125, 0.25).scaled(factor)
     assert rounded.singular_upper > scaled.singular_upper
     assert rounded.singular_lower <= scaled.singular_lower
+
+
+def test_the_singular_part_is_rounded_outwards():
+    """Exactly: one unit of round-off added to 1 would be lost."""
+    for part in np.random.default_rng(0).uniform(0, 1, 50).tolist():
+        scaled = GPARV(LAW, LAW, part, part).scaled(0.1)
+        exact = Fraction(0.1) * Fraction(part)
+        assert Fraction(scaled.singular_lower) <= exact <= Fraction(scaled.singular_upper)
 
 
 def test_atoms_stay_one_law():

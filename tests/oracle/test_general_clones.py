@@ -11,6 +11,7 @@ import pytest
 from oracle.channel import Value
 from oracle.clones import random_clone
 from oracle.judge import Verdict, judge_upper
+from oracle.random_mechanisms import Generator
 from oracle.reader import read
 from oracle.truth import Truth
 from shuffledp import GeneralClone, MatrixRandomizer
@@ -55,8 +56,37 @@ def judge_clones(seed: int, count: int) -> None:
     assert not verdict.refusals, "\n".join(verdict.refusals)
 
 
+def judge_named_clones(seed: int, count: int) -> None:
+    generator, verdict = Generator(seed), Verdict()
+    for _ in range(count):
+        rows, n = (
+            generator.matrix(generator.random.choice((2, 2, 3))),
+            generator.random.choice((1, 2, 3)),
+        )
+        channel = replace(read(f"matrix({rows})"), related=first_to_second)
+        epsilons = generator.epsilons(channel, 3)
+        for name in ("primary", "simplified", "standard", "stronger"):
+            try:
+                clone = getattr(GeneralClone, name)(MatrixRandomizer(np.array(rows)), Pair(0, 1))
+            except ValueError:
+                continue  # rows that are equal, or not pure LDP
+            text = f"{name} clone of matrix({rows})"
+            judge_upper(text, Bound(clone, n), Truth(channel, n), epsilons, [1e-6], verdict)
+    assert not verdict.violations, "\n".join(verdict.violations)
+    assert verdict.questions > 4 * count
+
+
 def test_random_decompositions() -> None:
     judge_clones(301, 60)
+
+
+def test_named_decompositions() -> None:
+    judge_named_clones(303, 40)
+
+
+@pytest.mark.slow
+def test_named_decompositions_of_many_matrices() -> None:
+    judge_named_clones(304, 500)
 
 
 @pytest.mark.slow

@@ -200,6 +200,14 @@ def test_what_a_general_clone_tolerates_is_in_its_answer() -> None:
     assert Fraction(clone.delta_interval(2, 0.5).upper) >= true.low
 
 
+def test_simplified_clones_merge_only_what_is_equal() -> None:
+    rows = [[0.5, 0.5], [0.5000000000000142, 0.4999999999999858]]
+    matrix = MatrixRandomizer(rows)  # type: ignore[arg-type]
+    true = Truth(read(f"matrix({rows})"), 2).delta(0.0)
+    clone = GeneralClone.simplified(matrix, Pair(0, 1))
+    assert Fraction(clone.delta_interval(2, 0.0).upper) >= true.low
+
+
 @pytest.mark.parametrize("place", [3, 4, 5], ids=["a", "b", "c"])
 def test_general_clones_refuse_infinite_coefficients(place: int) -> None:
     arguments: list[object] = [

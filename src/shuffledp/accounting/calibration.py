@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from shuffledp.accounting.accountant import ShuffleAccountant
-from shuffledp.accounting.level import SMALLEST_EPSILON0, largest_level
+from shuffledp.accounting.level import SMALLEST_EPSILON0, first_step, largest_level
 from shuffledp.accounting.report import Report
 from shuffledp.accounting.target import Target
 from shuffledp.errors import MAX_USERS, NoAnswerError, check_delta, check_epsilon, check_users
-from shuffledp.randomizers import LocalRandomizer, as_randomizer, parse_family
-
-_FIRST_STEP = 1e-4  # of n, to a number of users that keeps both promises
+from shuffledp.randomizers import LocalRandomizer, as_family, as_randomizer
 
 
 @dataclass(frozen=True)
@@ -107,38 +105,23 @@ def calibrate_epsilon0(
     >>> round(found.epsilon0, 4), found.mechanism.name, found.report.guarantee.upper <= 1
     (3.5083, 'krr', True)
     """
-    if isinstance(family, str):
-        make = parse_family(family)
-    elif callable(family):
-        make = family
-    else:
-        raise TypeError(
-            "family must be a callable from epsilon0 to a randomizer or a text such as "
-            f"'krr(k=10)', got {family!r}"
-        )
+    # Both promises are about one mechanism, also if the family makes another at every call.
+    make = cache(as_family(family))
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
     target = Target(epsilon, delta)
-
-    @cache  # both promises are about one mechanism, also if the family makes another each time
-    def randomizer(epsilon0: float) -> LocalRandomizer:
-        made = make(epsilon0)
-        if not isinstance(made, LocalRandomizer):
-            raise TypeError(f"family must return a local randomizer, got {made!r}")
-        return made
-
     start = max(epsilon, SMALLEST_EPSILON0)
     found = largest_level(
-        lambda epsilon0: made if target.is_met(made := randomizer(epsilon0), n) else None,
-        lambda epsilon0: target.excess(randomizer(epsilon0), n),
+        lambda epsilon0: made if target.is_met(made := make(epsilon0), n) else None,
+        lambda epsilon0: target.excess(make(epsilon0), n),
         start,
         look_ahead=not isinstance(family, str) or not make(start).monotone,
     )
     if found is None:
         raise NoAnswerError(
             f"no epsilon0 of at least {SMALLEST_EPSILON0:g} meets epsilon = {epsilon!r}, "
-            f"delta = {delta!r} with n = {n} users"
+            f"delta = {delta!r} with n = {n}"
         )
     level, mechanism = found
     return Calibration(level, mechanism, n, epsilon, delta)
@@ -181,7 +164,7 @@ def required_users(
         if safe == MAX_USERS:
             raise _too_few(target, randomizer)
         # Epsilon falls like the root of n, or faster.
-        step = 2 * step if step else max(1, math.ceil(min(4 * above, _FIRST_STEP) * safe))
+        step = 2 * step if step else math.ceil(first_step(4 * above) * safe)
         safe = min(safe + step, MAX_USERS)
     return RequiredUsers(safe, randomizer, target.epsilon, target.delta)
 

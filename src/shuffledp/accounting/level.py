@@ -12,7 +12,7 @@ from shuffledp.errors import MAX_EPSILON0
 SMALLEST_EPSILON0 = 1e-9
 
 _RTOL = 1e-5  # of the largest safe epsilon0
-_MIN_FIRST_STEP, _MAX_FIRST_STEP = 1e-7, 1e-4
+_MIN_FIRST_STEP, _MAX_FIRST_STEP = 2.0**-23, 2.0**-13
 
 #: How far beyond a failing epsilon0 to look when a family re-tunes itself: 200 steps of 0.2%.
 _LOOK_AHEAD_STEPS, _LOOK_AHEAD_FACTOR = 200, 1.002
@@ -57,6 +57,18 @@ def largest_level(
     return None if found is None else _settle(proof, excess, found)
 
 
+def first_step(wanted: float) -> float:
+    """Return a part by which to change what does not keep its word yet: a power of two.
+
+    So the outcome does not depend on the last digits of how much is wanted.
+
+    >>> first_step(3e-6) == 2.0**-18, first_step(0.5) == 2.0**-13
+    (True, True)
+    """
+    power = math.ldexp(1.0, math.frexp(wanted)[1])
+    return max(min(power, _MAX_FIRST_STEP), _MIN_FIRST_STEP)
+
+
 def _first(
     proof: Callable[[float], Proof | None], levels: Iterable[float]
 ) -> tuple[float, Proof] | None:
@@ -92,7 +104,7 @@ def _settle(
     level, step = found[0], 0.0
     why: Proof | None = found[1]
     while (above := excess(level)) > 0 or why is None:
-        step = 2 * step if step else max(min(2 * above, _MAX_FIRST_STEP), _MIN_FIRST_STEP)
+        step = 2 * step if step else first_step(2 * above)
         level *= 1 - min(step, 0.5)
         if level < SMALLEST_EPSILON0:
             return None

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn
 
+from shuffledp.wording import shorten
+
 #: Version of the fields below.
 FORMAT = "shuffledp certificate 1"
 
@@ -18,6 +20,7 @@ MAX_CHARACTERS = 4_000_000
 _DECIMAL = re.compile(r"\d{1,30}(\.\d{1,30})?(E[+-]?\d{1,12})?")
 _CLAIM = re.compile(r"\d{1,30}(\.\d{1,30})?(E[+-]?\d{1,3})?")
 _METHOD_DEPTH = 3
+_MAX_ECHO, _MAX_REASON = 60, 80
 
 
 class CertificateError(ValueError):
@@ -91,7 +94,7 @@ class Certificate:
         except CertificateError:
             raise
         except (ValueError, RecursionError) as error:
-            raise CertificateError(f"not JSON: {str(error)[:80]}") from None
+            raise CertificateError(f"not JSON: {shorten(str(error), _MAX_REASON)}") from None
         return _read(found)
 
     def computed_digest(self) -> str:
@@ -191,5 +194,4 @@ def _check(valid: bool, name: str, allowed: str, value: object) -> None:
 
 
 def _show(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shorten(repr(value), _MAX_ECHO)

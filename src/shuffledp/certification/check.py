@@ -18,8 +18,10 @@ from shuffledp.certification.versions import versions
 from shuffledp.certification.worst_pair import pairs_looked_at
 from shuffledp.errors import MAX_EPSILON0, MAX_USERS
 from shuffledp.randomizers import LocalRandomizer, pairs_to_compare
+from shuffledp.wording import shorten
 
 _EXACT_EXPONENTS = range(-5000, 5000)
+_MAX_ECHO = 120
 
 
 def check_certificate(certificate: Certificate, progress: Progress) -> None:
@@ -123,5 +125,4 @@ def _agree(name: str, recorded: object, expected: object) -> None:
 
 
 def _show(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."
+    return shorten(repr(value), _MAX_ECHO)

@@ -55,15 +55,19 @@ def issue_for_epsilon(
 
 def guarantee_in_words(n: int, epsilon: str, delta: str) -> str:
     """Return what a guarantee says."""
-    return f"the shuffled reports of {n} users are ({epsilon}, {delta})-differentially private"
+    return f"the shuffled reports of {_users(n)} are ({epsilon}, {delta})-differentially private"
 
 
 def leak_in_words(n: int, epsilon: str, delta: str) -> str:
     """Return what a lower bound says."""
     return (
-        f"two datasets of {n} users have a delta of at least {delta} at epsilon = {epsilon}: "
+        f"two datasets of {_users(n)} have a delta of at least {delta} at epsilon = {epsilon}: "
         "no analysis can prove less"
     )
+
+
+def _users(n: int) -> str:
+    return "1 user" if n == 1 else f"{n} users"
 
 
 def _claim(accountant: ShuffleAccountant, epsilon: float, delta: float) -> Claim:

@@ -8,9 +8,11 @@ from shuffledp.certification.certificate import MAX_CHARACTERS, CertificateError
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer, parse
 from shuffledp.randomizers.text import without_paths
+from shuffledp.wording import shorten
 
 #: Longer texts cannot be read back.
 _MAX_TEXT = min(1_000_000, MAX_CHARACTERS)
+_MAX_ECHO = 80
 
 _FILE = re.compile(r"matrix\s*\(\s*[^\[\s]")
 
@@ -40,5 +42,6 @@ def read_mechanism(text: str) -> LocalRandomizer:
     except ValueError as error:
         raise CertificateError(f"mechanism: {error}") from None
     if str(randomizer) != text:
-        raise CertificateError(f"mechanism must be written as {str(randomizer)[:80]!r}")
+        own = shorten(str(randomizer), _MAX_ECHO)
+        raise CertificateError(f"mechanism must be written as {own!r}")
     return randomizer

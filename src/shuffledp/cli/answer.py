@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from decimal import Decimal
 
+from shuffledp import wording
 from shuffledp.accounting import Report
 from shuffledp.accounting.report import in_words
 from shuffledp.rounding import below, gap, plain, round_down, round_up
@@ -60,12 +61,12 @@ class Answer:
 
     @property
     def _guarantee(self) -> str:
-        """The guarantee in few digits, rounded up, but not beyond a target that it meets."""
-        upper = self.report.decimal_guarantee
+        """The guarantee in few digits, rounded up; the target, if that takes it there or beyond."""
+        upper, met = self.report.decimal_guarantee, self.met
         rounded = round_up(upper, self.report.digits)
-        if self.met is not None and upper <= Decimal(self.met) < Decimal(rounded):
-            return plain(self.met)
-        return rounded
+        if met is None or upper > met or Decimal(rounded) < Decimal(plain(met)):
+            return rounded
+        return plain(met)
 
     @property
     def _bound(self) -> str:
@@ -78,7 +79,7 @@ class Answer:
         epsilon = self._guarantee if asked_epsilon else target
         delta = target if asked_epsilon else self._guarantee
         claim = (
-            f"With {report.n:,} users the shuffled reports are "
+            f"With {wording.counted(report.n, 'user')} the shuffled reports are "
             f"({epsilon}, {delta})-differentially private"
         )
         if report.decimal_lower_bound == 0:
@@ -102,4 +103,4 @@ class Answer:
 
 def shorten(text: str) -> str:
     """Return ``text``, cut where it would fill several lines (a matrix written out)."""
-    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
+    return wording.shorten(text, _MAX_TEXT)

@@ -28,6 +28,7 @@ from shuffledp.cli.parameters import (
 )
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.wording import counted
 
 _PARAMETERS = [
     MECHANISM,
@@ -90,7 +91,7 @@ def audit(
     """
     if (delta is None) == (epsilon is None):
         raise click.UsageError("give one of --delta and --epsilon: the other one is bounded")
-    with counter(trials, "runs") as on_done:
+    with counter(trials, "run") as on_done:
         found = run_audit(
             mechanism,
             n,
@@ -118,7 +119,7 @@ class _Result:
     def to_text(self) -> str:
         """Return aligned lines and one sentence of meaning."""
         audit, report, name = self.audit, self.audit.report, self.audit.report.quantity
-        hits, runs = " and ".join(f"{count:,}" for count in audit.hits), f"{audit.runs:,}"
+        hits, runs = " and ".join(f"{count:,}" for count in audit.hits), counted(audit.runs, "run")
         rows = [
             ("mechanism", shorten(str(report.randomizer))),
             ("users", f"{report.n:,}"),
@@ -129,7 +130,7 @@ class _Result:
             (
                 "audit",
                 f"{name} >= {_down(audit.lower_bound)}  ({self._confidence}; event seen in {hits} "
-                f"of {runs} runs)",
+                f"of {runs})",
             ),
         ]
         lines = [label.ljust(13) + value for label, value in rows]
@@ -156,7 +157,7 @@ class _Result:
         return (
             f"the runs contradict the guarantee: they show {report.quantity} >= "
             f"{_down(audit.lower_bound)} with {self._confidence}, but {report.quantity} = "
-            f"{self._guarantee} is certified for {report.n:,} users of "
+            f"{self._guarantee} is certified for {counted(report.n, 'user')} of "
             f"{shorten(str(report.randomizer))}; chance alone explains that in at most "
             f"{_percent(1 - audit.confidence)} of audits"
         )

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from shuffledp.cli.ticker import ticking
+from shuffledp.wording import counted
 
 _BAR = 20  # characters
 
 
 @contextmanager
-def counter(total: int, unit: str = "points") -> Iterator[Callable[[int, int], None]]:
+def counter(total: int, unit: str = "point") -> Iterator[Callable[[int, int], None]]:
     """Give a function that takes how many units are done and how many there are; both are shown."""
     state = (0, total)
 
@@ -26,8 +27,10 @@ def counter(total: int, unit: str = "points") -> Iterator[Callable[[int, int], N
 def show(done: int, total: int, unit: str, seconds: float) -> str:
     """Return the line for a terminal.
 
-    >>> show(25, 100, "points", 12.3)
+    >>> show(25, 100, "point", 12.3)
     '[#####...............] 25 of 100 points, 12 s'
     """
     full = _BAR * done // total
-    return f"[{'#' * full}{'.' * (_BAR - full)}] {done} of {total} {unit}, {seconds:.0f} s"
+    return (
+        f"[{'#' * full}{'.' * (_BAR - full)}] {done:,} of {counted(total, unit)}, {seconds:.0f} s"
+    )

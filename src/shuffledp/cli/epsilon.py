@@ -11,6 +11,7 @@ from shuffledp.cli.question import question
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down
+from shuffledp.wording import counted
 
 
 @question(MECHANISM, USERS, DELTA, RTOL)
@@ -24,8 +25,8 @@ def epsilon(mechanism: LocalRandomizer, n: int, delta: float, rtol: float) -> An
     text = shorten(str(mechanism))
     if report.guarantee.upper == math.inf:
         raise NoAnswerError(
-            f"no finite epsilon can be certified at so small a delta as {plain(delta)} for {n:,} "
-            f"users of {text}" + _leak(report.lower_bound)
+            f"no finite epsilon can be certified at so small a delta as {plain(delta)} for "
+            f"{counted(n, 'user')} of {text}" + _leak(report.lower_bound)
         )
     head = (("mechanism", text), ("users", f"{n:,}"), ("delta", plain(delta)))
     return Answer(head=head, report=report)

@@ -20,6 +20,7 @@ from shuffledp.cli.estimate import estimate
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.internal_error import InternalError
 from shuffledp.cli.mechanisms import mechanisms
+from shuffledp.cli.misspelling import with_guess
 from shuffledp.cli.plan import plan
 from shuffledp.cli.randomize import randomize
 from shuffledp.cli.reproduce import reproduce
@@ -49,10 +50,13 @@ class _Group(click.Group):
 
         Warnings are not shown: answers say themselves where the asked accuracy was not reached.
         """
+        typed = list(ctx.args)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            raise with_guess(error, typed) from None
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except KeyboardInterrupt:

@@ -11,6 +11,7 @@ import click
 
 from shuffledp.errors import MAX_USERS, check_delta, check_epsilon, check_probability, check_rtol
 from shuffledp.randomizers import parse, parse_family
+from shuffledp.wording import shorten
 
 _MAX_ECHO = 60
 
@@ -92,8 +93,7 @@ def _has_digits_above_0(text: str) -> bool:
 
 
 def _refuse(rule: str, text: str) -> NoReturn:
-    shown = text if len(text) <= _MAX_ECHO else text[: _MAX_ECHO - 3] + "..."
-    raise ValueError(f"{rule}, got {shown!r}")
+    raise ValueError(f"{rule}, got {shorten(text, _MAX_ECHO)!r}")
 
 
 MECHANISM = click.Argument(["mechanism"], callback=reading(parse))

@@ -103,7 +103,9 @@ class _Request:
             raise click.UsageError("--distribution needs --domain")
         if self.distribution is not None and self.domain is not None:
             try:
-                check_distribution(self.distribution, self.domain)
+                check_distribution(
+                    self.distribution, self.domain, name="--distribution", size_name="--domain"
+                )
             except ValueError as error:
                 raise click.UsageError(str(error)) from None
 

@@ -10,6 +10,7 @@ from shuffledp.errors import MAX_EPSILON0
 from shuffledp.planning import Option, Plan
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.wording import counted
 
 _WIDTH = 88
 _NO_VALUE = "-"
@@ -90,7 +91,7 @@ def _sentences(made: Plan) -> Iterator[str]:
     epsilon = round_up(best.epsilon) if made.target_epsilon is None else plain(best.epsilon)
     yield f"Best: {best.randomizer}"
     yield (
-        f"With {made.task.n:,} users an estimated {what} is typically off by "
+        f"With {counted(made.task.n, 'user')} an estimated {what} is typically off by "
         f"{round_up(best.error)}, and the shuffled reports are ({epsilon}, "
         f"{plain(made.target_delta)})-differentially private. {_published(made)}"
     )

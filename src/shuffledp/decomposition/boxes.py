@@ -10,6 +10,7 @@ import numpy as np
 
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.decomposition.cells import boxes, choose_axes, split_to_corners
+from shuffledp.decomposition.components import MAX_LOG_RATIO
 from shuffledp.decomposition.faint import Faint
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def lattice_edges(upper: Decomposition, step: float) -> tuple[FloatArray, FloatA
     for logs in (upper.log_ratio0, upper.log_ratio1):
         finite = logs[np.isfinite(logs)]
         low, high = np.floor(finite.min() / step), np.ceil(finite.max() / step)
-        points = step * np.arange(low, high + 1)
+        points = np.unique(np.minimum(step * np.arange(low, high + 1), MAX_LOG_RATIO))
         found.append(np.append(-np.inf, points) if finite.size < logs.size else points)
     return found[0], found[1]
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from shuffledp.decomposition.decomposition import Decomposition
 
 
+#: Larger ratios would leave the range of doubles together with e**epsilon.
+MAX_LOG_RATIO = 2 * MAX_EPSILON0
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Components:
     """Arrays over components, converted, checked and frozen; see :class:`Decomposition`."""
@@ -70,8 +74,8 @@ class Components:
             )
         for name in ("log_ratio0", "log_ratio1"):
             logs = getattr(self, name)
-            if not (logs <= 2 * MAX_EPSILON0).all():
-                raise ValueError(f"{name} must be at most {2 * MAX_EPSILON0:g}, got {logs!r}")
+            if not (logs <= MAX_LOG_RATIO).all():
+                raise ValueError(f"{name} must be at most {MAX_LOG_RATIO:g}, got {logs!r}")
         if not (self.weight > 0).all() or not np.isfinite(self.weight).all():
             raise ValueError(f"weight must be positive and finite, got {self.weight!r}")
         for name in ("singular0", "singular1"):

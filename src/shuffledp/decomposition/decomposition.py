@@ -22,7 +22,7 @@ from shuffledp.decomposition.arithmetic import (
     vector,
 )
 from shuffledp.decomposition.boxes import choose_log_edges, gather, lattice_edges
-from shuffledp.decomposition.components import Components
+from shuffledp.decomposition.components import MAX_LOG_RATIO, Components
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.decomposition.masses import LOG_ERROR_UNITS, Masses, exact_sum, log_of
 from shuffledp.decomposition.product import multiply
@@ -159,7 +159,7 @@ class Decomposition(Components):
         >>> d.weight.tolist() == [1 / 3] * 2, d.residual == 1 / 3
         (True, True)
         """
-        limit = Fraction(math.exp(2 * MAX_EPSILON0 - 1))
+        limit = Fraction(math.exp(MAX_LOG_RATIO - 1))
         covered, singular = [], []
         for row in zip(a, b, c, strict=True):
             large = max(row[:2])
@@ -362,7 +362,8 @@ class Decomposition(Components):
         magnitude = np.exp(log0) + cost
         error = magnitude * np.expm1(self.log_ratio_error + rho_error)
         logs = np.abs(finite_or_zero(log1 + epsilon)) + np.abs(finite_or_zero(log0)) * far
-        error += UNIT * np.abs(values) * (8 + logs + np.clip(finite_or_zero(excess), 0.0, 40.0))
+        # Two elementary functions to 4 units, two operations, and rounded exponents.
+        error += UNIT * np.abs(values) * (12 + logs + np.clip(finite_or_zero(excess), 0.0, 40.0))
         weights, weight_error = self.weight, self.weight_error
         if self.residual > 0:
             values, error = np.append(values, 0.0), np.append(error, 0.0)

@@ -14,6 +14,10 @@ from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 Fields = dict[str, Any]
 
 _RATIOS = ("log_ratio0", "log_ratio1")
+_ARRAYS = (*_RATIOS, "weight", "log_ratio_error", "weight_error")
+
+#: Components of more than this weight have ratios of less than e**600.
+_HEAVIER = math.exp(-598.0)
 
 #: Smallest normal double.
 _TINY = 2.0**-1022
@@ -65,40 +69,27 @@ class Faint:
         }
 
     def absorbed_in(self, others: Fields) -> Fields:
-        """Merge them with the lightest of the others at their common mean: a contraction.
+        """Merge them with the lightest of the heavier ones at their common mean: a contraction.
 
-        Without others they are merged with the residual, an atom with ratios (0, 0).
+        Without heavier ones they are merged with the residual, an atom with ratios (0, 0).
         """
         if self.log_weight.size == 0:
             return others
-        lightest = int(np.argmin(others["weight"])) if others["weight"].size else None
-        if lightest is None:
-            own, own_error = others["residual"], others["residual_error"]
-            ratios, log_error = (0.0, 0.0), 0.0
-        else:
-            own, own_error = others["weight"][lightest], others["weight_error"][lightest]
-            ratios = tuple(np.exp(others[name][lightest]) for name in _RATIOS)
-            log_error = others["log_ratio_error"][lightest]
-        weight = own + float(np.exp(self.log_weight).sum())
-        sums = (
-            own * ratio + mass.sum() for ratio, mass in zip(ratios, self._masses(), strict=True)
-        )
-        with np.errstate(divide="ignore"):
-            log0, log1 = (float(np.log(total / weight)) for total in sums)
-        merged = {
-            "log_ratio0": log0,
-            "log_ratio1": log1,
-            "weight": weight,
-            "log_ratio_error": log_error + 2 * own_error + 2 * self._mass_error,
-            "weight_error": own_error + self._mass_error,
-        }
-        if lightest is None:
-            alone = {name: np.array([value]) for name, value in merged.items()}
-            return others | alone | {"residual": 0.0}
-        changed = {name: others[name].copy() for name in merged}
-        for name, value in merged.items():
-            changed[name][lightest] = value
-        return others | changed
+        heavier = np.flatnonzero(others["weight"] > _HEAVIER)
+        if heavier.size == 0:
+            others = _with_residual_as_component(others)
+            heavier = np.array([others["weight"].size - 1])
+        lightest = heavier[np.argmin(others["weight"][heavier])]
+        fields = {name: others[name].copy() for name in _ARRAYS}
+        own, own_error = fields["weight"][lightest], fields["weight_error"][lightest]
+        fields["weight"][lightest] += np.exp(self.log_weight).sum()
+        for name, mass in zip(_RATIOS, self._masses(), strict=True):
+            total = own * np.exp(fields[name][lightest]) + mass.sum()
+            with np.errstate(divide="ignore"):
+                fields[name][lightest] = np.log(total / fields["weight"][lightest])
+        fields["log_ratio_error"][lightest] += 2 * own_error + 2 * self._mass_error
+        fields["weight_error"][lightest] += self._mass_error
+        return others | fields
 
     def _masses(self) -> tuple[FloatArray, FloatArray]:
         """Return a and b of each component."""
@@ -107,3 +98,15 @@ class Faint:
                 np.exp(self.log_weight + self.log_ratio0),
                 np.exp(self.log_weight + self.log_ratio1),
             )
+
+
+def _with_residual_as_component(others: Fields) -> Fields:
+    added = {
+        "log_ratio0": -np.inf,
+        "log_ratio1": -np.inf,
+        "weight": others["residual"],
+        "log_ratio_error": 0.0,
+        "weight_error": others["residual_error"],
+    }
+    arrays = {name: np.append(others[name], value) for name, value in added.items()}
+    return others | arrays | {"residual": 0.0}

@@ -54,7 +54,7 @@ class GPARV:
         """Return ``factor`` times the random variable, singular part included."""
         lower = self.lower.scaled(factor)
         upper = lower if self.upper is self.lower else self.upper.scaled(factor)
-        above = factor * self.singular_upper * (1 + UNIT)
+        above = factor * self.singular_upper * (1 + 4 * UNIT)
         if self.singular_upper > 0:
             above = math.nextafter(above, math.inf)  # also if it underflows
-        return GPARV(lower, upper, factor * self.singular_lower * (1 - UNIT), above)
+        return GPARV(lower, upper, factor * self.singular_lower * (1 - 4 * UNIT), above)

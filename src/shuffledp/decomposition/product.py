@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shuffledp.decomposition.arithmetic import UNIT, FloatArray, outer_sum
+from shuffledp.decomposition.components import MAX_LOG_RATIO
 from shuffledp.decomposition.faint import Faint, Fields
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def multiply(first: Decomposition, second: Decomposition) -> Decomposition:
 def _product(first: Decomposition, second: Decomposition, *, above: bool) -> tuple[Fields, Faint]:
     """Multiply atoms; components of tiny weight are returned apart.
 
-    Singular masses that underflow are rounded so that the bound grows if ``above``, else shrinks.
+    So are those of large ratios, which are as rare. Singular masses that underflow are rounded so
+    that the bound grows if ``above``, else shrinks.
     """
     log0, error0 = outer_sum(first.log_ratio0, second.log_ratio0)
     log1, error1 = outer_sum(first.log_ratio1, second.log_ratio1)
@@ -49,9 +51,10 @@ def _product(first: Decomposition, second: Decomposition, *, above: bool) -> tup
     weight_error = weight_error.ravel() + 4 * UNIT
     kept = np.ones(weight.size, dtype=np.bool_)
     faint = Faint(*(np.zeros(0),) * 3)
-    if _underflows(first, second):
+    largest = max(log0.max(initial=0.0), log1.max(initial=0.0))
+    if largest > MAX_LOG_RATIO or _underflows(first, second):
         log_weight = np.add.outer(np.log(first.weight), np.log(second.weight)).ravel()
-        kept = log_weight >= _LOG_TINY
+        kept = (log_weight >= _LOG_TINY) & (np.maximum(log0, log1) <= MAX_LOG_RATIO)
         vague = float((error - np.log1p(-weight_error)).max())
         faint = Faint(log_weight[~kept], log0[~kept], log1[~kept], vague)
     singular0 = _singular(first, second, "0", _TINY if above else 0.0)

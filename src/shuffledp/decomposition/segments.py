@@ -101,7 +101,7 @@ def decompose_segments(
         weight=np.append(mass, c),
         residual=residual,
         log_ratio_error=np.append(
-            error, 2 * _TAIL_ERROR + 4 * UNIT * (np.abs(tail0) + np.abs(tail1))
+            error, 2 * _TAIL_ERROR + 8 * UNIT * (np.abs(tail0) + np.abs(tail1))
         ),
         weight_error=np.append(mass_error, np.full(c.size, _TAIL_ERROR)),
         residual_error=residual_error,

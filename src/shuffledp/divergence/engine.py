@@ -16,6 +16,7 @@ from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
 from shuffledp.divergence.enumeration import enumerate_log_mean, enumeration_size
 from shuffledp.divergence.proposals.cuts import choose_cut, cut_levels
 from shuffledp.divergence.proposals.edges import edges_for
+from shuffledp.divergence.rare import rare_log_mean
 from shuffledp.divergence.tail import cut_above
 
 # Work is counted in nodes times atoms; 1e5 of them take about as long as 3000 enumerated sums.
@@ -59,12 +60,10 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
 
 
 def _log_delta_of_many(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
-    """Enclose log delta for n > 1; where most users add nothing, an elementary bound may do."""
-    below, above = (_elementary_log_mean(law, n) for law in (gparv.lower, gparv.upper))
-    elementary = _delta(gparv, n, LogEnclosure(below.lower, above.upper), 0.0)
-    if elementary.width <= rtol:
-        return elementary
-    return _evaluate(gparv, n, rtol).intersect(elementary)
+    """Enclose log delta for n > 1, without any integral where few users count."""
+    below, above = (rare_log_mean(law, n) for law in (gparv.lower, gparv.upper))
+    rare = _delta(gparv, n, LogEnclosure(below.lower, above.upper), 0.0)
+    return rare if rare.width <= rtol else _evaluate(gparv, n, rtol).intersect(rare)
 
 
 def _evaluate(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:

@@ -19,6 +19,7 @@ from shuffledp.files.sidecar import Sidecar, read_sidecar
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.randomizers.composition import Composition
 from shuffledp.randomizers.noise import SymmetricNoise
+from shuffledp.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +133,8 @@ def _add(aggregator: Aggregator, path: Path, n: int) -> None:
             raise DataError(f"{str(path)!r}, {rows}: {error}") from None
     if aggregator.n - before != n:
         raise DataError(
-            f"{str(path)!r} has {aggregator.n - before:,} reports, but its sidecar says n = {n!r}"
+            f"{str(path)!r} has {counted(aggregator.n - before, 'report')}, but its sidecar says "
+            f"n = {n!r}"
         )
 
 

@@ -24,6 +24,7 @@ from shuffledp.files.sidecar import Guarantee, Sidecar, digest
 from shuffledp.files.table import Table
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.base import Values
+from shuffledp.wording import counted
 
 _SEEDED = (
     "the reports come from a seed, so whoever knows it can undo them and the guarantee does not "
@@ -142,7 +143,7 @@ class Randomization:
         report = ShuffleAccountant(self._randomizer, n).epsilon_report(delta)
         if math.isinf(report.guarantee.upper):
             raise NoAnswerError(
-                f"{n:,} reports of {self._randomizer} are not private at delta = {delta!r} for any "
-                "epsilon; nothing was written"
+                f"no finite epsilon can be certified at delta = {delta!r} for "
+                f"{counted(n, 'report')} of {self._randomizer}; nothing was written"
             )
         return report

@@ -22,6 +22,7 @@ from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.randomizers.text import (
     COMPOSITIONS,
     MECHANISMS,
+    as_family,
     as_randomizer,
     parameters,
     parse,
@@ -58,6 +59,7 @@ __all__ = [
     "Tuples",
     "UnaryEncoding",
     "UnitInterval",
+    "as_family",
     "as_randomizer",
     "joint",
     "one_of",

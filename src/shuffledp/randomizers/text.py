@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 
+from shuffledp.randomizers.aliases import guess
 from shuffledp.randomizers.any_pure_ldp import AnyPureLDP
 from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.discrete_laplace import DiscreteLaplace
@@ -26,6 +28,7 @@ from shuffledp.randomizers.parallel import Parallel
 from shuffledp.randomizers.subsample import Subsample
 from shuffledp.randomizers.subset import SubsetSelection
 from shuffledp.randomizers.unary import OUE, RAPPOR, UnaryEncoding
+from shuffledp.wording import counted, did_you_mean, shorten
 
 #: All mechanisms by name, in the order in which they are listed.
 MECHANISMS: Mapping[str, type[LocalRandomizer]] = {
@@ -52,8 +55,12 @@ COMPOSITIONS: Mapping[str, type[LocalRandomizer]] = {
     cls.name: cls for cls in (Joint, Parallel, OneOf, Subsample)
 }
 
+#: A file name without quotes, which need not be readable at all: matrix(./m.csv).
+_BARE_PATH = re.compile(r"\bmatrix\(\s*(path\s*=\s*)?[^'\"\[\s)]")
+
 _MAX_LENGTH = 1_000_000
 _MAX_MESSAGE = 400
+_MAX_ECHO = 80
 
 
 def parse(text: str) -> LocalRandomizer:
@@ -91,6 +98,53 @@ def parse_family(text: str) -> Callable[[float], LocalRandomizer]:
     return lambda epsilon0: _Reader(text, epsilon0).read()
 
 
+def as_randomizer(value: object, name: str = "randomizer") -> LocalRandomizer:
+    """Return a local randomizer, given as it is or as its text; for arguments that take both.
+
+    >>> as_randomizer("krr(k=10, epsilon0=2)") == as_randomizer(KRR(k=10, epsilon0=2.0))
+    True
+
+    Raises:
+        ValueError: as for :func:`parse`.
+        TypeError: if it is neither.
+    """
+    if isinstance(value, LocalRandomizer):
+        return value
+    if isinstance(value, str):
+        return parse(value)
+    raise TypeError(
+        f"{name} must be a local randomizer such as KRR(k=10, epsilon0=2.0), or a text such as "
+        f"'krr(k=10, epsilon0=2)', got {value!r}"
+    )
+
+
+def as_family(value: object, name: str = "family") -> Callable[[float], LocalRandomizer]:
+    """Return a function from epsilon0 to a randomizer, given as one or as a text without it.
+
+    >>> as_family("krr(k=10)")(2.0) == as_family(lambda epsilon0: KRR(10, epsilon0))(2.0)
+    True
+
+    Raises:
+        ValueError: as for :func:`parse_family`.
+        TypeError: if it is neither, or once the function returns something else.
+    """
+    if isinstance(value, str):
+        return parse_family(value)
+    if not callable(value):
+        raise TypeError(
+            f"{name} must be a callable from epsilon0 to a randomizer or a text such as "
+            f"'krr(k=10)', got {value!r}"
+        )
+
+    def make(epsilon0: float) -> LocalRandomizer:
+        randomizer = value(epsilon0)
+        if not isinstance(randomizer, LocalRandomizer):
+            raise TypeError(f"{name} must return a local randomizer, got {randomizer!r}")
+        return randomizer
+
+    return make
+
+
 def without_paths(randomizer: LocalRandomizer) -> LocalRandomizer:
     """Return the same mechanism with matrices spelt out, wherever they were read from."""
     if isinstance(randomizer, MatrixRandomizer):
@@ -124,6 +178,8 @@ class _Reader:
 
     def read(self) -> LocalRandomizer:
         malformed = f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(self.text)}"
+        if _BARE_PATH.search(self.text):
+            malformed += "; quote the name of a file: matrix('m.csv')"
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about Python code, which this is not
@@ -159,9 +215,7 @@ class _Reader:
         try:
             return make(node)
         except (TypeError, ValueError) as error:
-            message = str(error)
-            if len(message) > _MAX_MESSAGE:
-                message = message[: _MAX_MESSAGE - 3] + "..."
+            message = shorten(str(error), _MAX_MESSAGE)
             prefix = "" if message.startswith((f"{name}:", f"{name} ", "unknown")) else f"{name}: "
             raise ValueError(f"{prefix}{message}") from None
 
@@ -171,7 +225,8 @@ class _Reader:
         known = parameters(mechanism)
         arguments: dict[str, object] = {}
         if len(node.args) > len(known):
-            raise ValueError(f"{name} takes at most {len(known)} parameters, got {len(node.args)}")
+            most = counted(len(known), "parameter")
+            raise ValueError(f"{name} takes at most {most}, got {len(node.args)}")
         for key, value in zip(known, node.args, strict=False):
             arguments[key] = self._literal(value)
         for key, value in self._keywords(node, known):
@@ -239,40 +294,30 @@ class _Reader:
             value = self._literal(node.operand)
             if isinstance(value, int | float) and not isinstance(value, bool):
                 return -value if isinstance(node.op, ast.USub) else value
+        given = shorten(ast.get_source_segment(self.text.strip(), node) or "", _MAX_ECHO)
+        quote = f"; quote it if it is a text: {given!r}" if _is_bare(node) else ""
         raise ValueError(
             f"parameters must be numbers, texts, None or lists of numbers in "
-            f"{_shorten(self.text)}, got {type(node).__name__}"
+            f"{_shorten(self.text)}, got {given}{quote}"
         )
 
 
 def _unknown(name: str) -> str:
-    known = ", ".join((*MECHANISMS, *COMPOSITIONS))
-    return f"unknown mechanism {_shorten(name)}; known: {known}"
+    known = {**MECHANISMS, **COMPOSITIONS}
+    return (
+        f"unknown mechanism {_shorten(name)}; known: {', '.join(known)}"
+        f"{did_you_mean(guess(name, known))}"
+    )
 
 
-def _shorten(text: str, limit: int = 80) -> str:
-    return repr(text if len(text) <= limit else text[: limit - 3] + "...")
+def _is_bare(node: ast.expr) -> bool:
+    """Tell whether this reads like a text without its quotes: a name, m.csv, data/m.csv."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.Sub):
+        return _is_bare(node.left) and _is_bare(node.right)
+    if isinstance(node, ast.Attribute):
+        return _is_bare(node.value)
+    return isinstance(node, ast.Name)
 
 
-def as_randomizer(value: LocalRandomizer | str, name: str = "randomizer") -> LocalRandomizer:
-    """Return a randomizer that was given as such, or as its text.
-
-    Args:
-        value: the randomizer or its text.
-        name: what it is called if it is neither.
-
-    >>> as_randomizer("krr(k=10, epsilon0=2)")
-    KRR(k=10, epsilon0=2.0)
-
-    Raises:
-        TypeError: if it is neither.
-        ValueError: if the text is not a known mechanism with valid parameters.
-    """
-    if isinstance(value, str):
-        return parse(value)
-    if not isinstance(value, LocalRandomizer):
-        raise TypeError(
-            f"{name} must be a local randomizer such as KRR(k=10, epsilon0=2.0), or its text, got "
-            f"{value!r}"
-        )
-    return value
+def _shorten(text: str) -> str:
+    return repr(shorten(text, _MAX_ECHO))

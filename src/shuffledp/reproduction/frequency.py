@@ -10,7 +10,7 @@ import numpy as np
 from shuffledp.accounting import ShuffleAccountant, calibrate_epsilon0
 from shuffledp.baselines import BlanketBennett
 from shuffledp.collection import simulate
-from shuffledp.figures import compute
+from shuffledp.comparison import compute
 from shuffledp.randomizers import KRR
 from shuffledp.reproduction.curve import OnDone
 from shuffledp.reproduction.digits import percent

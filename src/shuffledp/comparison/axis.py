@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from shuffledp.errors import check_delta, check_epsilon, check_epsilon0, check_users
+
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
@@ -19,6 +21,8 @@ class Axis:
         quantity: what is asked for at each of its points.
         fixed: what must be known besides: of ``n`` and ``delta`` those that stay.
         log: whether its points are spaced geometrically, else linearly.
+        low: where it starts unless told.
+        high: where it ends unless told; None if that depends on the mechanisms.
     """
 
     name: Literal["users", "epsilon0", "delta", "epsilon"]
@@ -26,6 +30,8 @@ class Axis:
     quantity: Literal["epsilon", "delta"] = "epsilon"
     fixed: tuple[Literal["n", "delta"], ...]
     log: bool = True
+    low: float
+    high: float | None
 
     def points(self, low: float, high: float, count: int) -> tuple[float, ...]:
         """Return ``count`` increasing points from ``low`` to ``high``; a single one is ``low``.
@@ -41,6 +47,21 @@ class Axis:
             return (low,)
         inner = (self._between(low, high, i / (count - 1)) for i in range(1, count - 1))
         return tuple(sorted({low, *(x for x in inner if low < x < high), high}))
+
+    def check(self, point: object) -> float:
+        """Return a point as a number; refuse what cannot be asked or has no logarithm.
+
+        >>> AXES["users"].check(1e4)
+        10000
+        """
+        name = f"x against {self.name}"
+        if self.name == "users":
+            return check_users(point, name)
+        checks = {"epsilon0": check_epsilon0, "delta": check_delta, "epsilon": check_epsilon}
+        number = checks[self.name](point, name)
+        if self.log and number == 0:
+            raise ValueError(f"{name} must be above 0 on a logarithmic axis, got {point!r}")
+        return number
 
     def _between(self, low: float, high: float, part: float) -> float:
         if self.log:
@@ -60,10 +81,24 @@ AXES: Mapping[str, Axis] = MappingProxyType(
     {
         axis.name: axis
         for axis in (
-            Axis(name="users", label="number of users", fixed=("delta",)),
-            Axis(name="epsilon0", label="epsilon0", fixed=("n", "delta")),
-            Axis(name="delta", label="delta", fixed=("n",)),
-            Axis(name="epsilon", label="epsilon", quantity="delta", fixed=("n",), log=False),
+            Axis(
+                name="users",
+                label="number of users",
+                fixed=("delta",),
+                low=10**3,
+                high=10**6,
+            ),
+            Axis(name="epsilon0", label="epsilon0", fixed=("n", "delta"), low=0.1, high=8.0),
+            Axis(name="delta", label="delta", fixed=("n",), low=1e-12, high=1e-3),
+            Axis(
+                name="epsilon",
+                label="epsilon",
+                quantity="delta",
+                fixed=("n",),
+                log=False,
+                low=0.0,
+                high=None,
+            ),
         )
     }
 )

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from shuffledp import parse
-from shuffledp.figures import compute, points
-from shuffledp.figures.bounds import Question, answer
+from shuffledp.comparison import Question, compute, pool
+from shuffledp.comparison.question import answer
 
 
 def test_few_points_stay_here():
@@ -43,12 +43,12 @@ def test_parallel_equals_serial():
 
 
 def test_many_slow_points_leave_this_process(monkeypatch):
-    monkeypatch.setattr(points, "_TRIAL", 0.0)
-    monkeypatch.setattr(points, "_WORTHWHILE", 0.1)
-    monkeypatch.setattr(points, "_cores", lambda: 2)
+    monkeypatch.setattr(pool, "_TRIAL", 0.0)
+    monkeypatch.setattr(pool, "_WORTHWHILE", 0.1)
+    monkeypatch.setattr(pool, "_cores", lambda: 2)
     made = []
     monkeypatch.setattr(
-        points, "_in_parallel", lambda f, rest, workers, _: made.append((rest, workers)) or [0]
+        pool, "_in_parallel", lambda f, rest, workers, _: made.append((rest, workers)) or [0]
     )
     assert compute(time.sleep, [0.05] * 20)[-1] == 0
     ((rest, workers),) = made
@@ -57,10 +57,10 @@ def test_many_slow_points_leave_this_process(monkeypatch):
 
 
 def test_one_core_computes_here(monkeypatch):
-    monkeypatch.setattr(points, "_TRIAL", 0.0)
-    monkeypatch.setattr(points, "_WORTHWHILE", 0.0)
-    monkeypatch.setattr(points, "_cores", lambda: 1)
-    monkeypatch.setattr(points, "_in_parallel", None)
+    monkeypatch.setattr(pool, "_TRIAL", 0.0)
+    monkeypatch.setattr(pool, "_WORTHWHILE", 0.0)
+    monkeypatch.setattr(pool, "_cores", lambda: 1)
+    monkeypatch.setattr(pool, "_in_parallel", None)
     assert compute(abs, [-1, -2]) == [1, 2]
 
 
@@ -86,7 +86,7 @@ def test_bad_number_of_processes(processes):
 SLEEPER = """
 import sys, time
 from multiprocessing import active_children
-from shuffledp.figures import points
+from shuffledp.comparison import pool
 
 def say(*words):
     print(*words, file=sys.stderr, flush=True)
@@ -96,7 +96,7 @@ def done(count, total):
 
 if __name__ == "__main__":
     try:
-        points.compute(time.sleep, [0.01] + [600.0] * 7, processes=2, on_done=done)
+        pool.compute(time.sleep, [0.01] + [600.0] * 7, processes=2, on_done=done)
     except KeyboardInterrupt:
         say("interrupted", len(active_children()))
 """

@@ -1,12 +1,11 @@
-"""Every bound by its name, ours and the published ones, asked in the same way."""
+"""One question for several bounds, and what each of them says."""
 
 from __future__ import annotations
 
 import math
+import time
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Literal
 
 from shuffledp.accounting import ShuffleAccountant
@@ -14,28 +13,6 @@ from shuffledp.baselines import BASELINES, Baseline
 from shuffledp.baselines.numeric import NumericBaseline
 from shuffledp.errors import AccuracyWarning, NoAnswerError
 from shuffledp.randomizers import LocalRandomizer
-
-
-@dataclass(frozen=True)
-class Bound:
-    """What a bound is called, and on which side of the truth it is."""
-
-    title: str
-    kind: Literal["upper", "lower"]
-
-
-#: All bounds by the names that programs use, ours first.
-BOUNDS: Mapping[str, Bound] = MappingProxyType(
-    {
-        "guarantee": Bound("guarantee", "upper"),
-        "lower_bound": Bound("lower bound", "lower"),
-        **{name: Bound(analysis.title, analysis.kind) for name, analysis in BASELINES.items()},
-    }
-)
-
-
-#: The names of our own bounds.
-OURS = ("guarantee", "lower_bound")
 
 
 @dataclass(frozen=True)
@@ -47,7 +24,7 @@ class Question:
         n: number of users.
         quantity: what is asked for.
         target: the delta at which epsilon is asked for, or the epsilon at which delta is.
-        bounds: the names of the bounds.
+        bounds: names of :data:`shuffledp.comparison.BOUNDS`, or other analyses.
         rtol: the relative width of the enclosures.
     """
 
@@ -55,7 +32,7 @@ class Question:
     n: int
     quantity: Literal["epsilon", "delta"]
     target: float
-    bounds: tuple[str, ...]
+    bounds: tuple[str | type[Baseline], ...]
     rtol: float = 1e-4
 
 
@@ -67,11 +44,13 @@ class Value:
         number: upper bounds are rounded up, lower bounds down; None where there is no answer.
         reason: why there is none, else None.
         rtol_reached: whether a guarantee is as precise as was asked for.
+        seconds: the processor time it took.
     """
 
     number: float | None
     reason: str | None = None
     rtol_reached: bool = True
+    seconds: float = field(default=0.0, compare=False)
 
 
 def answer(question: Question) -> tuple[Value, ...]:
@@ -87,20 +66,26 @@ def answer(question: Question) -> tuple[Value, ...]:
     return tuple(_value(bound, question, accountant) for bound in question.bounds)
 
 
-def _value(bound: str, question: Question, accountant: ShuffleAccountant) -> Value:
+def _value(bound: str | type[Baseline], question: Question, accountant: ShuffleAccountant) -> Value:
+    start = time.process_time()
+    number, reason = None, None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AccuracyWarning)
         try:
             number = _number(bound, question, accountant)
         except NoAnswerError as error:
-            return Value(None, str(error))
+            reason = str(error)
     if number == math.inf:
-        return Value(None, "every epsilon has a larger delta, as far as can be certified")
-    reached = not any(issubclass(warning.category, AccuracyWarning) for warning in caught)
-    return Value(number, rtol_reached=reached)
+        number, reason = None, "every epsilon has a larger delta, as far as can be certified"
+    reached = number is None or not any(
+        issubclass(warning.category, AccuracyWarning) for warning in caught
+    )
+    return Value(number, reason, reached, time.process_time() - start)
 
 
-def _number(bound: str, question: Question, accountant: ShuffleAccountant) -> float:
+def _number(
+    bound: str | type[Baseline], question: Question, accountant: ShuffleAccountant
+) -> float:
     target = question.target
     if bound == "lower_bound":
         if question.quantity == "epsilon":
@@ -113,8 +98,8 @@ def _number(bound: str, question: Question, accountant: ShuffleAccountant) -> fl
     return analysis.get_delta(target)
 
 
-def _baseline(bound: str, question: Question) -> Baseline:
-    analysis = BASELINES[bound]
+def _baseline(bound: str | type[Baseline], question: Question) -> Baseline:
+    analysis = BASELINES[bound] if isinstance(bound, str) else bound
     if issubclass(analysis, NumericBaseline):
         return analysis(question.randomizer, question.n, rtol=question.rtol)
     return analysis(question.randomizer, question.n)

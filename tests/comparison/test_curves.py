@@ -8,10 +8,9 @@ import pytest
 
 from shuffledp import KRR, RAPPOR, ShuffleAccountant, parse
 from shuffledp.baselines import BASELINES, Baseline
+from shuffledp.comparison import AXES, BOUNDS, Course, Question, trace
+from shuffledp.comparison.question import answer
 from shuffledp.errors import NoAnswerError
-from shuffledp.figures.axis import AXES
-from shuffledp.figures.bounds import BOUNDS, Question, answer
-from shuffledp.figures.curve import curves, to_chart
 from shuffledp.randomizers import parse_family
 
 KRR10 = KRR(k=10, epsilon0=2.0)
@@ -94,7 +93,7 @@ def test_curves_are_monotone(axis):
     make = family if axis == "epsilon0" else lambda _: KRR10
     n = None if axis == "users" else 10_000
     delta = 1e-6 if "delta" in AXES[axis].fixed else None
-    for curve in curves({"krr": make}, AXES[axis], x, n=n, delta=delta):
+    for curve in trace({"krr": make}, Course(AXES[axis], x, n, delta)).curves:
         y = [value.number for value in curve.values]
         assert y == sorted(y, reverse=axis != "epsilon0")
         assert len(set(y)) == len(y)
@@ -103,28 +102,14 @@ def test_curves_are_monotone(axis):
 def test_groups_and_labels():
     both = {"krr": lambda _: KRR10, "rappor": lambda _: RAPPOR(epsilon0=2.0)}
     bounds = ("guarantee", "lower_bound", "standard_clone")
-    found = curves(both, AXES["users"], (100, 200), delta=1e-6, bounds=bounds)
-    chart = to_chart(found, AXES["users"], "title")
+    course = Course(AXES["users"], (100, 200), target_delta=1e-6)
+    chart = trace(both, course, bounds=bounds).to_chart()
     assert [line.label for line in chart.lines[:2]] == ["krr: guarantee", "krr: lower bound"]
     assert [line.group for line in chart.lines] == [
         *("krr", "krr", "krr: standard_clone"),
         *("rappor", "rappor", "rappor: standard_clone"),
     ]
     assert [line.kind for line in chart.lines[:3]] == ["upper", "lower", "upper"]
-    alone = to_chart(found[:3], AXES["users"], "title")
+    alone = trace({"krr": lambda _: KRR10}, course).to_chart()
     assert alone.lines[0].label == "guarantee"
     assert alone.lines[0].group == "krr"
-
-
-@pytest.mark.parametrize(
-    ("axis", "given", "message"),
-    [
-        ("users", {"n": 10}, "against users needs delta"),
-        ("epsilon0", {"n": 10}, "against epsilon0 needs n and delta"),
-        ("epsilon", {"delta": 0.1}, "against epsilon needs n"),
-        ("delta", {}, "against delta needs n"),
-    ],
-)
-def test_what_stays_must_be_known(axis, given, message):
-    with pytest.raises(ValueError, match=message):
-        curves({"krr": lambda _: KRR10}, AXES[axis], (0.5,), **given)
