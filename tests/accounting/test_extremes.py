@@ -200,7 +200,7 @@ class TestMatrices:
     def test_one_row_reveals_nothing(self) -> None:
         accountant = ShuffleAccountant(MatrixRandomizer([[0.25, 0.75]]), 10)
         self.reveals_nothing(accountant)
-        assert accountant.delta_report(0.0).worst_pair == "no two inputs differ"
+        assert accountant.delta_report(0.0).worst_pair is None
 
     def test_identical_rows_reveal_nothing(self) -> None:
         self.reveals_nothing(ShuffleAccountant(MatrixRandomizer([[0.25, 0.75]] * 3), 10))

@@ -23,6 +23,7 @@ from shuffledp import (
     Interval,
     Laplace,
     MatrixRandomizer,
+    Pair,
     ShuffleAccountant,
 )
 from shuffledp.errors import AccuracyWarning
@@ -176,7 +177,7 @@ def test_discrete_laplace_is_a_matrix(epsilon0: float, bound: int, n: int) -> No
         assert first.lower <= second.upper + 1e-9
         assert second.lower <= first.upper + 1e-9
         if report.guarantee.lower > 1e-300 and share:
-            assert report.worst_pair in {f"x1 = 0 vs {bound}", f"x1 = {bound} vs 0"}
+            assert report.worst_pair in {Pair(0, bound), Pair(bound, 0)}
     assert noise.delta_lower_bound(0.1 * epsilon0) == pytest.approx(
         matrix.delta_lower_bound(0.1 * epsilon0), rel=1e-3
     )

@@ -26,7 +26,6 @@ from shuffledp import (
     parallel,
     subsample,
 )
-from shuffledp.accounting.datasets import find_datasets
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.sampling.layout import as_bytes
 
@@ -99,7 +98,7 @@ def divergence(
 @pytest.mark.parametrize(("n", "epsilon"), [(3, 0.25)])
 def test_runs_on_the_named_datasets_show_the_lower_bound(randomizer, n, epsilon):
     report = ShuffleAccountant(randomizer, n).delta_report(epsilon)
-    named = find_datasets(randomizer, report.datasets)
+    named = report.datasets
     others = [named.other] * (n - 1)
     low, high = divergence(
         randomizer, [named.pair.first, *others], [named.pair.second, *others], math.exp(epsilon)

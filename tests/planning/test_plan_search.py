@@ -108,7 +108,7 @@ def test_agrees_with_calibration_of_every_choice(name):
     all_choices = []
     for family in families:
         text = re.sub(r"epsilon0=1\.0(, )?", "", str(family(1.0)))
-        mechanism = family(calibrate_epsilon0(text, **target))
+        mechanism = calibrate_epsilon0(text, **target).mechanism
         all_choices.append((task.error(mechanism), mechanism))
     error, mechanism = min(all_choices, key=lambda pair: pair[0])
     found = least_error(families, task, Guarantee(N, DELTA), EPSILON).randomizer

@@ -64,7 +64,7 @@ class ShuffleAccountant:
         n: number of users, 1 to 2**53.
         rtol: relative width of the enclosures, of delta and of epsilon. Where double precision or
             a bounded effort cannot reach it, the enclosure is wider, still valid, and an
-            :class:`shuffledp.errors.AccuracyWarning` says so.
+            :class:`shuffledp.AccuracyWarning` says so.
         bound: "blanket" for the optimal decomposition bound; then intervals enclose that bound.
             "best" for the smaller of blanket and swap bound, a guarantee that is often within a
             tenth of a percent of what an attacker attains; then intervals enclose the truth, from
@@ -120,7 +120,7 @@ class ShuffleAccountant:
 
         Asked back, ``epsilon_interval(delta)`` begins at or below ``target_epsilon``. So
         ``get_epsilon(delta)``, its other end, is above it by a relative ``rtol`` at most, or as
-        much as an :class:`shuffledp.errors.AccuracyWarning` says.
+        much as an :class:`shuffledp.AccuracyWarning` says.
         """
         return self.delta_interval(target_epsilon).upper
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,8 +12,10 @@ from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.errors import ContradictionError
 from shuffledp.interval import Interval
+from shuffledp.markup import tag
 from shuffledp.randomizers import LocalRandomizer, Pair
 from shuffledp.rounding import DIGITS, above, below, decade, plain, round_down, round_up
+from shuffledp.wording import counted, shorten
 
 if TYPE_CHECKING:
     from shuffledp.accounting.accountant import ShuffleAccountant
@@ -188,8 +189,9 @@ class Report:
 
     def __str__(self) -> str:
         """Return the guarantee with its question, and the lower bound if there is one."""
-        line = f"{self.quantity} <= {self._at_most} at {self._given} for {self.n:,} users of "
-        line += _shorten(str(self.randomizer))
+        line = f"{self.quantity} <= {self._at_most} at {self._given} for "
+        line += f"{counted(self.n, 'user')} of "
+        line += shorten(str(self.randomizer), _MAX_TEXT)
         if not self.decimal_lower_bound:
             return line
         return f"{line}\n(no analysis can prove less than {self._at_least})"
@@ -197,7 +199,7 @@ class Report:
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
         rows = {
-            "mechanism": _shorten(str(self.randomizer)),
+            "mechanism": shorten(str(self.randomizer), _MAX_TEXT),
             "users": f"{self.n:,}",
             "given": self._given,
             "guarantee": f"{self.quantity} <= {self._at_most}",
@@ -205,11 +207,11 @@ class Report:
             "worst pair": f"{in_words(self.worst_pair)} ({self.pairs})",
             "datasets": self.datasets_in_words,
         }
-        cells = (
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+        lines = (
+            tag("tr", tag("th", name, scope="row"), tag("td", value))
             for name, value in rows.items()
         )
-        return f"<table>{''.join(cells)}</table>"
+        return tag("table", tag("tbody", *lines)).text
 
 
 def in_words(where: Pair | Datasets | None) -> str:
@@ -239,8 +241,3 @@ def _finite(number: float) -> float | None:
 
 def _number(rounded: Callable[[Decimal, int], str], number: Decimal, digits: int) -> str:
     return rounded(number, digits) if number.is_finite() else "infinity"
-
-
-def _shorten(text: str) -> str:
-    """Return a text that fits a line; matrices written out do not."""
-    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."

@@ -210,7 +210,7 @@ def compare(
         randomizer: what each user runs, as an object or a text.
         n: number of users.
         target_delta: the delta at which epsilon is asked for.
-        rtol: relative width of the enclosures; an :class:`shuffledp.errors.AccuracyWarning` says
+        rtol: relative width of the enclosures; an :class:`shuffledp.AccuracyWarning` says
             where our bound is valid but wider.
 
     >>> found = compare("krr(k=10, epsilon0=2)", n=10_000, target_delta=1e-6)

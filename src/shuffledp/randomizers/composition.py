@@ -17,9 +17,6 @@ from shuffledp.randomizers.pair import Input, Pair
 
 T = TypeVar("T")
 
-#: A randomizer or its text, as the key of a mapping.
-Part = TypeVar("Part", bound=LocalRandomizer | str)
-
 #: At most this many pairs are compared.
 _MAX_PAIRS = 100_000
 

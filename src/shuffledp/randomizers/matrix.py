@@ -30,7 +30,7 @@ from shuffledp.sampling.layout import unsigned
 _SMALLEST_ENTRY = 1e-250
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class MatrixRandomizer(LocalRandomizer):
     r"""A randomizer given by a matrix: row x holds the output probabilities of input x.
 
@@ -52,9 +52,9 @@ class MatrixRandomizer(LocalRandomizer):
     matrix: FloatArray
     path: str | None = None
 
-    def __post_init__(self) -> None:
-        """Check and freeze the matrix."""
-        object.__setattr__(self, "matrix", _as_matrix(self.matrix))
+    def __init__(self, matrix: ArrayLike, path: str | None = None) -> None:
+        object.__setattr__(self, "matrix", _as_matrix(matrix))
+        object.__setattr__(self, "path", path)
 
     @classmethod
     def from_file(cls, path: str | Path) -> MatrixRandomizer:

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import ClassVar
 
 from shuffledp.randomizers.base import LocalRandomizer, Values
-from shuffledp.randomizers.composition import Part, as_parts, listed
+from shuffledp.randomizers.composition import as_parts, listed
 from shuffledp.randomizers.domain import Domain
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.pair import Input, Pair
@@ -143,7 +143,7 @@ class Parallel(Mixture):
         return tuple(part.check_values(values) for part in self.parts)
 
 
-def parallel(parts: Mapping[Part, float]) -> Parallel:
+def parallel(parts: Mapping[LocalRandomizer | str, float]) -> Parallel:
     """Return the choice between randomizers, or their texts, that all read the same value.
 
     >>> from shuffledp import KRR, BinaryLocalHash
