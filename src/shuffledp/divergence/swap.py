@@ -44,6 +44,7 @@ from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.characteristic import bound_square, evaluate
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.nodes import _quarter, _stretches
 from shuffledp.divergence.proposals.swap import SwapProposal
 from shuffledp.divergence.tilt import TiltedLaw, tilt
@@ -114,6 +115,14 @@ def swap_log_delta(slots: Slots, n: int, tolerance: float) -> float:
     laws = (slots.first, *slots.types)
     if n < 2 or max(float(np.abs(law.values).max()) for law in laws) > _LARGEST:
         return math.inf
+    try:
+        return _bound(slots, laws, n, tolerance)
+    except BEYOND_DOUBLES:  # no bound is a valid answer
+        return math.inf
+
+
+def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float) -> float:
+    """Try ever less smoothing until that costs little."""
     proposal = SwapProposal(slots.first, slots.types, slots.blanket_mass, n, tolerance)
     if not proposal.is_promising:
         return math.inf
