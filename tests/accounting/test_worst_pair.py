@@ -34,8 +34,10 @@ def all_pairs(matrix: MatrixRandomizer, n: int, epsilon: float) -> dict[Pair, Lo
 
 
 def pair_blanket(matrix: MatrixRandomizer, x: int, y: int) -> Decomposition:
-    entries = matrix.matrix
-    return Decomposition.from_coefficients(entries[x], entries[y], entries.min(axis=0))
+    """From rows divided by their sums, in fractions."""
+    rows = [[Fraction(p) for p in row] for row in matrix.matrix.tolist()]
+    laws = [[p / sum(row) for p in row] for row in rows]
+    return Decomposition.from_fractions(laws[x], laws[y], list(map(min, zip(*laws, strict=True))))
 
 
 def check(matrix: MatrixRandomizer, n: int, epsilon: float) -> None:
