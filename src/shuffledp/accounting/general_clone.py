@@ -176,7 +176,8 @@ class GeneralClone:
         ratio, first, second = _rows(randomizer, pair)
         gains = np.maximum([first - second, second - first], 0.0) / (ratio - 1)
         p = float(gains[0].sum())
-        rest = np.maximum(first - ratio * gains[0] - gains[1], 0.0)
+        rest = first - ratio * gains[0] - gains[1]
+        rest = np.where(rest > 16 * UNIT * first, rest, 0.0)  # below this it is rounding, not mass
         r = float(rest.sum())
         components, a, b, c = [g / p for g in gains], [ratio * p, p], [p, ratio * p], [p, p]
         if r > _TOLERANCE:
