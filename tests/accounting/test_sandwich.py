@@ -17,6 +17,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+import tiers
 
 from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, joint, parallel, subsample
 from shuffledp.divergence.rational import exact_shuffled_divergence
@@ -255,7 +256,7 @@ def check(case: Case, n: int, exp_epsilons: Sequence[Fraction]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_true_divergence_lies_between_the_bounds(kind):
     count, make = KINDS[kind]
-    for seed in range(count):
+    for seed in range(tiers.examples(count)):
         rng = np.random.default_rng([len(kind), seed])
         case = make(rng)
         n = 2 if len(case.rows) * len(case.rows[0]) > 16 else int(rng.integers(2, 5))
