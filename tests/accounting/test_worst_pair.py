@@ -96,6 +96,7 @@ def random_matrix(rng: np.random.Generator) -> MatrixRandomizer:
     return MatrixRandomizer(matrix / matrix.sum(axis=1, keepdims=True))
 
 
+@pytest.mark.heavy(keep=50)
 @pytest.mark.parametrize("seed", range(200))
 def test_random_matrices_against_all_pairs(seed: int) -> None:
     rng = np.random.default_rng([1, seed])
@@ -117,12 +118,13 @@ def level_of_the_most_different_pair(matrix: MatrixRandomizer) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3000))
-def test_random_matrices_at_length(seed: int) -> None:
-    rng = np.random.default_rng([2, seed])
-    matrix = random_matrix(rng)
-    n = int(10 ** rng.uniform(0, 6))
-    check(matrix, n, float(matrix.epsilon0 * (1 - 10.0 ** -rng.uniform(0, 5))))
+@pytest.mark.parametrize("block", range(30))
+def test_random_matrices_at_length(block: int) -> None:
+    for seed in range(100 * block, 100 * (block + 1)):
+        rng = np.random.default_rng([2, seed])
+        matrix = random_matrix(rng)
+        n = int(10 ** rng.uniform(0, 6))
+        check(matrix, n, float(matrix.epsilon0 * (1 - 10.0 ** -rng.uniform(0, 5))))
 
 
 @settings(max_examples=80)
