@@ -13,7 +13,7 @@ from shuffledp.accounting.candidates import Candidate, Candidates, Listed, Matri
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import Report, check_order
 from shuffledp.accounting.worst_case import WorstCase
-from shuffledp.decomposition.arithmetic import FloatArray
+from shuffledp.arrays import FloatArray
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import (
     AccuracyWarning,
