@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from shuffledp._version import __version__
+
 
 def versions() -> dict[str, str]:
     """Return the versions a certificate names."""
     import flint
-
-    from shuffledp import __version__
 
     return {"shuffledp": __version__, "python-flint": flint.__version__}

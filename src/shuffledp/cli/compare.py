@@ -6,7 +6,7 @@ import json
 
 import click
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, RTOL, USERS

@@ -14,7 +14,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.cli.answer import shorten
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option

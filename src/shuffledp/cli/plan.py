@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.counter import counter
 from shuffledp.cli.facts import EPILOG
