@@ -86,7 +86,8 @@ def named_datasets(randomizer: LocalRandomizer, words: str) -> Datasets:
         if str(datasets) == words:
             return datasets
     raise CertificateError(
-        f"lower_bound: datasets must be looked at for {str(randomizer)[:80]}, got {words[:80]!r}"
+        f"lower_bound: datasets must be looked at for {shorten(str(randomizer), _MAX_ECHO)}, got "
+        f"{_show(words)}"
     )
 
 
