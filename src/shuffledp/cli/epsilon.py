@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from shuffledp.accounting import ShuffleAccountant
-from shuffledp.cli.answer import Answer, shorten
+from shuffledp.cli.answer import Answer
 from shuffledp.cli.parameters import DELTA, MECHANISM, RTOL, USERS
 from shuffledp.cli.question import question
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down
-from shuffledp.wording import counted
+from shuffledp.wording import counted, shorten
 
 
 @question(MECHANISM, USERS, DELTA, RTOL)
