@@ -11,7 +11,6 @@ import numpy as np
 
 from shuffledp.auditing import Audit
 from shuffledp.auditing import audit as run_audit
-from shuffledp.cli.counter import counter
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import (
     DELTA,
@@ -24,6 +23,7 @@ from shuffledp.cli.parameters import (
     reading,
     whole,
 )
+from shuffledp.cli.terminal import counter
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
 from shuffledp.wording import counted, fill, shorten

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shuffledp._version import __version__
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option
-from shuffledp.cli.progress import progress
+from shuffledp.cli.terminal import progress
 from shuffledp.files import DataError, Estimation, Section, estimate_files
 from shuffledp.rounding import decade, plain, round_up
 from shuffledp.wording import fill, shorten

@@ -12,8 +12,8 @@ import click
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM
-from shuffledp.cli.progress import progress
 from shuffledp.cli.signals import ending_tidily
+from shuffledp.cli.terminal import progress
 from shuffledp.files import Column, DataError, Randomization, Sidecar, sidecar_path
 from shuffledp.files.formats import is_csv
 from shuffledp.randomizers import LocalRandomizer

@@ -10,9 +10,9 @@ import click
 
 from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS
-from shuffledp.cli.counter import counter
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
+from shuffledp.cli.terminal import counter
 from shuffledp.reproduction import ITEMS, Outcome, Settings
 from shuffledp.reproduction import reproduce as run
 from shuffledp.reproduction.folder import Folder

@@ -8,9 +8,9 @@ from typing import TextIO
 
 import click
 
-from shuffledp.cli.certify import proving
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
+from shuffledp.cli.terminal import proving
 from shuffledp.wording import shorten
 
 
