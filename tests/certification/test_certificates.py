@@ -112,6 +112,11 @@ def test_datasets_of_unknown_words(words: str) -> None:
         named_datasets(parse("krr(k=3, epsilon0=1)"), words)
 
 
+def test_long_unknown_words_say_how_much_is_cut() -> None:
+    with pytest.raises(CertificateError, match=r"got 'x1 = 0 v+\.\.\. \(\d+ more characters\)$"):
+        named_datasets(parse("krr(k=3, epsilon0=1)"), "x1 = 0 " + "v" * 1000)
+
+
 def test_delta_0_is_proved_at_the_largest_epsilon() -> None:
     issued = certify(ShuffleAccountant(KRR(k=3, epsilon0=2.0), 10), target_delta=0.0)
     assert issued.guarantee.epsilon == "2.0"

@@ -22,8 +22,8 @@ from shuffledp import KRR, ShuffleAccountant, __version__, parse
 from shuffledp.baselines import BASELINES
 from shuffledp.cli import curve as module
 from shuffledp.cli import main
-from shuffledp.cli import ticker as ticker_module
-from shuffledp.cli.counter import counter
+from shuffledp.cli import terminal as terminal_module
+from shuffledp.cli.terminal import counter
 from shuffledp.comparison import BOUNDS
 from shuffledp.errors import NoAnswerError
 
@@ -372,7 +372,7 @@ class Terminal(io.StringIO):
 
 
 def test_progress_is_shown_on_a_terminal_and_cleared(monkeypatch):
-    monkeypatch.setattr(ticker_module, "_INTERVAL", 0.01)
+    monkeypatch.setattr(terminal_module, "_INTERVAL", 0.01)
     with redirect_stderr(Terminal()) as terminal, counter(8) as report:
         report(2, 8)
         while "2 of 8" not in terminal.getvalue():

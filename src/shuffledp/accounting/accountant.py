@@ -15,7 +15,7 @@ from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import BOUNDS, Bound, Proof, Report, check_order
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
-from shuffledp.decomposition.arithmetic import FloatArray
+from shuffledp.arrays import FloatArray
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import (
     AccuracyWarning,

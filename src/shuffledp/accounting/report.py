@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
+from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.errors import ContradictionError
@@ -121,8 +122,6 @@ class Report:
         >>> report.to_dict()["datasets"]
         'x1 = 0 vs 1, all others hold 2'
         """
-        from shuffledp import __version__
-
         pure = math.isfinite(self.randomizer.epsilon0)
         fields: dict[str, Any] = {
             "mechanism": str(self.randomizer),

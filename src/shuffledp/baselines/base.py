@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.arrays import UNIT
 from shuffledp.errors import (
     MAX_EPSILON0,
     MIN_EPSILON0,

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import GPARV, Decomposition
-from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import (
     MAX_EPSILON0,
     check_delta,

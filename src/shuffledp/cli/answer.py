@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from dataclasses import dataclass
 from decimal import Decimal
 
-from shuffledp import wording
 from shuffledp.accounting import Report
 from shuffledp.accounting.report import in_words
 from shuffledp.rounding import below, gap, plain, round_down, round_up
-
-WIDTH = 88
-_MAX_TEXT = 72
+from shuffledp.wording import counted, fill
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +45,7 @@ class Answer:
         width = max(len(label) for label, _ in rows) + 2
         lines = [label.ljust(width) + value for label, value in rows]
         paragraphs = [self._meaning, *self._notes]
-        return "\n".join([*lines, "", *(textwrap.fill(p, WIDTH) for p in paragraphs)])
+        return "\n".join([*lines, "", *(fill(p) for p in paragraphs)])
 
     def to_json(self, command: str) -> str:
         """Return one JSON object; README.md documents its fields."""
@@ -81,7 +77,7 @@ class Answer:
         epsilon = self._guarantee if asked_epsilon else target
         delta = target if asked_epsilon else self._guarantee
         claim = (
-            f"With {wording.counted(report.n, 'user')} the shuffled reports are "
+            f"With {counted(report.n, 'user')} the shuffled reports are "
             f"({epsilon}, {delta})-differentially private"
         )
         if report.decimal_lower_bound == 0:
@@ -101,8 +97,3 @@ class Answer:
             f"Note: the guarantee is certified, but known less precisely than asked: its enclosure "
             f"[{lower}, {upper}] is wider than rtol = {plain(report.rtol)}."
         ]
-
-
-def shorten(text: str) -> str:
-    """Return ``text``, cut where it would fill several lines (a matrix written out)."""
-    return wording.shorten(text, _MAX_TEXT)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.report import Bound
-from shuffledp.cli.answer import Answer, shorten
+from shuffledp.cli.answer import Answer
 from shuffledp.cli.parameters import BOUND, EPSILON, MECHANISM, RTOL, USERS
 from shuffledp.cli.question import question
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain
+from shuffledp.wording import shorten
 
 
 @question(MECHANISM, USERS, EPSILON, RTOL, BOUND)

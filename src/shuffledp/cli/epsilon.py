@@ -6,13 +6,13 @@ import math
 
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.report import Bound
-from shuffledp.cli.answer import Answer, shorten
+from shuffledp.cli.answer import Answer
 from shuffledp.cli.parameters import BOUND, DELTA, MECHANISM, RTOL, USERS
 from shuffledp.cli.question import question
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down
-from shuffledp.wording import counted
+from shuffledp.wording import counted, shorten
 
 
 @question(MECHANISM, USERS, DELTA, RTOL, BOUND)

@@ -10,10 +10,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.arithmetic import (
-    UNIT,
-    FloatArray,
-    IntArray,
     clusters,
     distance,
     finite_or_zero,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray
 
 #: The fields of a decomposition that is not complete yet, by their names.
 Fields = dict[str, Any]

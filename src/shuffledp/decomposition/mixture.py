@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.arrays import UNIT
 from shuffledp.decomposition.faint import TINY, Faint, Fields, normal_product
 from shuffledp.errors import check_real
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, outer_sum
+from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.decomposition.arithmetic import outer_sum
 from shuffledp.decomposition.components import MAX_LOG_RATIO
 from shuffledp.decomposition.faint import TINY, Faint, Fields, normal_product
 

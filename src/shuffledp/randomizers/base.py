@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.randomizers.domain import Domain
 from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition, product_of
-from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import check_integer
 from shuffledp.randomizers.base import LocalRandomizer, Values, count_users
 from shuffledp.randomizers.composition import Composition, as_parts, check_parts, split

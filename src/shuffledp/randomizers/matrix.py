@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.masses import Masses, exact_sum, log_of
 from shuffledp.interval import Interval
 from shuffledp.randomizers.base import LocalRandomizer, Values

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition, decompose_segments
-from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.randomizers.base import LocalRandomizer, Values
 from shuffledp.randomizers.domain import Domain, Integers, UnitInterval
 from shuffledp.randomizers.pair import Input, Pair

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import FloatArray, IntArray
 from shuffledp.errors import check_epsilon0, check_size
 from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.domain import Domain, Integers

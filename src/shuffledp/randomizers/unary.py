@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import UNIT, IntArray
+from shuffledp.arrays import UNIT, IntArray
 from shuffledp.errors import check_epsilon0, check_probability
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.masses import DIGITS, working_digits
