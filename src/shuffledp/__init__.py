@@ -45,6 +45,7 @@ from shuffledp.randomizers import (
     one_of,
     parallel,
     parse,
+    register,
     subsample,
 )
 
@@ -95,6 +96,7 @@ __all__ = [
     "parallel",
     "parse",
     "plan",
+    "register",
     "required_users",
     "shuffle",
     "simulate",
