@@ -315,12 +315,12 @@ def as_accountant(
     """
     if isinstance(value, ShuffleAccountant) and n is None:
         return value
-    if isinstance(value, LocalRandomizer | str) and n is not None:
-        return ShuffleAccountant(value, n)
-    raise TypeError(
-        "accountant must be a ShuffleAccountant, or a mechanism or its text together with n, got "
-        f"{value!r} and n = {n!r}"
-    )
+    if isinstance(value, ShuffleAccountant) or n is None:
+        raise TypeError(
+            "accountant must be a ShuffleAccountant, or a mechanism or its text together with n, "
+            f"got {value!r} and n = {n!r}"
+        )
+    return ShuffleAccountant(value, n)
 
 
 # Decompositions do not depend on n: along a curve, or in a search for n, they are built once.
@@ -328,7 +328,8 @@ def as_accountant(
 
 @lru_cache(maxsize=8)
 def _blankets(randomizer: LocalRandomizer) -> Candidates:
-    if isinstance(randomizer, MatrixRandomizer) and randomizer.epsilon0 < math.inf:
+    # Exactly this class: one derived from it may state another law.
+    if type(randomizer) is MatrixRandomizer and randomizer.epsilon0 < math.inf:
         return MatrixPairs(randomizer)
     pairs = pairs_to_compare(randomizer)
     return Listed([Candidate(pair, None, randomizer.blanket(pair)) for pair in pairs])

@@ -18,7 +18,6 @@ from shuffledp.files.problems import DataError
 from shuffledp.files.sidecar import Sidecar, read_sidecar
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.randomizers.composition import Composition
-from shuffledp.randomizers.noise import SymmetricNoise
 from shuffledp.wording import counted
 
 
@@ -88,7 +87,7 @@ def estimate_files(paths: Sequence[Path]) -> Estimation:
         raise DataError(str(error)) from None
     told = _told(randomizer, _places(shape, count()), candidates, None)
     sections = (
-        Section(sidecars[0].columns[i], mechanism, isinstance(part, SymmetricNoise), estimate)
+        Section(sidecars[0].columns[i], mechanism, part.estimates == "mean", estimate)
         for (i, part, mechanism), estimate in zip(told, _leaves(estimates), strict=True)
     )
     return Estimation(sidecars, tuple(sections))

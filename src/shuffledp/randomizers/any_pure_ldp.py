@@ -40,6 +40,7 @@ class AnyPureLDP(LocalRandomizer):
     """
 
     name: ClassVar[str] = "any_pure_ldp"
+    example: ClassVar[str | None] = "any_pure_ldp(epsilon0=1.0)"
 
     epsilon0: float
 

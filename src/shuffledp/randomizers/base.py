@@ -6,7 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,12 @@ class LocalRandomizer(ABC):
 
     #: The name of the mechanism in text form.
     name: ClassVar[str]
+
+    #: A text form to show as an example; None if there is none.
+    example: ClassVar[str | None] = None
+
+    #: What the reports tell about all users together; None for a mechanism that cannot run.
+    estimates: ClassVar[Literal["frequencies", "mean"] | None] = None
 
     if TYPE_CHECKING:  # a dataclass field in most subclasses, a property in some
 
@@ -238,6 +244,7 @@ class LocalRandomizer(ABC):
         parameters = (
             (f.name, getattr(self, f.name), f.default)
             for f in dataclasses.fields(self)  # type: ignore[arg-type]
+            if f.init
         )
         return ", ".join(
             f"{name}={value!r}" for name, value, default in parameters if value != default

@@ -42,6 +42,7 @@ class HadamardResponse(SupportRandomizer):
     """
 
     name: ClassVar[str] = "hadamard"
+    example: ClassVar[str | None] = "hadamard(epsilon0=1.0)"
 
     epsilon0: float
     domain_size: int | None = None

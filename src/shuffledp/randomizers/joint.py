@@ -39,6 +39,7 @@ class Joint(Composition):
     """
 
     name: ClassVar[str] = "joint"
+    example: ClassVar[str | None] = "joint(krr(k=10, epsilon0=1.0), oue(epsilon0=1.0))"
 
     parts: tuple[LocalRandomizer, ...]
     at_most: int | None = None

@@ -35,6 +35,7 @@ class KRR(SupportRandomizer):
     """
 
     name: ClassVar[str] = "krr"
+    example: ClassVar[str | None] = "krr(k=10, epsilon0=1.0)"
 
     k: int
     epsilon0: float

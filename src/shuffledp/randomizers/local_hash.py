@@ -175,6 +175,7 @@ class BinaryLocalHash(_LocalHash):
     """
 
     name: ClassVar[str] = "blh"
+    example: ClassVar[str | None] = "blh(epsilon0=1.0)"
 
     epsilon0: float
     domain_size: int | None = None
@@ -202,6 +203,7 @@ class LocalHash(_LocalHash):
     """
 
     name: ClassVar[str] = "olh"
+    example: ClassVar[str | None] = "olh(epsilon0=1.0)"
 
     epsilon0: float
     buckets: int | None = None

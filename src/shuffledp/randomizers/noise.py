@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,8 @@ class HalfCells:
 
 class SymmetricNoise(LocalRandomizer):
     """Additive noise; subclasses give the cells of one half of the outputs."""
+
+    estimates: ClassVar[Literal["frequencies", "mean"] | None] = "mean"
 
     @property
     @abstractmethod

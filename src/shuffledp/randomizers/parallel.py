@@ -34,6 +34,7 @@ class Parallel(Mixture):
     """
 
     name: ClassVar[str] = "parallel"
+    example: ClassVar[str | None] = "parallel(0.5*krr(k=10, epsilon0=1.0), 0.5*blh(epsilon0=1.0))"
 
     parts: tuple[LocalRandomizer, ...]
     weights: tuple[float, ...]

@@ -41,6 +41,7 @@ class Subsample(LocalRandomizer):
     """
 
     name: ClassVar[str] = "subsample"
+    example: ClassVar[str | None] = "subsample(krr(k=10, epsilon0=1.0), rate=0.1)"
 
     part: LocalRandomizer
     rate: float

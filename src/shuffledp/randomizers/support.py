@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,8 @@ _KEPT_DIGITS = 30
 
 class SupportRandomizer(LocalRandomizer):
     """A mechanism given by support sets; all its ordered pairs of inputs look alike."""
+
+    estimates: ClassVar[Literal["frequencies", "mean"] | None] = "frequencies"
 
     def __post_init__(self) -> None:
         """Check the parameters that most of these mechanisms have."""

@@ -119,6 +119,7 @@ class RAPPOR(_Unary):
     """
 
     name: ClassVar[str] = "rappor"
+    example: ClassVar[str | None] = "rappor(epsilon0=1.0)"
 
     epsilon0: float
     domain_size: int | None = None
@@ -157,6 +158,7 @@ class OUE(_Unary):
     """
 
     name: ClassVar[str] = "oue"
+    example: ClassVar[str | None] = "oue(epsilon0=1.0)"
 
     epsilon0: float
     domain_size: int | None = None
@@ -191,6 +193,7 @@ class UnaryEncoding(_Unary):
     """
 
     name: ClassVar[str] = "unary"
+    example: ClassVar[str | None] = "unary(p=0.75, q=0.25)"
 
     p: float
     q: float
