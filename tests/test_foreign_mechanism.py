@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import shuffledp
 from shuffledp import KRR, LocalRandomizer, MatrixRandomizer, NoAnswerError, Pair, register
 from shuffledp.certification.derivation import blanket
 from shuffledp.cli import main
+from shuffledp.files.sidecar import read_sidecar, sidecar_path
 from shuffledp.randomizers import Integers, text
 
 PAGE = Path(__file__).parent.parent / "docs" / "new-mechanism.md"
@@ -117,10 +117,8 @@ def write_files(mechanism: str, folder: Path) -> None:
     (folder / "data.csv").write_text("value\n" + "0\n1\n" * 20)
     main_arguments = "--column value --mechanism krr(k=2,epsilon0=2) --delta 0.01 --out reports.csv"
     CliRunner().invoke(main, ["randomize", "data.csv", *main_arguments.split()])
-    sidecar = folder / "reports.csv.json"
-    sidecar.write_text(
-        json.dumps(json.loads(sidecar.read_text()) | {"mechanism": mechanism}), encoding="utf-8"
-    )
+    sidecar = dataclasses.replace(read_sidecar(Path("reports.csv")), mechanism=mechanism)
+    sidecar_path(folder / "reports.csv").write_text(sidecar.to_json())
     (folder / "certificate.json").write_text(certificate_of(mechanism))
 
 
@@ -147,8 +145,8 @@ REFUSALS = {
     "certify": "exact law is not known to the prover",
     "verify": "exact law is not known to the prover",
     "audit": "cannot run",
-    "randomize": "cannot run",
-    "estimate": "cannot run",
+    "randomize": "cannot run|can run, got",
+    "estimate": "cannot run|can run, got",
 }
 
 
@@ -174,7 +172,7 @@ def test_commands(command, mechanism, tmp_path, monkeypatch):
     runs = mechanism.startswith("seven_lines") and command not in ("certify", "verify")
     if command in REFUSALS and not runs:
         assert result.exit_code in (1, 2), result.output
-        assert REFUSALS[command] in " ".join(result.stderr.split())
+        assert re.search(REFUSALS[command], " ".join(result.stderr.split()))
         assert mechanism in " ".join(result.stderr.split())
     else:
         assert result.exit_code == 0, result.output
@@ -183,29 +181,28 @@ def test_commands(command, mechanism, tmp_path, monkeypatch):
 def answer(mechanism: str) -> dict[str, Callable[[], object]]:
     """How each public function meets a mechanism."""
     one = shuffledp.parse(mechanism)
+    parts = {one: 0.5, KRR(int(one.input_domain.size), 1.0): 0.5}
     family = re.sub(r"(, )?epsilon0=2.0", "", mechanism)
-    reports = np.zeros(4, dtype=np.uint8)
+    goal = {"target_epsilon": 0.5, "target_delta": 1e-3}
+
+    def delta(randomizer: LocalRandomizer) -> float:
+        return shuffledp.ShuffleAccountant(randomizer, 50).get_delta(1.0)
+
     return {
         "parse": lambda: shuffledp.parse(str(one)),
         "audit": lambda: shuffledp.audit(one, n=10, target_delta=0.01, trials=100),
-        "calibrate_epsilon0": lambda: shuffledp.calibrate_epsilon0(family, 100, 0.5, 1e-3),
+        "calibrate_epsilon0": lambda: shuffledp.calibrate_epsilon0(family, n=100, **goal),
         "certify": lambda: shuffledp.certify(one, n=100, target_delta=1e-3),
-        "compare": lambda: str(shuffledp.compare(one, n=100, delta=1e-3)),
-        "curve": lambda: shuffledp.curve(one, delta=1e-3, start=100, stop=200, points=2),
-        "joint": lambda: shuffledp.ShuffleAccountant(shuffledp.joint(one, one), 50).get_delta(1.0),
-        "one_of": lambda: shuffledp.ShuffleAccountant(
-            shuffledp.one_of((0.5, one), (0.5, one)), 50
-        ).get_delta(1.0),
-        "parallel": lambda: shuffledp.ShuffleAccountant(
-            shuffledp.parallel((0.5, one), (0.5, one)), 50
-        ).get_delta(1.0),
-        "subsample": lambda: shuffledp.certify(
-            shuffledp.subsample(one, 0.5), n=10, target_delta=0.1
-        ),
-        "required_users": lambda: shuffledp.required_users(one, 0.5, 1e-3),
+        "compare": lambda: str(shuffledp.compare(one, n=100, target_delta=1e-3)),
+        "curve": lambda: shuffledp.curve(one, x=[100, 200], target_delta=1e-3),
+        "joint": lambda: delta(shuffledp.joint(one, one)),
+        "one_of": lambda: delta(shuffledp.one_of(parts)),
+        "parallel": lambda: delta(shuffledp.parallel(parts)),
+        "subsample": lambda: shuffledp.certify(shuffledp.subsample(one, 0.5), 10, target_delta=0.1),
+        "required_users": lambda: shuffledp.required_users(one, **goal),
         "shuffle": lambda: shuffledp.shuffle(one.randomize([0, 1, 1])),
         "simulate": lambda: shuffledp.simulate(one, [0, 1] * 20, repetitions=2),
-        "Aggregator": lambda: shuffledp.Aggregator(one).add(reports),
+        "Aggregator": lambda: shuffledp.Aggregator(one).add(np.zeros(4, dtype=np.uint8)),
         "GeneralClone": lambda: shuffledp.GeneralClone.primary(one, Pair(0, 1)),
     }
 
@@ -218,26 +215,7 @@ def test_every_function_is_tried():
 
 
 @pytest.mark.parametrize("mechanism", FOREIGN)
-@pytest.mark.parametrize(
-    "function",
-    answer_names := [
-        "parse",
-        "audit",
-        "calibrate_epsilon0",
-        "certify",
-        "compare",
-        "curve",
-        "joint",
-        "one_of",
-        "parallel",
-        "subsample",
-        "required_users",
-        "shuffle",
-        "simulate",
-        "Aggregator",
-        "GeneralClone",
-    ],
-)
+@pytest.mark.parametrize("function", answer("krr(k=2, epsilon0=2.0)"))
 def test_functions(function, mechanism):
     runs = mechanism.startswith("seven_lines")
     refused = {"certify", "subsample", "GeneralClone"}

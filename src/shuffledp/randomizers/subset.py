@@ -42,7 +42,7 @@ class SubsetSelection(SupportRandomizer):
     """
 
     name: ClassVar[str] = "subset"
-    example: ClassVar[str | None] = "subset(domain_size=10, epsilon0=1.0)"
+    example: ClassVar[str | None] = "subset(epsilon0=1.0, domain_size=10)"
 
     epsilon0: float
     domain_size: int
