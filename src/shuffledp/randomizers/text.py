@@ -101,7 +101,8 @@ def register(mechanism: _Mechanism) -> _Mechanism:
         TypeError: if it is no such class.
         ValueError: if its name is not valid or is taken, or if its example does not describe it.
     """
-    if not inspect.isclass(mechanism) or not issubclass(mechanism, LocalRandomizer):
+    kind: object = mechanism
+    if not isinstance(kind, type) or not issubclass(kind, LocalRandomizer):
         raise TypeError(
             f"mechanism must be a class derived from LocalRandomizer, got {mechanism!r}"
         )
