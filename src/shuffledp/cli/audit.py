@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from shuffledp.auditing import Audit
 from shuffledp.auditing import audit as run_audit
+from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import (
     DELTA,
@@ -172,7 +172,7 @@ class _Result:
     def to_json(self) -> str:
         """Return one JSON object; README.md documents its fields."""
         audit, answer = self.audit, self.audit.report.to_dict()
-        fields: dict[str, object] = {"command": "audit", **{name: answer[name] for name in _KEPT}}
+        fields = {name: answer[name] for name in _KEPT}
         fields["audit"] = {
             "lower_bound": audit.lower_bound,
             "confidence": audit.confidence,
@@ -181,8 +181,7 @@ class _Result:
             "hits": list(audit.hits),
             "seed": self.seed,
         }
-        fields |= {name: answer[name] for name in ("assumptions", "version")}
-        return json.dumps(fields, indent=2, allow_nan=False)
+        return envelope("audit", fields)
 
 
 def _percent(share: float) -> str:

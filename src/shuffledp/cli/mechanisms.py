@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 import click
 
 from shuffledp._version import __version__
+from shuffledp.cli.document import to_json
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
 from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, LocalRandomizer, parameters, parse
@@ -47,11 +47,11 @@ def mechanisms(as_json: bool) -> None:
     known = {**MECHANISMS, **COMPOSITIONS}
     entries = [_describe(name, mechanism) for name, mechanism in known.items()]
     if as_json:
-        document = {
+        fields = {
             "mechanisms": [dataclasses.asdict(entry) for entry in entries],
             "version": __version__,
         }
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        click.echo(to_json(fields))
     else:
         click.echo("\n\n".join(entry.to_text() for entry in entries))
 
