@@ -46,6 +46,7 @@ from shuffledp.randomizers import (
     one_of,
     parallel,
     parse,
+    register,
     subsample,
 )
 
@@ -94,6 +95,7 @@ __all__ = [
     "parallel",
     "parse",
     "plan",
+    "register",
     "required_users",
     "shuffle",
     "simulate",

@@ -60,6 +60,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.heavy(keep=7)
 @pytest.mark.parametrize("text", FAMILIES)
 @pytest.mark.parametrize(("n", "epsilon", "delta"), [(1000, 0.3, 1e-6), (10**7, 0.01, 1e-9)])
 def test_the_answer_is_safe_and_a_little_more_is_not(
@@ -73,6 +74,7 @@ def test_the_answer_is_safe_and_a_little_more_is_not(
     assert lower > delta
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", ["krr(k=10)", "rappor()", "laplace()"])
 def test_a_callable_gives_the_same_answer_as_its_text(text: str) -> None:
     question = {"n": 500, "target_epsilon": 0.5, "target_delta": 1e-5}
@@ -126,6 +128,7 @@ def test_retuned_subset_selection_is_not_monotone() -> None:
     assert high < low / 20
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("family", ["olh()", lambda e: LocalHash(epsilon0=e)])
 @pytest.mark.parametrize("delta", [1e-18, 5e-18, 1e-12])
 def test_a_retuned_family_gets_the_best_piece(family: object, delta: float) -> None:

@@ -19,6 +19,7 @@ def _wide_enclosures_are_allowed_to_say_so() -> None:
     warnings.simplefilter("ignore", AccuracyWarning)
 
 
+@pytest.mark.heavy(keep=20)
 @pytest.mark.parametrize("k", [3, 10, 100])
 @pytest.mark.parametrize("epsilon0", [0.1, 0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("n", [1000, 10**4, 10**6, 10**9])
@@ -69,6 +70,7 @@ def test_three_values_prefer_the_third() -> None:
         assert math.exp(value.upper) == pytest.approx(expected, rel=0.05)
 
 
+@pytest.mark.heavy(keep=15)
 @pytest.mark.parametrize("randomizer", [KRR(k=2, epsilon0=1.0), Laplace(epsilon0=1.0)], ids=str)
 @pytest.mark.parametrize("n", [1, 2, 10, 1000, 10**6])
 @pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-20])

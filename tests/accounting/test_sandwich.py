@@ -15,6 +15,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+import tiers
 from rational import exact_shuffled_divergence
 
 from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, joint, parallel, subsample
@@ -249,7 +250,7 @@ def check(case: Case, n: int, exp_epsilons: Sequence[Fraction]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_true_divergence_lies_between_the_bounds(kind):
     count, make = KINDS[kind]
-    for seed in range(count):
+    for seed in range(tiers.examples(count)):
         rng = np.random.default_rng([len(kind), seed])
         case = make(rng)
         n = 2 if len(case.rows) * len(case.rows[0]) > 16 else int(rng.integers(2, 5))

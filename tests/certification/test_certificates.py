@@ -27,6 +27,7 @@ def certificate() -> Certificate:
     return certify(accountant, target_delta=1e-6)
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize(
     ("text", "n"),
     [

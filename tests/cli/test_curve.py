@@ -209,6 +209,7 @@ class TestFiles:
         assert (tmp_path / "b.JSON").read_text() == ask(*USERS, "--json")
         assert len(list(tmp_path.iterdir())) == 2
 
+    @pytest.mark.heavy
     def test_a_picture_has_its_numbers_beside_it(self, tmp_path):
         pytest.importorskip("matplotlib")
         for name in ("a.png", "a.svg", "a.pdf"):
@@ -400,6 +401,7 @@ main()
 """
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("seconds", [0.5, 2.5])
 def test_interrupt_ends_quietly(seconds):

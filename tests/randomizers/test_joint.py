@@ -80,6 +80,7 @@ def upper_delta(randomizer, n: int, epsilon: float) -> float:
 # The product of the matrices
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("seed", range(6))
 def test_joint_of_matrices_is_the_kronecker_product(seed):
     rng = np.random.default_rng(seed)
@@ -308,6 +309,7 @@ def test_no_pair_of_the_product_exceeds_the_proved_one(proved, parts):
 # Restricted adjacency
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("part", SYMMETRIC[:-2], ids=str)
 def test_more_changed_attributes_reveal_more(part):
     count, n, epsilon = 4, 200, 0.1
@@ -339,6 +341,7 @@ def brute_force(parts: list[np.ndarray], distances: range, n: int, epsilon: floa
     )
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("limit", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["symmetric", "matrices", "mixed"])
 def test_restricted_adjacency_is_the_restricted_matrix(kind, limit):
@@ -469,6 +472,7 @@ def check_gain(name: str, level: float, count: int, n: int) -> None:
     assert epsilon < 1.01 * single
 
 
+@pytest.mark.heavy(keep=5)
 @pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize(

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 #: One of epsilon and delta is asked for, the other one is given.
 Quantity = Literal["epsilon", "delta"]
 
+#: Which bound proved a guarantee.
+Proof = Literal["blanket", "swap"]
+
+#: Which bound to compute.
+Bound = Literal["blanket", "best"]
+BOUNDS: tuple[Bound, ...] = ("blanket", "best")
+
 #: Where there is no worst pair, and no datasets.
 NOBODY = "no two inputs differ"
 
@@ -49,13 +56,14 @@ class Report:
         rtol_reached: whether the enclosure is as narrow as was asked for.
         log_guarantee: for delta, the enclosure of its logarithm, which never underflows.
         log_lower_bound: for delta, the logarithm of the lower bound.
-        bound: which bound proves the guarantee.
+        bound: which bound proves the guarantee, "blanket" or "swap".
+        wanted: which bound was asked for, "blanket" or "best".
 
     >>> from shuffledp import ShuffleAccountant
     >>> report = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).epsilon_report(1e-6)
     >>> print(report)
     epsilon <= 0.07981 at delta = 1e-6 for 10,000 users of krr(k=10, epsilon0=2.0)
-    (no analysis can prove less than 0.07979)
+    (no analysis can prove less than 0.07980)
     >>> report.datasets.other, report.delta_at(0.1) < 1e-6
     (2, True)
     """
@@ -73,7 +81,8 @@ class Report:
     rtol_reached: bool
     log_guarantee: Interval | None = None
     log_lower_bound: float | None = None
-    bound: str = "blanket"
+    bound: Proof = "blanket"
+    wanted: Bound = "blanket"
 
     def __post_init__(self) -> None:
         """Refuse bounds that contradict each other."""
@@ -103,7 +112,7 @@ class Report:
     def _accountant(self) -> ShuffleAccountant:
         from shuffledp.accounting.accountant import ShuffleAccountant
 
-        return ShuffleAccountant(self.randomizer, self.n, rtol=self.rtol)
+        return ShuffleAccountant(self.randomizer, self.n, rtol=self.rtol, bound=self.wanted)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of JSON answers, which docs and README.md explain; None for infinity.

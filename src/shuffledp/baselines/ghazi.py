@@ -44,7 +44,7 @@ class GhaziUniform(NumericBaseline):
     def decomposition(self) -> Decomposition:
         """Return the decomposition with c = 1/k for each output."""
         mechanism = self.randomizer
-        if not isinstance(mechanism, KRR):
+        if type(mechanism) is not KRR:  # one derived from it may state another law
             raise NoAnswerError("it is known for k-ary randomized response (krr) only")
         k, level = mechanism.k, mechanism.epsilon0
         scale = math.log1p(math.expm1(level) / k)  # log((E+k-1)/k)

@@ -15,12 +15,13 @@ from shuffledp.certification.certificate import (
     Statement,
     current_versions,
 )
+from shuffledp.certification.derivation import check_known
 from shuffledp.certification.issue import guarantee_in_words, leak_in_words
 from shuffledp.certification.mechanism import read_mechanism
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
 from shuffledp.certification.worst_pair import pairs_looked_at
-from shuffledp.errors import MAX_EPSILON0, MAX_USERS
+from shuffledp.errors import MAX_EPSILON0, MAX_USERS, NoAnswerError
 from shuffledp.randomizers import LocalRandomizer, pairs_to_compare
 from shuffledp.wording import shorten
 
@@ -40,6 +41,10 @@ def check_certificate(certificate: Certificate, progress: Progress) -> None:
         raise CertificateError(f"n must be at most {MAX_USERS}, got {certificate.n}")
     _agree("assumptions", certificate.assumptions, (*ASSUMPTIONS, *EXACT_NUMBERS))
     randomizer = read_mechanism(certificate.mechanism)
+    try:
+        check_known(randomizer)
+    except NoAnswerError as error:
+        raise CertificateError(f"mechanism: {error}") from None
     _agree("pairs", certificate.pairs, pairs_looked_at(randomizer))
     same = certificate.versions == current_versions()
 

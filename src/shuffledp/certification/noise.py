@@ -8,6 +8,7 @@ every epsilon, because G is linear in the ratios. Where the edges lie is a matte
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -57,7 +58,7 @@ def noise_decomposition(
         pair = Pair(*ends)
     if any(x not in ends for x in (pair.first, pair.second, ends[0] if holder is None else holder)):
         raise ValueError(f"inputs must be {ends[0]} or {ends[1]}, got {pair} and {holder}")
-    half = _half(randomizer)
+    half = NOISE_LAWS[type(randomizer)](randomizer)
     components: list[Component] = []
     singular: list[tuple[arb, arb]] = []
     exposed = arb(0)
@@ -94,14 +95,6 @@ def _places(cell: _Cell, held: int, side: Side) -> list[tuple[arb, arb]]:
     start, mean, stop = ((sign * log).exp() for log in (cell.inner, log_mean, cell.outer))
     share = (mean - start) / (stop - start)
     return [(cell.inner, 1 - share), (cell.outer, share)]
-
-
-def _half(randomizer: Noise) -> _Half:
-    if isinstance(randomizer, Laplace):
-        return _laplace(randomizer)
-    if isinstance(randomizer, DiscreteLaplace):
-        return _discrete_laplace(randomizer)
-    return _gaussian(randomizer)
 
 
 def _laplace(randomizer: Laplace) -> _Half:
@@ -188,3 +181,11 @@ def _gaussian_edges(half: float) -> list[float]:
             edges.append(short(place, 40))
     edges[-1] = reach if edges[-1] >= places[-1] else edges[-1]
     return edges
+
+
+#: The cells of every kind of noise.
+NOISE_LAWS: Mapping[type[Noise], Callable[..., _Half]] = {
+    Laplace: _laplace,
+    DiscreteLaplace: _discrete_laplace,
+    Gaussian: _gaussian,
+}

@@ -12,7 +12,7 @@ from flint import arb, ctx
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.certification.balls import above, ball, below
 from shuffledp.certification.bound import Question, enclose
-from shuffledp.certification.derivation import background
+from shuffledp.certification.derivation import background, check_known
 from shuffledp.certification.enclosure import Enclosure, Method, PrecisionError
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.worst_pair import enclose_worst_pair
@@ -61,6 +61,7 @@ _Attempt = Callable[[float], tuple[Enclosure, Pair | Datasets | None]]
 
 def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
     """Enclose the optimal decomposition bound; stop when it is proved to be at most delta."""
+    check_known(claim.randomizer)
 
     def attempt(rtol: float) -> tuple[Enclosure, Pair | None]:
         question = Question(claim.n, rtol, claim.hint(), progress)
@@ -72,6 +73,7 @@ def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
 
 def prove_leak(claim: Claim, datasets: Datasets, progress: Progress) -> Proof:
     """Enclose what two datasets reveal; stop when it is proved to be at least delta."""
+    check_known(claim.randomizer)
     pair, other = datasets.pair, datasets.other
 
     def attempt(rtol: float) -> tuple[Enclosure, Datasets]:

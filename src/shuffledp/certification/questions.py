@@ -48,8 +48,10 @@ def certify(
             f"{target_delta!r} and {target_epsilon!r}"
         )
     import_extra("flint")
+    from shuffledp.certification.derivation import check_known
     from shuffledp.certification.issue import issue_for_delta, issue_for_epsilon
 
+    check_known(accountant.randomizer)
     if target_delta is not None:
         return issue_for_delta(accountant, check_delta(target_delta), progress)
     return issue_for_epsilon(accountant, check_epsilon(target_epsilon), progress)

@@ -34,6 +34,8 @@ class Answer:
         """Return aligned lines and one sentence of meaning."""
         report, name = self.report, self.report.quantity
         worst = f"worst pair: {in_words(report.worst_pair)}; {report.pairs}"
+        if report.wanted == "best":
+            worst += f"; {report.bound} bound"
         rows = [
             *self.head,
             ("guarantee", f"{name} = {self._guarantee}  ({worst})"),

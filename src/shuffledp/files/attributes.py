@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
-from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Parallel, Subsample
+from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.composition import Composition
-from shuffledp.randomizers.noise import SymmetricNoise
-from shuffledp.randomizers.support import SupportRandomizer
 
 
 @dataclass(frozen=True)
@@ -33,18 +32,14 @@ class Attribute:
     @property
     def has_values(self) -> bool:
         """Whether its frequencies are estimated, and not its mean."""
-        return all(
-            isinstance(reader, SupportRandomizer | MatrixRandomizer) for reader in self.readers
-        )
+        return all(reader.estimates == "frequencies" for reader in self.readers)
 
     @property
     def sizes(self) -> list[int | None]:
         """How many values each reader distinguishes; None where the mechanism does not say."""
         return [
-            reader.inputs
-            if isinstance(reader, SupportRandomizer)
-            else reader.matrix.shape[0]
-            if isinstance(reader, MatrixRandomizer)
+            int(size)
+            if reader.estimates == "frequencies" and (size := reader.input_domain.size) < math.inf
             else None
             for reader in self.readers
         ]
@@ -101,4 +96,4 @@ def arrange(shape: Shape, columns: Iterator[NDArray[Any]]) -> Values:
 
 def is_continuous(randomizer: LocalRandomizer) -> bool:
     """Whether a mechanism adds continuous noise, which doubles can only imitate."""
-    return isinstance(randomizer, SymmetricNoise) and randomizer.report_dtype.kind == "f"
+    return randomizer.estimates == "mean" and randomizer.report_dtype.kind == "f"

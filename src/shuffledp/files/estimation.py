@@ -18,7 +18,6 @@ from shuffledp.files.problems import DataError
 from shuffledp.files.sidecar import Sidecar, read_sidecar
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.randomizers.composition import Composition
-from shuffledp.randomizers.noise import SymmetricNoise
 from shuffledp.wording import counted
 
 
@@ -78,17 +77,16 @@ def estimate_files(paths: Sequence[Path]) -> Estimation:
         for j in range(i):
             if sidecars[j].sha256 == sidecar.sha256:
                 raise DataError(f"{str(paths[j])!r} and {str(paths[i])!r} hold the same reports")
-    randomizer, shape, candidates = _mechanism(paths[0], sidecars[0])
-    aggregator = Aggregator(randomizer, candidates=candidates)
+    aggregator, shape, candidates = _mechanism(paths[0], sidecars[0])
     for path, sidecar in zip(paths, sidecars, strict=True):
         _add(aggregator, path, sidecar.n)
     try:
         estimates = aggregator.estimate()
     except ValueError as error:
         raise DataError(str(error)) from None
-    told = _told(randomizer, _places(shape, count()), candidates, None)
+    told = _told(aggregator.randomizer, _places(shape, count()), candidates, None)
     sections = (
-        Section(sidecars[0].columns[i], mechanism, isinstance(part, SymmetricNoise), estimate)
+        Section(sidecars[0].columns[i], mechanism, part.estimates == "mean", estimate)
         for (i, part, mechanism), estimate in zip(told, _leaves(estimates), strict=True)
     )
     return Estimation(sidecars, tuple(sections))
@@ -111,12 +109,13 @@ def _check_alike(first: Path, expected: Sidecar, path: Path, sidecar: Sidecar) -
         raise DataError(f"{str(path)!r} must have the same columns and labels as {str(first)!r}")
 
 
-def _mechanism(path: Path, sidecar: Sidecar) -> tuple[LocalRandomizer, Shape, Candidates]:
-    """Return the mechanism, the attributes it reads, and the values to estimate."""
+def _mechanism(path: Path, sidecar: Sidecar) -> tuple[Aggregator, Shape, Candidates]:
+    """Return an aggregator for the mechanism, the attributes it reads, the values to estimate."""
     try:
         randomizer = sidecar.randomizer()
         shape, readers = readers_for(randomizer, sidecar.columns)
-        return randomizer, shape, candidates_of(shape, readers)
+        candidates = candidates_of(shape, readers)
+        return Aggregator(randomizer, candidates=candidates), shape, candidates
     except (TypeError, ValueError) as error:
         raise DataError(f"the sidecar of {str(path)!r} contradicts itself: {error}") from None
 

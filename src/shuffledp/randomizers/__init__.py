@@ -27,6 +27,7 @@ from shuffledp.randomizers.text import (
     parameters,
     parse,
     parse_family,
+    register,
 )
 from shuffledp.randomizers.unary import OUE, RAPPOR, UnaryEncoding
 
@@ -68,6 +69,7 @@ __all__ = [
     "parameters",
     "parse",
     "parse_family",
+    "register",
     "subsample",
     "why_no_other_is_worse",
 ]

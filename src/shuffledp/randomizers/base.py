@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,19 @@ Values = NDArray[Any] | tuple["Values", ...]
 _MAX_ROWS, _MAX_BYTES = 1 << 16, 1 << 22
 
 
+@dataclass(frozen=True, eq=False)
+class SlotLaws:
+    """The laws of the swap bound at a pair of inputs.
+
+    Attributes:
+        blanket: a decomposition with c at most R(v) for all v.
+        backgrounds: decompositions with c = R(v), one per type of input that others may hold.
+    """
+
+    blanket: Decomposition
+    backgrounds: tuple[Decomposition, ...]
+
+
 class LocalRandomizer(ABC):
     """A randomizer each user applies to one input before the shuffler.
 
@@ -32,6 +46,12 @@ class LocalRandomizer(ABC):
 
     #: The name of the mechanism in text form.
     name: ClassVar[str]
+
+    #: A text form to show as an example; None if there is none.
+    example: ClassVar[str | None] = None
+
+    #: What the reports tell about all users together; None for a mechanism that cannot run.
+    estimates: ClassVar[Literal["frequencies", "mean"] | None] = None
 
     if TYPE_CHECKING:  # a dataclass field in most subclasses, a property in some
 
@@ -104,6 +124,39 @@ class LocalRandomizer(ABC):
 
         Its bound is exactly the divergence of two datasets (paper, theorem 14).
         """
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return inputs that stand for all that other users may hold, seen from a pair.
+
+        For every input v the law of (R(x1)/R(v), R(x1')/R(v)) under R(v) must be that of one of
+        them, or be dominated by a mixture of theirs in convex order, whatever is subtracted from
+        whatever. None, which is always safe, says that no such inputs are known.
+        """
+        return None
+
+    def slot_laws(self, pair: Pair) -> SlotLaws | None:
+        """Return what the swap bound needs to know, None where it is not known."""
+        types = self.background_types(pair)
+        if types is None:
+            return None
+        return SlotLaws(self.blanket(pair), tuple(self.background(pair, v) for v in types))
+
+    @property
+    def covers_unchanged(self) -> bool:
+        """Whether an attribute that stays the same adds nothing to the swap bound of a composition.
+
+        It does not if R(x)/R(v) and R(z)/R(v) have the same law under R(v) for all inputs x, v and
+        some third z: then a slot in which x stays is dominated, in convex order, by one in which x
+        becomes z. If v = x its ratio is the constant 1, which is dominated anyway.
+        """
+        return False
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return pairs of neighbours that together stand for all of them in the swap bound.
+
+        Those of :meth:`neighbours` unless said otherwise; None if no such pairs are known.
+        """
+        return self.neighbours()
 
     @property
     def monotone(self) -> bool:
@@ -191,6 +244,7 @@ class LocalRandomizer(ABC):
         parameters = (
             (f.name, getattr(self, f.name), f.default)
             for f in dataclasses.fields(self)  # type: ignore[arg-type]
+            if f.init
         )
         return ", ".join(
             f"{name}={value!r}" for name, value, default in parameters if value != default

@@ -39,6 +39,7 @@ class DiscreteLaplace(SymmetricNoise):
     """
 
     name: ClassVar[str] = "discrete_laplace"
+    example: ClassVar[str | None] = "discrete_laplace(epsilon0=1.0, bound=4)"
 
     epsilon0: float
     bound: int

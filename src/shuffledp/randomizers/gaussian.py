@@ -44,6 +44,7 @@ class Gaussian(SymmetricNoise):
     """
 
     name: ClassVar[str] = "gaussian"
+    example: ClassVar[str | None] = "gaussian(sigma=1.0)"
 
     sigma: float
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, ClassVar
@@ -39,6 +39,7 @@ class Joint(Composition):
     """
 
     name: ClassVar[str] = "joint"
+    example: ClassVar[str | None] = "joint(krr(k=10, epsilon0=1.0), oue(epsilon0=1.0))"
 
     parts: tuple[LocalRandomizer, ...]
     at_most: int | None = None
@@ -94,6 +95,13 @@ class Joint(Composition):
                         for j, part in enumerate(self.parts)
                     )
                 )
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return all kinds of pairs where the number of attributes that change is fixed."""
+        if self.exactly is None:
+            return super().pairs_to_swap()
+        known = all(part.pairs_to_swap() is not None for part in self.parts)
+        return self.neighbours() if known else None
 
     def blanket(self, pair: Pair) -> Decomposition:
         """Return the product of the attributes' blankets."""

@@ -35,6 +35,7 @@ class KRR(SupportRandomizer):
     """
 
     name: ClassVar[str] = "krr"
+    example: ClassVar[str | None] = "krr(k=10, epsilon0=1.0)"
 
     k: int
     epsilon0: float
@@ -48,6 +49,11 @@ class KRR(SupportRandomizer):
     def inputs(self) -> int:
         """The number of values."""
         return self.k
+
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
 
     def support_mass(self, supported: int, named: int) -> Decimal:
         """Return 1/(E+k-1) per output: one supports a named input, k - named support none."""

@@ -43,6 +43,7 @@ class Laplace(SymmetricNoise):
     """
 
     name: ClassVar[str] = "laplace"
+    example: ClassVar[str | None] = "laplace(epsilon0=1.0)"
 
     epsilon0: float
     domain: Literal["binary", "interval"] = "binary"

@@ -71,6 +71,11 @@ class _LocalHash(SupportRandomizer):
         """Size of the hashed domain."""
         return self.domain_size
 
+    @property
+    def triples_look_alike(self) -> bool:
+        """True: any three hash values are independent."""
+        return True
+
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\frac{g}{E+g-1}\,g^{-m}(1-1/g)^{t-m}`: hash values are independent."""
         g = Decimal(self.hash_buckets)
@@ -170,6 +175,7 @@ class BinaryLocalHash(_LocalHash):
     """
 
     name: ClassVar[str] = "blh"
+    example: ClassVar[str | None] = "blh(epsilon0=1.0)"
 
     epsilon0: float
     domain_size: int | None = None
@@ -197,6 +203,7 @@ class LocalHash(_LocalHash):
     """
 
     name: ClassVar[str] = "olh"
+    example: ClassVar[str | None] = "olh(epsilon0=1.0)"
 
     epsilon0: float
     buckets: int | None = None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.masses import Masses, exact_sum, log_of
+from shuffledp.errors import check_real
 from shuffledp.interval import Interval
 from shuffledp.randomizers.base import LocalRandomizer, Values
 from shuffledp.randomizers.channel import Infimum, extreme_rows
@@ -48,6 +49,8 @@ class MatrixRandomizer(LocalRandomizer):
     """
 
     name: ClassVar[str] = "matrix"
+    estimates: ClassVar[Literal["frequencies", "mean"] | None] = "frequencies"
+    example: ClassVar[str | None] = "matrix([[0.75, 0.25], [0.25, 0.75]])"
 
     matrix: FloatArray
     path: str | None = None
@@ -72,6 +75,50 @@ class MatrixRandomizer(LocalRandomizer):
         except Exception as error:  # a damaged file can break its reader in many ways
             raise ValueError(f"path {str(path)!r} does not hold a matrix: {error}") from None
         return cls(matrix, str(path))
+
+    @classmethod
+    def from_function(
+        cls,
+        function: Callable[[Any, Any], float],
+        inputs: Iterable[Any],
+        outputs: Iterable[Any],
+    ) -> MatrixRandomizer:
+        """Tabulate a function: ``function(x, y)`` is the probability of report y for input x.
+
+        From here on inputs and reports are their numbers in the order given. A density has no
+        table: let users send the number of the cell that their report falls into, and return the
+        probability of a cell.
+
+        >>> from fractions import Fraction
+        >>> def honest_by_three_quarters(x, y):
+        ...     return Fraction(3, 4) if x == y else Fraction(1, 4)
+        >>> MatrixRandomizer.from_function(honest_by_three_quarters, ["no", "yes"], ["no", "yes"])
+        MatrixRandomizer([[0.75, 0.25], [0.25, 0.75]])
+
+        Raises:
+            TypeError: if it is no function, or something it returns is no real number.
+            ValueError: if something it returns is no probability, or those of an input do not sum
+                to 1.
+        """
+        if not callable(function):
+            raise TypeError(
+                f"function must be a function of an input and an output, got {function!r}"
+            )
+        columns, rows, given = list(outputs), [], list(inputs)
+        if not given or not columns:
+            raise ValueError("inputs and outputs must hold at least one value each")
+        for x in given:
+            row = [check_real(f"function({x!r}, {y!r})", function(x, y)) for y in columns]
+            for y, p in zip(columns, row, strict=True):
+                if not 0 <= p <= 1:
+                    raise ValueError(f"function({x!r}, {y!r}) must be a probability, got {p!r}")
+            if abs(math.fsum(row) - 1) > _sum_tolerance(len(columns)):
+                raise ValueError(
+                    f"function({x!r}, y) must sum to 1 over all {len(columns)} outputs y, got "
+                    f"{math.fsum(row)!r}"
+                )
+            rows.append(row)
+        return cls(np.array(rows))
 
     @property
     def epsilon0(self) -> float:
@@ -171,6 +218,10 @@ class MatrixRandomizer(LocalRandomizer):
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return all inputs."""
         return range(self.matrix.shape[0])
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return all different rows."""
+        return self.distinct_rows()
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is the number of a row."""
@@ -281,9 +332,8 @@ def _as_matrix(values: ArrayLike) -> FloatArray:
         )
     # Rows are divided by their exact sums, so nothing of what is tolerated is lost.
     totals = matrix.sum(axis=1)
-    tolerance = max(1e-12, 8 * matrix.shape[1] * UNIT)
     worst = int(np.argmax(np.abs(totals - 1)))
-    if abs(totals[worst] - 1) > tolerance:
+    if abs(totals[worst] - 1) > _sum_tolerance(matrix.shape[1]):
         raise ValueError(
             f"every row of matrix must sum to 1, got {float(totals[worst])!r} in row {worst}; "
             "divide each row by its sum if that is what you mean"
@@ -295,3 +345,8 @@ def _as_matrix(values: ArrayLike) -> FloatArray:
         )
     matrix.setflags(write=False)
     return matrix
+
+
+def _sum_tolerance(outputs: int) -> float:
+    """Return how far from 1 the sum of so many rounded probabilities may be."""
+    return max(1e-12, 8 * outputs * UNIT)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,8 @@ class HalfCells:
 
 class SymmetricNoise(LocalRandomizer):
     """Additive noise; subclasses give the cells of one half of the outputs."""
+
+    estimates: ClassVar[Literal["frequencies", "mean"] | None] = "mean"
 
     @property
     @abstractmethod
@@ -125,6 +127,10 @@ class SymmetricNoise(LocalRandomizer):
         """Return the end points, inputs in between reveal less; none for another pair."""
         known = self.accepts(pair.first) and self.accepts(pair.second)
         return (0, self.largest_input) if known else ()
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return the end points if there are no other inputs."""
+        return (0, 1) if self.input_domain == Integers(2) else None
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is an end point."""

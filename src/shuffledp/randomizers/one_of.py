@@ -27,6 +27,7 @@ class OneOf(Composition, Mixture):
     """
 
     name: ClassVar[str] = "one_of"
+    example: ClassVar[str | None] = "one_of(0.5*krr(k=10, epsilon0=1.0), 0.5*oue(epsilon0=1.0))"
 
     parts: tuple[LocalRandomizer, ...]
     weights: tuple[float, ...]

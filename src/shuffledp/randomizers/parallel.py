@@ -34,6 +34,7 @@ class Parallel(Mixture):
     """
 
     name: ClassVar[str] = "parallel"
+    example: ClassVar[str | None] = "parallel(0.5*krr(k=10, epsilon0=1.0), 0.5*blh(epsilon0=1.0))"
 
     parts: tuple[LocalRandomizer, ...]
     weights: tuple[float, ...]
@@ -111,6 +112,19 @@ class Parallel(Mixture):
             return ()
         proposed = dict.fromkeys(x for part in self.parts for x in part.common_inputs(pair))
         return tuple(x for x in proposed if self.accepts(x))
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return the types if all parts agree on them."""
+        types = [part.background_types(pair) for part in self.parts]
+        agreed = types[0] is not None and all(
+            other is not None and tuple(other) == tuple(types[0]) for other in types
+        )
+        return types[0] if agreed else None
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return ``neighbours`` if all parts do with the pairs of theirs."""
+        known = all(part.pairs_to_swap() is not None for part in self.parts)
+        return self.neighbours() if known else None
 
     def accepts(self, other: Input) -> bool:
         """Whether it is an input and every part knows its law."""

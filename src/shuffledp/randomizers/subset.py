@@ -42,6 +42,7 @@ class SubsetSelection(SupportRandomizer):
     """
 
     name: ClassVar[str] = "subset"
+    example: ClassVar[str | None] = "subset(epsilon0=1.0, domain_size=10)"
 
     epsilon0: float
     domain_size: int
@@ -72,6 +73,11 @@ class SubsetSelection(SupportRandomizer):
     def inputs(self) -> int:
         """D."""
         return self.domain_size
+
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
 
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\binom{D-t}{\omega-m}` over the sum of all weights."""

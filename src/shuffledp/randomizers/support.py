@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,8 @@ _KEPT_DIGITS = 30
 
 class SupportRandomizer(LocalRandomizer):
     """A mechanism given by support sets; all its ordered pairs of inputs look alike."""
+
+    estimates: ClassVar[Literal["frequencies", "mean"] | None] = "frequencies"
 
     def __post_init__(self) -> None:
         """Check the parameters that most of these mechanisms have."""
@@ -246,6 +248,23 @@ class SupportRandomizer(LocalRandomizer):
         third = next(x for x in (0, 1, 2) if x not in (pair.first, pair.second))
         inputs = dict.fromkeys((pair.first, pair.second, third))
         return tuple(x for x in inputs if self.accepts(x))
+
+    @property
+    def triples_look_alike(self) -> bool:
+        """Whether the masses of support patterns are the same for all triples of inputs.
+
+        Then the swap bound needs three types of others: either input of the pair, and any third.
+        """
+        return False
+
+    @property
+    def covers_unchanged(self) -> bool:
+        """Whether there is a third input and all look alike."""
+        return self.triples_look_alike and (self.inputs is None or self.inputs > 2)
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return the inputs of the pair and a third one, if all third ones look alike."""
+        return self.common_inputs(pair) if self.triples_look_alike else None
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is a number of the domain."""

@@ -11,6 +11,11 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from keyword import iskeyword
+from types import MappingProxyType
+from typing import TypeVar
+
+import numpy as np
 
 from shuffledp.randomizers.aliases import guess
 from shuffledp.randomizers.any_pure_ldp import AnyPureLDP
@@ -30,8 +35,7 @@ from shuffledp.randomizers.subset import SubsetSelection
 from shuffledp.randomizers.unary import OUE, RAPPOR, UnaryEncoding
 from shuffledp.wording import counted, did_you_mean, shorten
 
-#: All mechanisms by name, in the order in which they are listed.
-MECHANISMS: Mapping[str, type[LocalRandomizer]] = {
+_mechanisms: dict[str, type[LocalRandomizer]] = {
     cls.name: cls
     for cls in (
         KRR,
@@ -50,6 +54,9 @@ MECHANISMS: Mapping[str, type[LocalRandomizer]] = {
     )
 }
 
+#: All mechanisms by name, in the order in which they are listed; :func:`register` adds to them.
+MECHANISMS: Mapping[str, type[LocalRandomizer]] = MappingProxyType(_mechanisms)
+
 #: Compositions by name.
 COMPOSITIONS: Mapping[str, type[LocalRandomizer]] = {
     cls.name: cls for cls in (Joint, Parallel, OneOf, Subsample)
@@ -57,6 +64,10 @@ COMPOSITIONS: Mapping[str, type[LocalRandomizer]] = {
 
 #: A file name without quotes, which need not be readable at all: matrix(./m.csv).
 _BARE_PATH = re.compile(r"\bmatrix\(\s*(path\s*=\s*)?[^'\"\[\s)]")
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+_Mechanism = TypeVar("_Mechanism", bound=type[LocalRandomizer])
 
 _MAX_LENGTH = 1_000_000
 _MAX_MESSAGE = 400
@@ -75,6 +86,54 @@ def parse(text: str) -> LocalRandomizer:
         ValueError: if the text is not a known mechanism with valid parameters.
     """
     return _Reader(text, None).read()
+
+
+def register(mechanism: _Mechanism) -> _Mechanism:
+    """Give a mechanism of one's own a text form; every function and command then knows it.
+
+    It may stand above the class as a decorator.
+
+    Args:
+        mechanism: a class derived from :class:`LocalRandomizer`, a frozen dataclass whose fields
+            are its parameters. It has a ``name`` of its own, and may have an ``example``.
+
+    Raises:
+        TypeError: if it is no such class.
+        ValueError: if its name is not valid or is taken, or if its example does not describe it.
+    """
+    kind: object = mechanism
+    if not isinstance(kind, type) or not issubclass(kind, LocalRandomizer):
+        raise TypeError(
+            f"mechanism must be a class derived from LocalRandomizer, got {mechanism!r}"
+        )
+    title = mechanism.__name__
+    if missing := sorted(getattr(mechanism, "__abstractmethods__", ())):
+        raise TypeError(f"mechanism must be complete, but {title} lacks {', '.join(missing)}")
+    if not getattr(getattr(mechanism, "__dataclass_params__", None), "frozen", False):
+        raise TypeError(f"mechanism must be a frozen dataclass, which {title} is not")
+    name = getattr(mechanism, "name", None)
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or iskeyword(name):
+        raise ValueError(
+            f"name of {title} must consist of small letters, digits and underscores, got {name!r}"
+        )
+    if name in MECHANISMS or name in COMPOSITIONS:
+        taken = {**MECHANISMS, **COMPOSITIONS}[name].__name__
+        raise ValueError(f"name of {title} must be new, but {name!r} is that of {taken}")
+    for key, parameter in parameters(mechanism).items():
+        default = parameter.default
+        required = default is inspect.Parameter.empty
+        if not required and not isinstance(default, int | float | str | None):
+            raise TypeError(
+                f"default of {key} of {title} must be a number, a text or None, got {default!r}"
+            )
+    _mechanisms[name] = mechanism
+    try:
+        if mechanism.example is not None and type(parse(mechanism.example)) is not mechanism:
+            raise ValueError(f"{mechanism.example!r} does not; leave it None")
+    except ValueError as error:
+        del _mechanisms[name]
+        raise ValueError(f"example of {title} must describe a {title}: {error}") from None
+    return mechanism
 
 
 def parse_family(text: str) -> Callable[[float], LocalRandomizer]:
@@ -114,8 +173,26 @@ def as_randomizer(value: object, name: str = "randomizer") -> LocalRandomizer:
         return parse(value)
     raise TypeError(
         f"{name} must be a local randomizer such as KRR(k=10, epsilon0=2.0), or a text such as "
-        f"'krr(k=10, epsilon0=2)', got {value!r}"
+        f"'krr(k=10, epsilon0=2)', got {_way_in(value)}"
     )
+
+
+def _way_in(value: object) -> str:
+    """Name what was given instead of a mechanism, and how to make it one."""
+    if inspect.isclass(value) and issubclass(value, LocalRandomizer):
+        return f"the class {value.__name__}; call it with its parameters"
+    if inspect.isroutine(value):
+        return (
+            f"the function {getattr(value, '__name__', value)!s}; if it returns probabilities, "
+            "give MatrixRandomizer.from_function(function, inputs, outputs)"
+        )
+    if isinstance(value, np.ndarray | list | tuple):
+        shown = f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+        return (
+            f"{shorten(shown, _MAX_ECHO)}; if it is a table of probabilities with one row per "
+            "input, give MatrixRandomizer(table)"
+        )
+    return shorten(repr(value), _MAX_ECHO)
 
 
 def as_family(value: object, name: str = "family") -> Callable[[float], LocalRandomizer]:
@@ -145,6 +222,13 @@ def as_family(value: object, name: str = "family") -> Callable[[float], LocalRan
     return make
 
 
+def parts_of(randomizer: LocalRandomizer) -> tuple[LocalRandomizer, ...]:
+    """Return the mechanisms that a composition consists of; none for any other."""
+    if isinstance(randomizer, Subsample):
+        return (randomizer.part,)
+    return randomizer.parts if isinstance(randomizer, Joint | Parallel | OneOf) else ()
+
+
 def without_paths(randomizer: LocalRandomizer) -> LocalRandomizer:
     """Return the same mechanism with matrices spelt out, wherever they were read from."""
     if isinstance(randomizer, MatrixRandomizer):
@@ -161,7 +245,8 @@ def parameters(mechanism: type[LocalRandomizer]) -> Mapping[str, inspect.Paramet
     if mechanism is MatrixRandomizer:
         return {"path": inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD)}
     signature = inspect.signature(mechanism).parameters
-    return {field.name: signature[field.name] for field in dataclasses.fields(mechanism)}  # type: ignore[arg-type]
+    fields = dataclasses.fields(mechanism)  # type: ignore[arg-type]
+    return {field.name: signature[field.name] for field in fields if field.init}
 
 
 class _Reader:

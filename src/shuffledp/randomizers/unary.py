@@ -47,6 +47,11 @@ class _Unary(SupportRandomizer):
         """Number of bits."""
         return self.domain_size
 
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
+
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\frac{1-a}{1-b}b^m(1-b)^{t-m}`."""
         one, zero = self.noise
@@ -114,6 +119,7 @@ class RAPPOR(_Unary):
     """
 
     name: ClassVar[str] = "rappor"
+    example: ClassVar[str | None] = "rappor(epsilon0=1.0)"
 
     epsilon0: float
     domain_size: int | None = None
@@ -152,6 +158,7 @@ class OUE(_Unary):
     """
 
     name: ClassVar[str] = "oue"
+    example: ClassVar[str | None] = "oue(epsilon0=1.0)"
 
     epsilon0: float
     domain_size: int | None = None
@@ -186,6 +193,7 @@ class UnaryEncoding(_Unary):
     """
 
     name: ClassVar[str] = "unary"
+    example: ClassVar[str | None] = "unary(p=0.75, q=0.25)"
 
     p: float
     q: float
