@@ -86,18 +86,39 @@ def imports() -> Iterator[Import]:
 
 def _imported(node: ast.AST) -> Iterator[str]:
     """Yield the parts of shuffledp that a statement imports; relative imports are not used."""
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom) and node.level == 0:
-        names = [f"{node.module}.{alias.name}" for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        names = ["shuffledp.(relative import)"]
-    else:
-        names = []
-    for name in names:
+    for name in _names(node):
         package, _, rest = name.partition(".")
         if package == "shuffledp":
             yield rest.partition(".")[0] or "(the whole package)"
+
+
+def _names(node: ast.AST) -> list[str]:
+    """Return the full names of all that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.level == 0:
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return ["shuffledp.(relative import)"] if isinstance(node, ast.ImportFrom) else []
+
+
+def modules() -> dict[str, set[str]]:
+    """Return the modules of shuffledp, each with those that it imports when it is loaded.
+
+    What only types need, or what a function imports when it is called, is not among them.
+    """
+    files = {_module(file): file for file in SOURCE.rglob("*.py")}
+    graph = {}
+    for name, file in files.items():
+        body = ast.parse(file.read_text(encoding="utf-8")).body
+        names = {imported for node in body for imported in _names(node)}
+        graph[name] = {part for part in names if part in files}
+        graph[name] |= {part.rpartition(".")[0] for part in names - files.keys()} & files.keys()
+    return graph
+
+
+def _module(file: Path) -> str:
+    parts = file.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def rank(part: str) -> int:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from command_line import ask, run
 
 from shuffledp.cli import main
-from shuffledp.cli.certify import show
+from shuffledp.cli.terminal import step
 
 QUESTION = ("certify", "krr(k=10, epsilon0=2)", "-n", "1000")
 
@@ -135,4 +135,4 @@ def test_ball_arithmetic_is_not_loaded_for_other_commands() -> None:
 
 
 def test_progress_says_how_long() -> None:
-    assert show(30.0, "contour", 0.5, 10.0) == "proving for 30 s; contour: 50%, about 10 s left"
+    assert step(30.0, "contour", 0.5, 10.0) == "proving for 30 s; contour: 50%, about 10 s left"

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from command_line import ask, run
 
 from shuffledp import ShuffleAccountant, __version__, parse
-from shuffledp.cli import main
+from shuffledp.cli import chart_files, main
 from shuffledp.cli import plan as module
 from shuffledp.cli.plan_text import to_text
 from shuffledp.extras import MissingExtraError
@@ -163,7 +163,7 @@ def test_target_nobody_meets():
 
 def test_chart_files(tmp_path, quick_chart, monkeypatch):
     drawn = []
-    monkeypatch.setattr(module, "draw", lambda chart, path: drawn.append((chart, path)))
+    monkeypatch.setattr(chart_files, "draw", lambda chart, path: drawn.append((chart, path)))
     picture = tmp_path / "errors.png"
     text = run(*WEAK, "--chart", str(picture)).stdout
     assert [line for line in text.splitlines() if line.startswith("Written: ")] == [
@@ -181,7 +181,7 @@ def test_chart_without_matplotlib(tmp_path, quick_chart, monkeypatch):
     def missing(chart, path):
         raise MissingExtraError("matplotlib")
 
-    monkeypatch.setattr(module, "draw", missing)
+    monkeypatch.setattr(chart_files, "draw", missing)
     result = run(*WEAK, "--chart", str(tmp_path / "errors.png"))
     assert result.exit_code == 1
     assert "pictures need matplotlib" in result.stderr

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from shuffledp.accounting import Datasets, Report, ShuffleAccountant, as_accountant
+from shuffledp.accounting.profile_point import enclose_log_delta
 from shuffledp.accounting.report import Quantity
 from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.auditing.confidence import lower_limit, upper_limit
 from shuffledp.auditing.runs import inputs, run
+from shuffledp.auditing.size import MAX_TRIALS, enough_trials
 from shuffledp.errors import (
     NoAnswerError,
     check_delta,
@@ -20,6 +22,7 @@ from shuffledp.errors import (
     check_integer,
     check_probability,
 )
+from shuffledp.interval import exp_down
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.sampling import Bits
 
@@ -53,6 +56,26 @@ class Audit:
     def agrees(self) -> bool:
         """Whether the runs show no more than the guarantee allows."""
         return self.lower_bound <= self.report.guarantee.upper
+
+    @property
+    def enough_trials(self) -> int | None:
+        """About how many trials show more than 0, if the mechanism runs as it is described.
+
+        It follows from what these datasets are certified to reveal. None if that is nothing, or if
+        so many trials cannot be made.
+
+        >>> found = audit("krr(k=10, epsilon0=1)", n=1000, target_delta=1e-6, trials=100)
+        >>> found.lower_bound, 10**5 < found.enough_trials < 10**7
+        (0.0, True)
+        """
+        report = self.report
+        if report.datasets is None:
+            return None
+        bounds_delta = report.quantity == "delta"
+        epsilon, allowed = (report.target, 0.0) if bounds_delta else (0.0, report.target)
+        seen = report.randomizer.background(report.datasets.pair, report.datasets.other)
+        revealed = exp_down(enclose_log_delta(seen, report.n, epsilon, report.rtol).lower)
+        return enough_trials(revealed - allowed, epsilon, (1 - self.confidence) / 2)
 
 
 def audit(
@@ -105,7 +128,7 @@ def audit(
             f"{target_delta!r} and {target_epsilon!r}"
         )
     target = _Target.at(target_delta, target_epsilon)
-    trials = check_integer("trials", trials, 2, 10**9)
+    trials = check_integer("trials", trials, 2, MAX_TRIALS)
     risk = (1 - check_probability("confidence", confidence)) / 2
     if accountant.n > MAX_USERS:
         raise NoAnswerError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from decimal import Decimal
 
 from shuffledp.accounting import Report
 from shuffledp.accounting.report import in_words
+from shuffledp.cli.document import envelope
 from shuffledp.rounding import below, gap, plain, round_down, round_up
 from shuffledp.wording import counted, fill
 
@@ -49,13 +49,13 @@ class Answer:
 
     def to_json(self, command: str) -> str:
         """Return one JSON object; README.md documents its fields."""
-        fields: dict[str, object] = {"command": command}
+        fields: dict[str, object] = {}
         if self.family is not None:
             fields |= {"family": self.family, "epsilon0": self.epsilon0}
         fields |= self.report.to_dict()
         if self.met is not None:
             fields[f"target_{self.report.quantity}"] = self.met
-        return json.dumps(fields, indent=2, allow_nan=False)
+        return envelope(command, fields)
 
     @property
     def _guarantee(self) -> str:

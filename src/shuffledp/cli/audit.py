@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 
@@ -11,6 +10,8 @@ import numpy as np
 
 from shuffledp.auditing import Audit
 from shuffledp.auditing import audit as run_audit
+from shuffledp.auditing.size import MAX_TRIALS
+from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import (
     DELTA,
@@ -35,7 +36,7 @@ _PARAMETERS = [
     optional(EPSILON),
     click.Option(
         ["--trials"],
-        callback=reading(whole("trials", 2, 10**9)),
+        callback=reading(whole("trials", 2, MAX_TRIALS)),
         metavar="INTEGER",
         default="10000",
         show_default=True,
@@ -136,6 +137,8 @@ class _Result:
 
     @property
     def _meaning(self) -> str:
+        if self.audit.lower_bound == 0:
+            return self._nothing
         name, shown = self.audit.report.quantity, _down(self.audit.lower_bound)
         text = (
             f"Runs on these datasets show {name} >= {shown} with {self._confidence}, which agrees "
@@ -147,6 +150,20 @@ class _Result:
                 "often enough; more --trials show more."
             )
         return text
+
+    @property
+    def _nothing(self) -> str:
+        """What to say when the runs show nothing."""
+        enough = self.audit.enough_trials
+        text = "The runs show nothing, which agrees with every guarantee: "
+        if enough is None:
+            return (
+                f"{text}what these datasets reveal is too little for {MAX_TRIALS:,} --trials. "
+                "Fewer users reveal more."
+            )
+        if enough > self.trials:
+            return f"{text}they are too few. About {_two_digits(enough)} --trials show something."
+        return f"{text}chance hid what these datasets reveal. More --trials show more."
 
     @property
     def contradiction(self) -> str:
@@ -172,7 +189,7 @@ class _Result:
     def to_json(self) -> str:
         """Return one JSON object; README.md documents its fields."""
         audit, answer = self.audit, self.audit.report.to_dict()
-        fields: dict[str, object] = {"command": "audit", **{name: answer[name] for name in _KEPT}}
+        fields = {name: answer[name] for name in _KEPT}
         fields["audit"] = {
             "lower_bound": audit.lower_bound,
             "confidence": audit.confidence,
@@ -181,8 +198,13 @@ class _Result:
             "hits": list(audit.hits),
             "seed": self.seed,
         }
-        fields |= {name: answer[name] for name in ("assumptions", "version")}
-        return json.dumps(fields, indent=2, allow_nan=False)
+        return envelope("audit", fields)
+
+
+def _two_digits(count: int) -> str:
+    """Return a whole number, rounded up."""
+    unit = 10 ** max(len(str(count)) - 2, 0)
+    return f"{-(-count // unit) * unit:,}"
 
 
 def _percent(share: float) -> str:

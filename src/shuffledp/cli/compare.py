@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, RTOL, USERS
 from shuffledp.cli.terminal import progress
@@ -36,9 +33,7 @@ def compare(
     with progress():
         found = compare_bounds(mechanism, n, delta, rtol=rtol)
     if as_json:
-        facts = {"assumptions": ASSUMPTIONS, "version": __version__}
-        document = {"command": "compare"} | found.to_dict() | facts
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        click.echo(envelope("compare", found.to_dict()))
     elif as_csv:
         click.echo(found.to_csv(), nl=False)
     else:

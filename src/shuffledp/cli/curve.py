@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import click
 
-from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.cli.chart_files import read_outputs, write_chart
 from shuffledp.cli.curve_request import CurveRequest
+from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.output import all_files, read_outputs
 from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, optional
 from shuffledp.cli.terminal import counter, progress
 from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, trace
 from shuffledp.errors import NoAnswerError
-from shuffledp.extras import MissingExtraError
-from shuffledp.figures import draw
-from shuffledp.whole_file import write_whole
 
 _MAX_POINTS = 10_000
 
@@ -95,34 +88,14 @@ def curve(**options: Any) -> None:
     if request.as_json:
         click.echo(_to_json(found))
         return
+    chart = found.to_chart()
     if request.outputs:
-        _write(found, request.outputs)
+        click.echo("\n".join(write_chart(chart, request.outputs, _to_json(found))))
     else:
-        click.echo(found.to_chart().to_csv(), nl=False)
+        click.echo(chart.to_csv(), nl=False)
     for note in found.notes:
         click.echo(note, err=True)
 
 
 def _to_json(found: Curves) -> str:
-    facts = {"assumptions": ASSUMPTIONS, "version": __version__}
-    return json.dumps({"command": "curve"} | found.to_dict() | facts, indent=2, allow_nan=False)
-
-
-def _write(found: Curves, outputs: Iterable[Path]) -> None:
-    """Write all files, pictures last, and print their names."""
-    chart = found.to_chart()
-    written: list[str] = []
-    for path in all_files(outputs):
-        suffix = path.suffix.lower()
-        if suffix == ".csv":
-            write_whole(path, chart.to_csv().encode())
-        elif suffix == ".json":
-            write_whole(path, _to_json(found).encode() + b"\n")
-        else:
-            try:
-                draw(chart, path)
-            except MissingExtraError as error:
-                done = f"; written without: {', '.join(written)}"
-                raise click.ClickException(f"{error}{done}") from None
-        written.append(str(path))
-    click.echo("\n".join(written))
+    return envelope("curve", found.to_dict())

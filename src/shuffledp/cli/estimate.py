@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp._version import __version__
+from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option
 from shuffledp.cli.terminal import progress
@@ -184,8 +183,7 @@ def _to_json(
     estimation: Estimation, rows: Iterable[_Rows], paths: Iterable[Path], confidence: float
 ) -> str:
     epsilon, delta = _guarantee(estimation)
-    document = {
-        "command": "estimate",
+    fields = {
         "mechanism": estimation.sidecars[0].mechanism,
         "n": estimation.n,
         "guarantee": {"epsilon": epsilon, "delta": delta},
@@ -202,10 +200,8 @@ def _to_json(
             for path, sidecar in zip(paths, estimation.sidecars, strict=True)
         ],
         "warnings": list(_notes(estimation, project=False)),
-        "assumptions": estimation.sidecars[0].assumptions,
-        "version": __version__,
     }
-    return json.dumps(document, indent=2, allow_nan=False)
+    return envelope("estimate", fields, estimation.sidecars[0].assumptions)
 
 
 def _section_fields(table: _Rows) -> dict[str, object]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import json
 import re
 from dataclasses import dataclass
 
 import click
 
 from shuffledp._version import __version__
+from shuffledp.cli.document import to_json
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
 from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, LocalRandomizer, parameters
@@ -27,11 +27,11 @@ def mechanisms(as_json: bool) -> None:
     known = {**MECHANISMS, **COMPOSITIONS}
     entries = [_describe(name, mechanism) for name, mechanism in known.items()]
     if as_json:
-        document = {
+        fields = {
             "mechanisms": [dataclasses.asdict(entry) for entry in entries],
             "version": __version__,
         }
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        click.echo(to_json(fields))
     else:
         click.echo("\n\n".join(entry.to_text() for entry in entries))
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.cli.chart_files import read_outputs, write_chart
+from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.output import all_files, read_outputs
 from shuffledp.cli.parameters import (
     DELTA,
     EPSILON,
@@ -26,13 +24,10 @@ from shuffledp.cli.parameters import (
 from shuffledp.cli.plan_text import to_text
 from shuffledp.cli.terminal import counter, progress
 from shuffledp.errors import MAX_SIZE, check_positive
-from shuffledp.extras import MissingExtraError
-from shuffledp.figures import Chart, draw
 from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
 from shuffledp.planning import plan as make_plan
 from shuffledp.planning.distribution import check_distribution, read_distribution
 from shuffledp.planning.error_chart import epsilons_around
-from shuffledp.whole_file import write_whole
 
 _PARAMETERS = [
     click.Option(
@@ -140,31 +135,12 @@ def _draw(made: Plan, charts: tuple[Path, ...]) -> list[str]:
     epsilons = epsilons_around(min(option.ours.epsilon for option in made.options))
     with counter(len(epsilons)) as report:
         chart = error_chart(made.task, epsilons, made.target_delta, on_done=report)
-    written: list[str] = []
-    for path in all_files(charts):
-        try:
-            _write(chart, path)
-        except MissingExtraError as missing:
-            done = f"; written without: {', '.join(written)}"
-            raise click.ClickException(f"{missing}{done}") from None
-        written.append(str(path))
-    return written
-
-
-def _write(chart: Chart, path: Path) -> None:
-    match path.suffix.lower():
-        case ".csv":
-            write_whole(path, chart.to_csv().encode())
-        case ".json":
-            write_whole(path, chart.to_json().encode() + b"\n")
-        case _:
-            draw(chart, path)
+    return write_chart(chart, charts, chart.to_json())
 
 
 def _to_json(made: Plan, written: list[str]) -> str:
     """Return one JSON object with all digits; README.md documents its fields."""
-    document = {
-        "command": "plan",
+    fields = {
         "task": made.task.name,
         "n": made.task.n,
         "domain_size": made.task.domain_size,
@@ -175,10 +151,8 @@ def _to_json(made: Plan, written: list[str]) -> str:
         "options": [_option(option) for option in made.options],
         "left_out": [asdict(left_out) for left_out in made.left_out],
         "files": written,
-        "assumptions": ASSUMPTIONS,
-        "version": __version__,
     }
-    return json.dumps(document, indent=2, allow_nan=False)
+    return envelope("plan", fields)
 
 
 def _option(option: Option) -> dict[str, object]:

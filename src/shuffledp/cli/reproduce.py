@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from pathlib import Path
 
 import click
 
-from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
 from shuffledp.cli.terminal import counter
@@ -113,8 +111,7 @@ def _to_text(outcome: Outcome) -> str:
 
 
 def _to_json(outcome: Outcome, settings: Settings) -> str:
-    document = {
-        "command": "reproduce",
+    fields = {
         "settings": settings.to_dict(),
         "computed": outcome.computed,
         "reused": outcome.reused,
@@ -128,7 +125,5 @@ def _to_json(outcome: Outcome, settings: Settings) -> str:
             }
             for claim in outcome.claims
         ],
-        "assumptions": ASSUMPTIONS,
-        "version": __version__,
     }
-    return json.dumps(document, indent=2, allow_nan=False)
+    return envelope("reproduce", fields)

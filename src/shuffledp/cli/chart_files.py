@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from shuffledp.extras import MissingExtraError
+from shuffledp.figures import Chart, draw
 from shuffledp.figures.drawing import PICTURE_SUFFIXES
-from shuffledp.whole_file import check_writable
+from shuffledp.whole_file import check_writable, write_whole
 from shuffledp.wording import shorten
 
 _NUMBERS = (".csv", ".json")
@@ -35,6 +37,28 @@ def read_outputs(
                 why = error.strerror if isinstance(error, OSError) else error
                 raise click.BadParameter(f"cannot write {str(file)!r}: {why}", ctx, param) from None
     return paths
+
+
+def write_chart(chart: Chart, paths: Iterable[Path], numbers: str) -> list[str]:
+    """Write all files, pictures last, and return their names; ``numbers`` is the JSON of the chart.
+
+    Without the plotting package the numbers are written, and the error says so.
+    """
+    written: list[str] = []
+    for path in all_files(paths):
+        match path.suffix.lower():
+            case ".csv":
+                write_whole(path, chart.to_csv().encode())
+            case ".json":
+                write_whole(path, numbers.encode() + b"\n")
+            case _:
+                try:
+                    draw(chart, path)
+                except MissingExtraError as error:
+                    done = f"; written without: {', '.join(written)}"
+                    raise click.ClickException(f"{error}{done}") from None
+        written.append(str(path))
+    return written
 
 
 def all_files(paths: Iterable[Path]) -> list[Path]:
