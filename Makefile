@@ -17,7 +17,7 @@ CORE := $(VENV)/.stamp-core
 DEV := $(VENV)/.stamp-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench mutation docs format clean
+.PHONY: help run test check lint bench mutation docs format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -35,15 +35,20 @@ run: $(CORE) ## run the worked example
 	@$(call show,$(EXAMPLE_USERS))
 	@$(call show,$(EXAMPLE_DELTA))
 
-# A run of all tests measures which lines of these parts it reaches; each must have 95% of them.
+# Two workers, one thread each: more only makes them wait for each other.
+test check: export OPENBLAS_NUM_THREADS = 1
+test check: export OMP_NUM_THREADS = 1
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 2
+
+test: $(DEV) ## run the tests (PYTEST_ARGS is passed on)
+	$(PYTEST) $(PYTEST_ARGS)
+
+# The heavy tests too, and which lines of these parts are reached; each must have 95% of them.
 COVERED := decomposition divergence accounting randomizers
 
-# Two workers, one thread each: more only makes them wait for each other.
-test: export OPENBLAS_NUM_THREADS = 1
-test: export OMP_NUM_THREADS = 1
-test: $(DEV) ## run the tests (PYTEST_ARGS is passed on)
-	$(BIN)/python -m pytest -n auto --maxprocesses 2 $(or $(PYTEST_ARGS),--cov --cov-report=)
-	@code=0; for part in $(if $(PYTEST_ARGS),,$(COVERED)); do \
+check: $(DEV) ## run the heavy tests as well, and look at coverage
+	$(PYTEST) --heavy --cov --cov-report=
+	@code=0; for part in $(COVERED); do \
 	  echo "line coverage of $$part"; \
 	  $(BIN)/coverage report --include="src/shuffledp/$$part/*" --fail-under=95 || code=1; \
 	done; exit $$code

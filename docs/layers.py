@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
-    ("arrays", "extras", "rounding", "whole_file", "wording"),
+    ("_version", "arrays", "extras", "rounding", "whole_file", "wording"),
     ("errors", "markup"),
     ("interval",),
     ("decomposition", "sampling"),
@@ -25,6 +25,7 @@ LAYERS: Sequence[Sequence[str]] = (
 
 #: What each one is for, in a few words.
 PURPOSE = {
+    "_version": "the version",
     "arrays": "arrays, unit of rounding",
     "extras": "optional packages",
     "rounding": "numbers for people",
@@ -72,10 +73,7 @@ def parts() -> set[str]:
 
 
 def imports() -> Iterator[Import]:
-    """Yield every import from one part of shuffledp to another.
-
-    ``from shuffledp import __version__`` is none: the version belongs to no layer.
-    """
+    """Yield every import from one part of shuffledp to another."""
     for file in sorted(SOURCE.rglob("*.py")):
         importer = file.relative_to(SOURCE).with_suffix("").parts[0]
         if importer in ENTRANCES:
@@ -98,7 +96,7 @@ def _imported(node: ast.AST) -> Iterator[str]:
         names = []
     for name in names:
         package, _, rest = name.partition(".")
-        if package == "shuffledp" and rest != "__version__":
+        if package == "shuffledp":
             yield rest.partition(".")[0] or "(the whole package)"
 
 
@@ -106,6 +104,6 @@ def rank(part: str) -> int:
     """Return the row of a part, counted from the bottom.
 
     >>> rank("errors"), rank("accounting")
-    (1, 4)
+    (1, 5)
     """
     return next(row for row, names in enumerate(LAYERS) if part in names)

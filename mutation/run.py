@@ -50,6 +50,7 @@ MODULES = {
     "decomposition/gparv.py": ["tests/decomposition/test_gparv.py"],
     "decomposition/lattice.py": ["tests/decomposition/test_lattice.py"],
     "decomposition/masses.py": ["tests/decomposition/test_masses.py"],
+    "decomposition/mixture.py": _COMPONENTS,
     "decomposition/product.py": ["tests/decomposition/test_faint.py", *_COMPONENTS],
     "decomposition/segments.py": _COMPONENTS,
     "divergence/coarsening.py": ["tests/divergence/test_coarsening.py"],

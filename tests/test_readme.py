@@ -16,6 +16,9 @@ from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, parameters, parse
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
+#: Commands that take seconds.
+LONG = ("plan", "reproduce", "curve")
+
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
@@ -68,7 +71,15 @@ def test_console(line):
     assert result.stdout.strip() == commands()[line].strip()
 
 
-@pytest.mark.parametrize("line", "".join(blocks("sh")[1:]).splitlines())
+def shell_lines() -> list[object]:
+    """The lines of the other blocks; those that compare many mechanisms take long."""
+    return [
+        pytest.param(line, marks=[pytest.mark.heavy] if line.split()[1] in LONG else [])
+        for line in "".join(blocks("sh")[1:]).splitlines()
+    ]
+
+
+@pytest.mark.parametrize("line", shell_lines())
 def test_shell(line, tmp_path, monkeypatch):
     program, *arguments = shlex.split(line)
     assert program == "shuffledp"

@@ -6,6 +6,7 @@
 0.0798
 """
 
+from shuffledp._version import __version__ as __version__
 from shuffledp.accounting import (
     Calibration,
     GeneralClone,
@@ -48,8 +49,6 @@ from shuffledp.randomizers import (
     register,
     subsample,
 )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "KRR",

@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 from collections.abc import Iterable
 
+#: Characters of a line.
+_WIDTH = 88
 
-def shorten(text: str, limit: int) -> str:
+#: Characters of a text that shares a line with its label; a matrix written out has more.
+_BESIDE_LABEL = 72
+
+
+def fill(text: str, first: str = "", rest: str = "") -> str:
+    """Return a paragraph as lines, ``first`` before the first one and ``rest`` before the others.
+
+    >>> print(fill("much " * 18, first="- ", rest="  "))
+    - much much much much much much much much much much much much much much much much much
+      much
+    """
+    return textwrap.fill(text, _WIDTH, initial_indent=first, subsequent_indent=rest)
+
+
+def shorten(text: str, limit: int = _BESIDE_LABEL) -> str:
     """Return ``text`` in at most ``limit`` characters; one that is cut says how much is missing.
 
     >>> shorten("matrix([[0.5, 0.5], [0.25, 0.75]])", 30)

@@ -34,6 +34,7 @@ MECHANISMS = {
 UPPER = [name for name, analysis in BASELINES.items() if analysis.kind == "upper"]
 
 
+@pytest.mark.heavy(keep=10)
 @pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("epsilon0", [0.1, 4.0])

@@ -144,6 +144,7 @@ def test_moments_published_for_krr_and_laplace(mechanism, epsilon0, share, n):
         assert analysis(randomizer, n).get_delta(epsilon) == pytest.approx(wanted, rel=rel)
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("epsilon0", [1e-12, 0.1, 1.0, 4.0, 20.0])
 @pytest.mark.parametrize("n", [1, 7, 1000])
 @pytest.mark.parametrize(("analysis", "inequality"), GENERIC)

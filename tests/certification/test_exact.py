@@ -125,6 +125,7 @@ def masses(found: BallDecomposition) -> list[arb]:
     return [weight, first, second]
 
 
+@pytest.mark.heavy(keep=20)
 @pytest.mark.parametrize("text", MECHANISMS)
 @pytest.mark.parametrize("side", ["lower", "upper"])
 def test_both_sides_keep_all_masses(text: str, side: str) -> None:

@@ -17,7 +17,7 @@ from shuffledp import (
     parse,
     required_users,
 )
-from shuffledp.cli.facts import ASSUMPTIONS
+from shuffledp.accounting.assumptions import ASSUMPTIONS
 
 QUESTIONS = {
     "epsilon": ("epsilon", "krr(k=10, epsilon0=2)", "-n", "10000", "--delta", "1e-6"),
@@ -56,6 +56,7 @@ FIELDS = [
     "worst_pair",
     "pairs",
     "datasets",
+    "bound",
     "rtol",
     "rtol_reached",
     "assumptions",
@@ -166,7 +167,7 @@ def test_rtol_is_passed_on_and_decides_the_digits():
 
 def test_calibrated_level_is_safe_and_rounded_down():
     answer = read_json(ask(*QUESTIONS["calibrate"], "--json"))
-    exact = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1, target_delta=1e-6)
+    exact = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1, target_delta=1e-6).epsilon0
     assert answer["family"] == "krr(k=10)"
     assert answer["epsilon0"] == exact
     assert answer["guarantee"]["upper"] <= 1
@@ -213,9 +214,8 @@ def test_composed_families_are_calibrated_part_by_part():
 
 def test_users_are_the_smallest_number():
     answer = read_json(ask(*QUESTIONS["users"], "--json"))
-    assert answer["n"] == required_users(
-        parse("oue(epsilon0=4)"), target_epsilon=0.5, target_delta=1e-8
-    )
+    found = required_users("oue(epsilon0=4)", target_epsilon=0.5, target_delta=1e-8)
+    assert answer["n"] == found.n
     assert answer["guarantee"]["upper"] <= 0.5
     lines = rows(ask(*QUESTIONS["users"]))
     assert "smallest safe number" in lines["users"]

@@ -22,8 +22,8 @@ from shuffledp import KRR, ShuffleAccountant, __version__, parse
 from shuffledp.baselines import BASELINES
 from shuffledp.cli import curve as module
 from shuffledp.cli import main
-from shuffledp.cli import ticker as ticker_module
-from shuffledp.cli.counter import counter
+from shuffledp.cli import terminal as terminal_module
+from shuffledp.cli.terminal import counter
 from shuffledp.comparison import BOUNDS
 from shuffledp.errors import NoAnswerError
 
@@ -209,6 +209,7 @@ class TestFiles:
         assert (tmp_path / "b.JSON").read_text() == ask(*USERS, "--json")
         assert len(list(tmp_path.iterdir())) == 2
 
+    @pytest.mark.heavy
     def test_a_picture_has_its_numbers_beside_it(self, tmp_path):
         pytest.importorskip("matplotlib")
         for name in ("a.png", "a.svg", "a.pdf"):
@@ -371,7 +372,7 @@ class Terminal(io.StringIO):
 
 
 def test_progress_is_shown_on_a_terminal_and_cleared(monkeypatch):
-    monkeypatch.setattr(ticker_module, "_INTERVAL", 0.01)
+    monkeypatch.setattr(terminal_module, "_INTERVAL", 0.01)
     with redirect_stderr(Terminal()) as terminal, counter(8) as report:
         report(2, 8)
         while "2 of 8" not in terminal.getvalue():
@@ -400,6 +401,7 @@ main()
 """
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("seconds", [0.5, 2.5])
 def test_interrupt_ends_quietly(seconds):

@@ -86,3 +86,12 @@ def test_labels_are_listed_with_values(tmp_path, monkeypatch):
     assert "if the column holds labels, list them with --values" in result.stderr
     result = run("randomize", "a.csv", "--mechanism", "oue(1)", *options)
     assert "must be listed with --values" in result.stderr
+
+
+@pytest.mark.parametrize("command", [("curve", "krr(3, 1)", "--delta", "0.1"), ("randomize",)])
+def test_endless_file_names_are_not_repeated_in_full(command):
+    option = ("--out",) if command[0] == "curve" else ()
+    result = run(*command, *option, "9" * 5000)
+    assert result.exit_code == 2
+    assert "more characters)" in result.stderr
+    assert len(result.stderr) < 1000

@@ -168,8 +168,13 @@ class TestPlot:
 
     def test_many_curves_have_a_legend_beside_them(self, pyplot):
         many = curve(TEXT, x=[100, 200], target_delta=1e-3, bounds="all", rtol=0.1)
-        (legend,) = many.plot().figure.legends
-        assert len(legend.get_texts()) == len(BOUNDS)
+        texts = ["krr(4, 1)", "krr(5, 1)", "krr(6, 1)"]
+        most = curve(texts, x=[100], target_delta=1e-3, bounds="all", rtol=0.1)
+        figure = most.plot().figure
+        (legend,) = figure.legends
+        assert len(legend.get_texts()) == 3 * len(BOUNDS)
+        figure.draw_without_rendering()
+        assert legend.get_window_extent().y0 >= 0
         _, given = pyplot.subplots()
         legend = many.plot(given).get_legend()
         assert len(legend.get_texts()) == len(BOUNDS)

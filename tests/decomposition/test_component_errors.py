@@ -20,6 +20,7 @@ from shuffledp.decomposition import components as components_module
 from shuffledp.decomposition import decomposition as module
 from shuffledp.decomposition import faint as faint_module
 from shuffledp.decomposition import masses as masses_module
+from shuffledp.decomposition import mixture as mixture_module
 from shuffledp.decomposition import product as product_module
 from shuffledp.decomposition import segments as segments_module
 
@@ -29,6 +30,7 @@ ROUNDED = (
     components_module,
     faint_module,
     masses_module,
+    mixture_module,
     module,
     product_module,
     segments_module,
@@ -67,13 +69,13 @@ UNEVEN = replace(OTHER, log_ratio_error=[0.0, 5e-3], weight_error=[0.0, 0.0])
 
 @pytest.fixture
 def no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ROUNDED:
-        monkeypatch.setattr(place, "UNIT", 0.0)
+    coarse_unit(monkeypatch, 0.0)
 
 
 def coarse_unit(monkeypatch: pytest.MonkeyPatch, unit: float) -> None:
     for place in ROUNDED:
         monkeypatch.setattr(place, "UNIT", unit)
+    monkeypatch.setattr(mixture_module, "_ROUNDING", 8 * unit)
 
 
 # -- invariants -----------------------------------------------------------------------------------
@@ -501,9 +503,23 @@ def test_the_weights_of_a_mixture_are_divided_by_their_sum(shares):
         assert abs(Fraction(float(weight)) / truth - 1) <= Fraction(float(error)) < 1e-15
 
 
-def test_a_mixture_with_a_part_too_rare_for_doubles_is_refused():
-    with pytest.raises(ValueError, match="weights must leave every component at least 1e-290"):
-        Decomposition.mixture([1e-300, 1.0], [VAGUE, OTHER])
+def test_a_mixture_with_a_part_too_rare_for_doubles():
+    rare = Decomposition.from_coefficients([0.7, 0.2, 0.1], [0.1, 0.2, 0.7], [1e-10, 0.2, 0.1])
+    mixed = Decomposition.mixture([1e-303, 1.0], [rare, OTHER])
+    assert mixed.spread is not None
+    for side in (mixed, mixed.upper):
+        assert side.weight.min() >= 1e-304
+        assert float(side.weight.sum()) + side.residual == pytest.approx(1, abs=1e-15)
+    exposed = mixed.upper.singular0 < 1e-200
+    assert mixed.upper.singular0[exposed].tolist() == pytest.approx([0.7e-303], rel=1e-9, abs=0)
+    assert mixed.upper.singular1[exposed].tolist() == pytest.approx([1e-304], rel=1e-9, abs=0)
+
+
+def test_singular_masses_of_a_mixture_that_underflow_count_above():
+    rare = Decomposition.from_coefficients([1e-10, 1 - 1e-10], [0.0, 1.0], [0.0, 0.5])
+    mixed = Decomposition.mixture([1e-302, 1.0], [rare, OTHER])
+    assert mixed.upper.singular0[0] == 2.0**-1022
+    assert mixed.singular0[0] == 0
 
 
 def test_a_mixture_is_rounded(monkeypatch):

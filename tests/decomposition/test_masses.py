@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shuffledp.arrays import UNIT
 from shuffledp.decomposition import masses as module
-from shuffledp.decomposition.arithmetic import UNIT, log_quotient
+from shuffledp.decomposition.arithmetic import log_quotient
 from shuffledp.decomposition.masses import LOG_ERROR_UNITS, Masses, exact_sum, log_of
 
 positive = st.floats(1e-300, 1.0)

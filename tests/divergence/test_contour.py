@@ -297,6 +297,7 @@ def test_the_unit_of_the_values_does_not_matter(law: Law, n: int, exponent: int)
         assert other.width <= 1.01e-4
 
 
+@pytest.mark.heavy(keep=32)
 @pytest.mark.parametrize("top", [1.0, 1e-10, 1e-40, 1e-120])
 @pytest.mark.parametrize("weight", [0.1, 1e-5, 1e-30, 1e-65])
 @pytest.mark.parametrize("n", [2, 76, 100, 10**5])

@@ -52,6 +52,7 @@ class TestPictures:
     def matplotlib(self) -> None:
         pytest.importorskip("matplotlib")
 
+    @pytest.mark.heavy(keep=1)
     @pytest.mark.parametrize(
         ("name", "start", "end"),
         [
@@ -122,6 +123,7 @@ class TestPictures:
         assert 0 < axes.get_ylim()[0] < 1e-290
         assert labels(axes.yaxis)[:2] == ["$10^{-300}$", "$10^{-250}$"]
 
+    @pytest.mark.heavy(keep=2)
     @pytest.mark.parametrize(
         ("low", "high", "expected"),
         [

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import Literal, Protocol
 
 from oracle.channel import Channel
 from oracle.number import logarithm
@@ -56,11 +56,12 @@ def judge_accountant(
     epsilons: Iterable[float],
     deltas: Iterable[float],
     rtol: float = 1e-4,
+    bound: Literal["blanket", "best"] = "blanket",
 ) -> Verdict:
     """Compare guarantees and lower bounds of a mechanism with the truth."""
     verdict = Verdict()
     try:
-        accountant = ShuffleAccountant(parse(text), truth.n, rtol=rtol)
+        accountant = ShuffleAccountant(parse(text), truth.n, rtol=rtol, bound=bound)
     except ValueError as refusal:
         verdict.refusals.append(f"{text}: {refusal}")
         return verdict

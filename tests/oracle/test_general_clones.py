@@ -81,7 +81,7 @@ def test_random_decompositions() -> None:
 
 
 def test_named_decompositions() -> None:
-    judge_named_clones(303, 40)
+    judge_named_clones(303, 20)
 
 
 @pytest.mark.slow

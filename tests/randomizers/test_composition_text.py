@@ -120,11 +120,11 @@ def test_calibrating_a_composition():
         "joint(krr(k=4), krr(k=4))", n=1000, target_epsilon=0.5, target_delta=1e-6
     )
     single = calibrate_epsilon0("krr(k=4)", n=1000, target_epsilon=0.5, target_delta=1e-6)
-    assert single / 2 < level < single
+    assert single.epsilon0 / 2 < level.epsilon0 < single.epsilon0
     sampled = calibrate_epsilon0(
         "subsample(krr(k=4), rate=0.5)", n=1000, target_epsilon=0.5, target_delta=1e-6
     )
-    assert sampled > single
+    assert sampled.epsilon0 > single.epsilon0
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def tree(text: str) -> ElementTree.Element:
     return ElementTree.fromstring(text.partition("\n")[2])
 
 
+@pytest.mark.heavy
 def test_well_formed(page):
     root = tree(page)
     assert root.tag == "html"

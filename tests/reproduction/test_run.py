@@ -128,6 +128,7 @@ def test_interrupted_runs_continue(tmp_path, monkeypatch):
     assert (outcome.reused, outcome.computed) == (("gparv",), ("hierarchy",))
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("which", [1, 2], ids=["numbers", "record"])
 def test_interrupted_while_writing(tmp_path, monkeypatch, which):
     """Old files of other settings must not be taken for new ones, whenever the writing ends."""

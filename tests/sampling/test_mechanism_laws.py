@@ -87,6 +87,7 @@ def split_reports(reports: np.ndarray) -> list[bytes]:
     return [raw[i : i + size] for i in range(0, len(raw), size)]
 
 
+@pytest.mark.heavy(keep=6)
 @pytest.mark.parametrize("randomizer", [*SUPPORT, *MATRICES, *COMPOSITIONS], ids=str)
 def test_reports_follow_the_law(randomizer):
     law = report_law(randomizer)

@@ -105,20 +105,16 @@ def calibrate_epsilon0(
     >>> round(found.epsilon0, 4), found.mechanism.name, found.report.guarantee.upper <= 1
     (3.5083, 'krr', True)
     """
-    make = as_family(family)
+    # Both promises are about one mechanism, also if the family makes another at every call.
+    make = cache(as_family(family))
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
     target = Target(epsilon, delta)
-
-    @cache  # both promises are about one mechanism, also if the family makes another each time
-    def randomizer(epsilon0: float) -> LocalRandomizer:
-        return make(epsilon0)
-
     start = max(epsilon, SMALLEST_EPSILON0)
     found = largest_level(
-        lambda epsilon0: made if target.is_met(made := randomizer(epsilon0), n) else None,
-        lambda epsilon0: target.excess(randomizer(epsilon0), n),
+        lambda epsilon0: made if target.is_met(made := make(epsilon0), n) else None,
+        lambda epsilon0: target.excess(make(epsilon0), n),
         start,
         look_ahead=not isinstance(family, str) or not make(start).monotone,
     )

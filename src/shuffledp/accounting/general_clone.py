@@ -11,8 +11,8 @@ from fractions import Fraction
 from functools import cached_property
 
 from shuffledp.accounting.inversion import enclose_epsilon
+from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.divergence import log_delta
 from shuffledp.errors import check_delta, check_epsilon, check_users
 from shuffledp.interval import Interval

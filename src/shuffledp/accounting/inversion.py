@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shuffledp.accounting.profile_point import enclose_log_delta
+from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta, log_delta_bound
 from shuffledp.errors import MAX_EPSILON0, ContradictionError
 from shuffledp.interval import Interval, exp_up

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
+from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.errors import ContradictionError
 from shuffledp.interval import Interval
+from shuffledp.markup import tag
 from shuffledp.randomizers import LocalRandomizer, Pair
 from shuffledp.rounding import DIGITS, above, below, decade, plain, round_down, round_up
+from shuffledp.wording import counted, shorten
 
 if TYPE_CHECKING:
     from shuffledp.accounting.accountant import ShuffleAccountant
 
 #: One of epsilon and delta is asked for, the other one is given.
 Quantity = Literal["epsilon", "delta"]
+
+#: Which bound proved a guarantee.
+Proof = Literal["blanket", "swap"]
+
+#: Which bound to compute.
+Bound = Literal["blanket", "best"]
+BOUNDS: tuple[Bound, ...] = ("blanket", "best")
 
 #: Where there is no worst pair, and no datasets.
 NOBODY = "no two inputs differ"
@@ -47,7 +56,8 @@ class Report:
         rtol_reached: whether the enclosure is as narrow as was asked for.
         log_guarantee: for delta, the enclosure of its logarithm, which never underflows.
         log_lower_bound: for delta, the logarithm of the lower bound.
-        bound: which bound proves the guarantee.
+        bound: which bound proves the guarantee, "blanket" or "swap".
+        wanted: which bound was asked for, "blanket" or "best".
 
     >>> from shuffledp import ShuffleAccountant
     >>> report = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).epsilon_report(1e-6)
@@ -71,7 +81,8 @@ class Report:
     rtol_reached: bool
     log_guarantee: Interval | None = None
     log_lower_bound: float | None = None
-    bound: str = "blanket"
+    bound: Proof = "blanket"
+    wanted: Bound = "blanket"
 
     def __post_init__(self) -> None:
         """Refuse bounds that contradict each other."""
@@ -101,7 +112,7 @@ class Report:
     def _accountant(self) -> ShuffleAccountant:
         from shuffledp.accounting.accountant import ShuffleAccountant
 
-        return ShuffleAccountant(self.randomizer, self.n, rtol=self.rtol)
+        return ShuffleAccountant(self.randomizer, self.n, rtol=self.rtol, bound=self.wanted)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of JSON answers, which docs and README.md explain; None for infinity.
@@ -111,8 +122,6 @@ class Report:
         >>> report.to_dict()["datasets"]
         'x1 = 0 vs 1, all others hold 2'
         """
-        from shuffledp import __version__
-
         pure = math.isfinite(self.randomizer.epsilon0)
         fields: dict[str, Any] = {
             "mechanism": str(self.randomizer),
@@ -179,8 +188,9 @@ class Report:
 
     def __str__(self) -> str:
         """Return the guarantee with its question, and the lower bound if there is one."""
-        line = f"{self.quantity} <= {self._at_most} at {self._given} for {self.n:,} users of "
-        line += _shorten(str(self.randomizer))
+        line = f"{self.quantity} <= {self._at_most} at {self._given} for "
+        line += f"{counted(self.n, 'user')} of "
+        line += shorten(str(self.randomizer), _MAX_TEXT)
         if not self.decimal_lower_bound:
             return line
         return f"{line}\n(no analysis can prove less than {self._at_least})"
@@ -188,7 +198,7 @@ class Report:
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
         rows = {
-            "mechanism": _shorten(str(self.randomizer)),
+            "mechanism": shorten(str(self.randomizer), _MAX_TEXT),
             "users": f"{self.n:,}",
             "given": self._given,
             "guarantee": f"{self.quantity} <= {self._at_most}",
@@ -196,11 +206,11 @@ class Report:
             "worst pair": f"{in_words(self.worst_pair)} ({self.pairs})",
             "datasets": self.datasets_in_words,
         }
-        cells = (
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+        lines = (
+            tag("tr", tag("th", name, scope="row"), tag("td", value))
             for name, value in rows.items()
         )
-        return f"<table>{''.join(cells)}</table>"
+        return tag("table", tag("tbody", *lines)).text
 
 
 def in_words(where: Pair | Datasets | None) -> str:
@@ -230,8 +240,3 @@ def _finite(number: float) -> float | None:
 
 def _number(rounded: Callable[[Decimal, int], str], number: Decimal, digits: int) -> str:
     return rounded(number, digits) if number.is_finite() else "infinity"
-
-
-def _shorten(text: str) -> str:
-    """Return a text that fits a line; matrices written out do not."""
-    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."

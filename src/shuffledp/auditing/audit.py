@@ -10,9 +10,9 @@ import numpy as np
 
 from shuffledp.accounting import Datasets, Report, ShuffleAccountant, as_accountant
 from shuffledp.accounting.report import Quantity
+from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.auditing.confidence import lower_limit, upper_limit
 from shuffledp.auditing.runs import inputs, run
-from shuffledp.decomposition.arithmetic import FloatArray, IntArray
 from shuffledp.errors import (
     NoAnswerError,
     check_delta,

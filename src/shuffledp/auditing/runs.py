@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.decomposition.arithmetic import FloatArray, IntArray
+from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.randomizers import Input, LocalRandomizer
 from shuffledp.randomizers.base import Values
 from shuffledp.sampling import Bits, below

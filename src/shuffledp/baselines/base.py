@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.arrays import UNIT
 from shuffledp.errors import (
     MAX_EPSILON0,
     MIN_EPSILON0,
@@ -23,7 +23,7 @@ class Baseline(ABC):
     """One published analysis of n users who run a local randomizer behind a shuffler.
 
     Upper bounds are rounded up, lower bounds down. Outside the regime of its theorem a baseline
-    raises :class:`shuffledp.errors.NoAnswerError` and says why; it never falls back on epsilon0,
+    raises :class:`shuffledp.NoAnswerError` and says why; it never falls back on epsilon0,
     and delta has no floor.
 
     Args:

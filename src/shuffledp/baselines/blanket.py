@@ -25,10 +25,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.baselines.base import Baseline
 from shuffledp.baselines.decimals import float_up, power_down, power_up, precise
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, finite_or_zero
+from shuffledp.decomposition.arithmetic import finite_or_zero
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.randomizers import LocalRandomizer, pairs_to_compare
 

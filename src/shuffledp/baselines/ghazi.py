@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from shuffledp.arrays import UNIT
 from shuffledp.baselines.numeric import NumericBaseline
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import KRR
 

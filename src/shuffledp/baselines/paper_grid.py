@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import GPARV, Decomposition
-from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import (
     MAX_EPSILON0,
     check_delta,
@@ -147,11 +147,11 @@ def grid_epsilon(
         ValueError: if an argument is out of range or a grid would exceed 2**28 points.
 
     >>> binary = Decomposition.from_coefficients([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
-    >>> epsilon = grid_epsilon(binary, 100, target_delta=1e-6, interval_length=1e-3)
-    >>> grid_delta(binary.at(epsilon), 100, interval_length=1e-3) <= 1e-6
+    >>> epsilon = grid_epsilon(binary, 100, target_delta=1e-6, interval_length=0.03)
+    >>> grid_delta(binary.at(epsilon), 100, interval_length=0.03) <= 1e-6
     True
     >>> f"{epsilon:.3f}"
-    '0.589'
+    '0.590'
     """
     target = check_delta(target_delta)
     tolerance = check_rtol(tolerance, "tolerance")

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from shuffledp.arrays import UNIT
 from shuffledp.baselines.base import Baseline
 from shuffledp.baselines.decimals import float_up, precise
 from shuffledp.baselines.numeric import NumericBaseline
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.errors import NoAnswerError
 
 

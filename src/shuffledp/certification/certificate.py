@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn
 
+from shuffledp._version import __version__
 from shuffledp.wording import shorten
 
 #: Version of the fields below.
@@ -113,6 +114,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise CertificateError(f"not JSON: {name} is not a number")
+
+
+def current_versions() -> dict[str, str]:
+    """Return the versions that a certificate issued now names."""
+    import flint
+
+    return {"shuffledp": __version__, "python-flint": flint.__version__}
 
 
 def _read(found: object) -> Certificate:

@@ -9,13 +9,17 @@ from fractions import Fraction
 from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import in_words
-from shuffledp.certification.certificate import Certificate, CertificateError, Statement
+from shuffledp.certification.certificate import (
+    Certificate,
+    CertificateError,
+    Statement,
+    current_versions,
+)
 from shuffledp.certification.derivation import check_known
 from shuffledp.certification.issue import guarantee_in_words, leak_in_words
 from shuffledp.certification.mechanism import read_mechanism
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
-from shuffledp.certification.versions import versions
 from shuffledp.certification.worst_pair import pairs_looked_at
 from shuffledp.errors import MAX_EPSILON0, MAX_USERS, NoAnswerError
 from shuffledp.randomizers import LocalRandomizer, pairs_to_compare
@@ -42,7 +46,7 @@ def check_certificate(certificate: Certificate, progress: Progress) -> None:
     except NoAnswerError as error:
         raise CertificateError(f"mechanism: {error}") from None
     _agree("pairs", certificate.pairs, pairs_looked_at(randomizer))
-    same = certificate.versions == versions()
+    same = certificate.versions == current_versions()
 
     def claim(statement: Statement) -> Claim:
         epsilon, delta = Decimal(statement.epsilon), Decimal(statement.delta)
@@ -91,7 +95,8 @@ def named_datasets(randomizer: LocalRandomizer, words: str) -> Datasets:
         if str(datasets) == words:
             return datasets
     raise CertificateError(
-        f"lower_bound: datasets must be looked at for {str(randomizer)[:80]}, got {words[:80]!r}"
+        f"lower_bound: datasets must be looked at for {shorten(str(randomizer), _MAX_ECHO)}, got "
+        f"{_show(words)}"
     )
 
 

@@ -10,11 +10,10 @@ from fractions import Fraction
 from shuffledp.accounting import Report, ShuffleAccountant
 from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS
 from shuffledp.accounting.report import in_words
-from shuffledp.certification.certificate import FORMAT, Certificate, Statement
+from shuffledp.certification.certificate import FORMAT, Certificate, Statement, current_versions
 from shuffledp.certification.mechanism import self_contained
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
-from shuffledp.certification.versions import versions
 from shuffledp.certification.worst_pair import pairs_looked_at
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 
@@ -147,7 +146,7 @@ def _certificate(claim: Claim, proof: Proof, leak: Statement | None) -> Certific
         pairs=pairs_looked_at(claim.randomizer),
         lower_bound=leak,
         assumptions=(*ASSUMPTIONS, *EXACT_NUMBERS),
-        versions=versions(),
+        versions=current_versions(),
         digest="",
     )
     return replace(certificate, digest=certificate.computed_digest())

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from dataclasses import dataclass
 from decimal import Decimal
 
-from shuffledp import wording
 from shuffledp.accounting import Report
 from shuffledp.accounting.report import in_words
 from shuffledp.rounding import below, gap, plain, round_down, round_up
-
-WIDTH = 88
-_MAX_TEXT = 72
+from shuffledp.wording import counted, fill
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +34,8 @@ class Answer:
         """Return aligned lines and one sentence of meaning."""
         report, name = self.report, self.report.quantity
         worst = f"worst pair: {in_words(report.worst_pair)}; {report.pairs}"
+        if report.wanted == "best":
+            worst += f"; {report.bound} bound"
         rows = [
             *self.head,
             ("guarantee", f"{name} = {self._guarantee}  ({worst})"),
@@ -47,7 +45,7 @@ class Answer:
         width = max(len(label) for label, _ in rows) + 2
         lines = [label.ljust(width) + value for label, value in rows]
         paragraphs = [self._meaning, *self._notes]
-        return "\n".join([*lines, "", *(textwrap.fill(p, WIDTH) for p in paragraphs)])
+        return "\n".join([*lines, "", *(fill(p) for p in paragraphs)])
 
     def to_json(self, command: str) -> str:
         """Return one JSON object; README.md documents its fields."""
@@ -79,7 +77,7 @@ class Answer:
         epsilon = self._guarantee if asked_epsilon else target
         delta = target if asked_epsilon else self._guarantee
         claim = (
-            f"With {wording.counted(report.n, 'user')} the shuffled reports are "
+            f"With {counted(report.n, 'user')} the shuffled reports are "
             f"({epsilon}, {delta})-differentially private"
         )
         if report.decimal_lower_bound == 0:
@@ -99,8 +97,3 @@ class Answer:
             f"Note: the guarantee is certified, but known less precisely than asked: its enclosure "
             f"[{lower}, {upper}] is wider than rtol = {plain(report.rtol)}."
         ]
-
-
-def shorten(text: str) -> str:
-    """Return ``text``, cut where it would fill several lines (a matrix written out)."""
-    return wording.shorten(text, _MAX_TEXT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
 from dataclasses import dataclass
 
 import click
@@ -12,8 +11,6 @@ import numpy as np
 
 from shuffledp.auditing import Audit
 from shuffledp.auditing import audit as run_audit
-from shuffledp.cli.answer import WIDTH, shorten
-from shuffledp.cli.counter import counter
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import (
     DELTA,
@@ -26,9 +23,10 @@ from shuffledp.cli.parameters import (
     reading,
     whole,
 )
+from shuffledp.cli.terminal import counter
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
-from shuffledp.wording import counted
+from shuffledp.wording import counted, fill, shorten
 
 _PARAMETERS = [
     MECHANISM,
@@ -134,7 +132,7 @@ class _Result:
             ),
         ]
         lines = [label.ljust(13) + value for label, value in rows]
-        return "\n".join([*lines, "", textwrap.fill(self._meaning, WIDTH)])
+        return "\n".join([*lines, "", fill(self._meaning)])
 
     @property
     def _meaning(self) -> str:

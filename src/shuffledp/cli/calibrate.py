@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from shuffledp.accounting import Calibration, calibrate_epsilon0
-from shuffledp.cli.answer import Answer, shorten
+from shuffledp.cli.answer import Answer
 from shuffledp.cli.parameters import DELTA, EPSILON, FAMILY, USERS
 from shuffledp.cli.question import question
 from shuffledp.rounding import plain, round_down
+from shuffledp.wording import shorten
 
 
 @question(FAMILY, USERS, EPSILON, DELTA)

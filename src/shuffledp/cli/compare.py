@@ -6,11 +6,11 @@ import json
 
 import click
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, RTOL, USERS
-from shuffledp.cli.progress import progress
+from shuffledp.cli.terminal import progress
 from shuffledp.comparison import compare as compare_bounds
 from shuffledp.randomizers import LocalRandomizer
 

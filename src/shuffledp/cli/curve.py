@@ -9,14 +9,13 @@ from typing import Any
 
 import click
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS
-from shuffledp.cli.counter import counter
 from shuffledp.cli.curve_request import CurveRequest
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.output import all_files, read_outputs
 from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, optional
-from shuffledp.cli.progress import progress
+from shuffledp.cli.terminal import counter, progress
 from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, trace
 from shuffledp.errors import NoAnswerError
 from shuffledp.extras import MissingExtraError

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -14,15 +13,14 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp import __version__
-from shuffledp.cli.answer import shorten
+from shuffledp._version import __version__
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option
-from shuffledp.cli.progress import progress
+from shuffledp.cli.terminal import progress
 from shuffledp.files import DataError, Estimation, Section, estimate_files
 from shuffledp.rounding import decade, plain, round_up
+from shuffledp.wording import fill, shorten
 
-_WIDTH = 88
 _MAX_DECIMALS = 12
 
 
@@ -134,7 +132,7 @@ def _to_text(estimation: Estimation, rows: Sequence[_Rows], project: bool) -> st
     lines = ["\n".join(f"{label:<11}{value}" for label, value in head)]
     lines += [table.to_text() for table in rows]
     notes = list(_notes(estimation, project))
-    return "\n\n".join([*lines, *(textwrap.fill(note, _WIDTH) for note in notes)])
+    return "\n\n".join([*lines, *(fill(note) for note in notes)])
 
 
 def _guarantee(estimation: Estimation) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.cli.audit import audit
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.certify import certify

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import click
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
 from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, LocalRandomizer, parameters

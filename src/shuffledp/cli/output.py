@@ -9,8 +9,10 @@ import click
 
 from shuffledp.figures.drawing import PICTURE_SUFFIXES
 from shuffledp.whole_file import check_writable
+from shuffledp.wording import shorten
 
 _NUMBERS = (".csv", ".json")
+_MAX_ECHO = 200
 
 
 def read_outputs(
@@ -23,7 +25,8 @@ def read_outputs(
     paths = tuple(map(Path, names))
     for path in paths:
         if path.suffix.lower() not in known:
-            message = f"the file name must end in one of {', '.join(known)}, got {str(path)!r}"
+            given = shorten(str(path), _MAX_ECHO)
+            message = f"the file name must end in one of {', '.join(known)}, got {given!r}"
             raise click.BadParameter(message, ctx, param)
         for file in _with_numbers(path):
             try:

@@ -9,6 +9,7 @@ from typing import NoReturn, TypeVar
 
 import click
 
+from shuffledp.accounting.report import BOUNDS
 from shuffledp.errors import MAX_USERS, check_delta, check_epsilon, check_probability, check_rtol
 from shuffledp.randomizers import parse, parse_family
 from shuffledp.wording import shorten
@@ -131,6 +132,15 @@ RTOL = click.Option(
     default="1e-4",
     show_default=True,
     help="Relative width of the enclosure of the guarantee, from 1e-10 to 0.5.",
+)
+
+BOUND = click.Option(
+    ["--bound"],
+    type=click.Choice(BOUNDS),
+    default="blanket",
+    show_default=True,
+    help="blanket: the optimal decomposition bound. best: the smaller of that and the swap bound, "
+    "which is often within a tenth of a percent of what an attacker attains.",
 )
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS
-from shuffledp.cli.counter import counter
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.output import all_files, read_outputs
 from shuffledp.cli.parameters import (
@@ -25,7 +24,7 @@ from shuffledp.cli.parameters import (
     whole,
 )
 from shuffledp.cli.plan_text import to_text
-from shuffledp.cli.progress import progress
+from shuffledp.cli.terminal import counter, progress
 from shuffledp.errors import MAX_SIZE, check_positive
 from shuffledp.extras import MissingExtraError
 from shuffledp.figures import Chart, draw

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from shuffledp.accounting import required_users
-from shuffledp.cli.answer import Answer, shorten
+from shuffledp.cli.answer import Answer
 from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM
 from shuffledp.cli.question import question
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain
+from shuffledp.wording import shorten
 
 
 @question(MECHANISM, EPSILON, DELTA)

@@ -8,10 +8,10 @@ from typing import TextIO
 
 import click
 
-from shuffledp.cli.answer import shorten
-from shuffledp.cli.certify import proving
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
+from shuffledp.cli.terminal import proving
+from shuffledp.wording import shorten
 
 
 @click.command(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import textwrap
 import warnings
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -21,10 +20,8 @@ from shuffledp.figures import Dot, plot_dots
 from shuffledp.markup import Markup, tag
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.rounding import plain, round_down, round_up
-from shuffledp.wording import counted, shorten
+from shuffledp.wording import counted, fill, shorten
 
-_WIDTH = 88
-_TEXT_LENGTH = 72
 _NO_VALUE = "-"
 _HEAD = ("bound on epsilon", "epsilon", "to ours", "to lower bound")
 
@@ -108,7 +105,7 @@ class Comparison:
         """The question in one line."""
         return ", ".join(
             (
-                shorten(str(self.randomizer), _TEXT_LENGTH),
+                shorten(str(self.randomizer)),
                 counted(self.n, "user"),
                 f"delta = {plain(self.target_delta)}",
             )
@@ -121,7 +118,7 @@ class Comparison:
     def __str__(self) -> str:
         """Return the question, a table of the answers, and why the others have none."""
         head = (
-            ("mechanism", shorten(str(self.randomizer), _TEXT_LENGTH)),
+            ("mechanism", shorten(str(self.randomizer))),
             ("users", f"{self.n:,}"),
             ("delta", plain(self.target_delta)),
         )
@@ -137,7 +134,7 @@ class Comparison:
             lines += ["", "No answer:"]
         for row in missing:
             note = f"{row.title}: {row.reason}"
-            lines.append(textwrap.fill(note, _WIDTH, initial_indent="  ", subsequent_indent="    "))
+            lines.append(fill(note, first="  ", rest="    "))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -210,7 +207,7 @@ def compare(
         randomizer: what each user runs, as an object or a text.
         n: number of users.
         target_delta: the delta at which epsilon is asked for.
-        rtol: relative width of the enclosures; an :class:`shuffledp.errors.AccuracyWarning` says
+        rtol: relative width of the enclosures; an :class:`shuffledp.AccuracyWarning` says
             where our bound is valid but wider.
 
     >>> found = compare("krr(k=10, epsilon0=2)", n=10_000, target_delta=1e-6)

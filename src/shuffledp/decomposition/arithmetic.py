@@ -5,20 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.arrays import UNIT, FloatArray, IntArray
-
-__all__ = [
-    "UNIT",
-    "FloatArray",
-    "IntArray",
-    "clusters",
-    "distance",
-    "finite_or_zero",
-    "log_quotient",
-    "outer_sum",
-    "two_sum",
-    "vector",
-]
+from shuffledp.arrays import FloatArray, IntArray
 
 
 def vector(name: str, values: ArrayLike) -> FloatArray:

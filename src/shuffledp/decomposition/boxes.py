@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition.cells import boxes, choose_axes, split_to_corners
 from shuffledp.decomposition.components import MAX_LOG_RATIO
 from shuffledp.decomposition.faint import Faint

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import FloatArray, IntArray
+from shuffledp.arrays import FloatArray, IntArray
 
 #: Lighter masses are kept apart, with their logarithms: products of them would leave the range of
 #: normal doubles.

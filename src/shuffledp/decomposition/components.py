@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, vector
+from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.decomposition.arithmetic import vector
 from shuffledp.errors import MAX_EPSILON0, check_real
 
 if TYPE_CHECKING:

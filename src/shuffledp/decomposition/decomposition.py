@@ -10,10 +10,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.arithmetic import (
-    UNIT,
-    FloatArray,
-    IntArray,
     clusters,
     distance,
     finite_or_zero,
@@ -25,6 +23,7 @@ from shuffledp.decomposition.boxes import choose_log_edges, gather, lattice_edge
 from shuffledp.decomposition.components import MAX_LOG_RATIO, Components
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.decomposition.masses import LOG_ERROR_UNITS, Masses, exact_sum, log_of
+from shuffledp.decomposition.mixture import mix
 from shuffledp.decomposition.product import multiply
 from shuffledp.errors import MAX_EPSILON0, check_integer, check_real
 from shuffledp.interval import Interval
@@ -33,7 +32,7 @@ from shuffledp.interval import Interval
 #: so nothing of what is tolerated is lost.
 _TOLERANCE = 1e-12
 
-#: Weights of mixtures below this would leave the range of normal doubles.
+#: Exact coefficients c below this count as 0.
 _SMALLEST_WEIGHT = 1e-290
 
 
@@ -280,40 +279,7 @@ class Decomposition(Components):
         >>> Decomposition.mixture([0.5, 0.5], [d, d]).merge().size
         2
         """
-        if not parts or len(weights) != len(parts):
-            raise ValueError(
-                f"weights and parts must be non-empty and of equal length, got {len(weights)} "
-                f"and {len(parts)}"
-            )
-        given = [check_real("weights", w) for w in weights]
-        total = math.fsum(given)
-        if min(given) <= 0 or abs(total - 1) > _TOLERANCE:
-            raise ValueError(f"weights must be positive and sum to 1, got {given!r}")
-        shares = [w / total for w in given]
-        scaled = list(zip(shares, parts, strict=True))
-        weight = np.concatenate([share * part.weight for share, part in scaled])
-        if weight.size and weight.min() < _SMALLEST_WEIGHT:
-            raise ValueError(
-                f"weights must leave every component at least {_SMALLEST_WEIGHT:g}, got {given!r}"
-            )
-        spread = None
-        if any(part.spread is not None for part in parts):
-            spread = Decomposition.mixture(given, [part.upper for part in parts])
-        # The sum, the quotient and the product are rounded, and so may be one of the weights.
-        slack = 8 * UNIT
-        return Decomposition(
-            log_ratio0=np.concatenate([part.log_ratio0 for part in parts]),
-            log_ratio1=np.concatenate([part.log_ratio1 for part in parts]),
-            weight=weight,
-            residual=sum(share * part.residual for share, part in scaled),
-            log_ratio_error=np.concatenate([part.log_ratio_error for part in parts]),
-            weight_error=np.concatenate([part.weight_error for part in parts]) + slack,
-            residual_error=max(part.residual_error for part in parts) + len(parts) * UNIT + slack,
-            singular0=np.concatenate([share * part.singular0 for share, part in scaled]),
-            singular1=np.concatenate([share * part.singular1 for share, part in scaled]),
-            singular_error=max(part.singular_error for part in parts) + slack,
-            spread=spread,
-        )
+        return mix(weights, parts)
 
     def coarsen(self, max_components: int) -> Decomposition:
         """Return at most about ``max_components`` cells that enclose this decomposition.

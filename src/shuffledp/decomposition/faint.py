@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray
 
 #: The fields of a decomposition that is not complete yet, by their names.
 Fields = dict[str, Any]
@@ -20,10 +20,16 @@ _ARRAYS = (*_RATIOS, "weight", "log_ratio_error", "weight_error")
 _HEAVIER = math.exp(-598.0)
 
 #: Smallest normal double.
-_TINY = 2.0**-1022
+TINY = 2.0**-1022
 
 #: Relative error of exponentials of sums of logarithms, each of at most 1500 and good to 12 UNIT.
 _ERROR = 2**17 * UNIT
+
+
+def normal_product(x: FloatArray | float, y: FloatArray, substitute: float) -> FloatArray:
+    """Return x y for numbers of at least 0; what is above 0 but no normal double is replaced."""
+    both = x * y
+    return np.where((both < TINY) & (x > 0) & (y > 0), substitute, both)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +59,8 @@ class Faint:
         if self.log_weight.size == 0:
             return others
         mass0, mass1 = self._masses()
-        mass0 = np.where(np.isfinite(self.log_ratio0), np.maximum(mass0, _TINY), 0.0)
-        mass1 = np.where(mass1 < _TINY, 0.0, mass1)
+        mass0 = np.where(np.isfinite(self.log_ratio0), np.maximum(mass0, TINY), 0.0)
+        mass1 = np.where(mass1 < TINY, 0.0, mass1)
         added = float(np.exp(self.log_weight).sum())
         residual = others["residual"] + added
         share = added / residual if residual > 0 else 0.0

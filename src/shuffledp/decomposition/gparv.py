@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray
 
 
 @dataclass(frozen=True, eq=False)

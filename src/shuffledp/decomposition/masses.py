@@ -10,13 +10,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import (
-    UNIT,
-    FloatArray,
-    finite_or_zero,
-    log_quotient,
-    two_sum,
-)
+from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.decomposition.arithmetic import finite_or_zero, log_quotient, two_sum
 
 #: Bounds on the relative errors of `log_quotient` and `log_of`, in units of UNIT.
 _QUOTIENT_UNITS, LOG_ERROR_UNITS = 8.0, 12.0

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, outer_sum
+from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.decomposition.arithmetic import outer_sum
 from shuffledp.decomposition.components import MAX_LOG_RATIO
-from shuffledp.decomposition.faint import Faint, Fields
+from shuffledp.decomposition.faint import TINY, Faint, Fields, normal_product
 
 if TYPE_CHECKING:
     from shuffledp.decomposition.decomposition import Decomposition
 
 #: Products of weights below e**-660 are kept apart: they would leave the range of doubles.
 _LOG_TINY = -660.0
-
-#: Smallest normal double.
-_TINY = 2.0**-1022
 
 #: What a decomposition without singular components says about their error.
 _NO_ERROR = 8 * UNIT
@@ -57,7 +55,7 @@ def _product(first: Decomposition, second: Decomposition, *, above: bool) -> tup
         kept = (log_weight >= _LOG_TINY) & (np.maximum(log0, log1) <= MAX_LOG_RATIO)
         vague = float((error - np.log1p(-weight_error)).max())
         faint = Faint(log_weight[~kept], log0[~kept], log1[~kept], vague)
-    singular0 = _singular(first, second, "0", _TINY if above else 0.0)
+    singular0 = _singular(first, second, "0", TINY if above else 0.0)
     fields = {
         "log_ratio0": log0[kept],
         "log_ratio1": log1[kept],
@@ -67,7 +65,7 @@ def _product(first: Decomposition, second: Decomposition, *, above: bool) -> tup
         "weight_error": weight_error[kept],
         "residual_error": _residual_error(first.residual_error, second.residual_error),
         "singular0": singular0,
-        "singular1": _singular(first, second, "1", 0.0 if above else _TINY),
+        "singular1": _singular(first, second, "1", 0.0 if above else TINY),
         "singular_error": _singular_error(first, second) if singular0.size else _NO_ERROR,
     }
     return fields, faint
@@ -103,7 +101,7 @@ def _underflows(first: Decomposition, second: Decomposition) -> bool:
 def _singular_underflows(first: Decomposition, second: Decomposition) -> bool:
     """Whether some product of a singular mass with another mass is no normal double."""
     return any(
-        (_singular(first, second, which, _TINY) != _singular(first, second, which, 0.0)).any()
+        (_singular(first, second, which, TINY) != _singular(first, second, which, 0.0)).any()
         for which in ("0", "1")
     )
 
@@ -119,13 +117,11 @@ def _singular(
     def masses(d: Decomposition) -> tuple[FloatArray, FloatArray]:
         logs = getattr(d, f"log_ratio{which}")
         own = d.weight * np.exp(logs)
-        own = np.where((own < _TINY) & (logs > -np.inf), substitute, own)
+        own = np.where((own < TINY) & (logs > -np.inf), substitute, own)
         return own, getattr(d, f"singular{which}")
 
     def products(x: FloatArray, y: FloatArray) -> FloatArray:
-        both = np.outer(x, y)
-        faint = (both < _TINY) & np.logical_and.outer(x > 0, y > 0)
-        return np.where(faint, substitute, both).ravel()
+        return normal_product(x[:, None], y, substitute).ravel()
 
     (mine, my_singular), (theirs, their_singular) = masses(first), masses(second)
     either = np.concatenate([theirs, their_singular])

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, log_quotient, vector
+from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.decomposition.arithmetic import log_quotient, vector
 from shuffledp.decomposition.decomposition import Decomposition
 
 #: Relative error of the masses of tails: normal probabilities at 37 standard deviations.

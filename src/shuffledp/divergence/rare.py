@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.enclosure import LogEnclosure
 

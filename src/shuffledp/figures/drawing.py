@@ -27,6 +27,7 @@ PICTURE_SUFFIXES = tuple(_UNDATED)
 _OUTSIDE = (9.6, 4.6)  # inches
 _MAX_INSIDE = 6  # more entries of the legend stand beside the curves
 _ENTRY_WIDTH, _ENTRY_LINES = 38, 3  # characters and lines of a legend entry
+_ENTRY_SIZE = 8  # points, for which a legend beside the curves gets its room
 _MARKS = 9  # markers along a curve
 
 
@@ -49,7 +50,9 @@ def draw(chart: Chart, path: Path) -> None:
     picture = io.BytesIO()
     with mpl.rc_context():
         mpl.rcdefaults()  # the same picture whatever the user's own settings
-        mpl.rcParams.update({"svg.hashsalt": "shuffledp", "font.size": 9, "legend.fontsize": 8})
+        mpl.rcParams.update(
+            {"svg.hashsalt": "shuffledp", "font.size": 9, "legend.fontsize": _ENTRY_SIZE}
+        )
         figure = _figure(chart)
         figure.savefig(picture, format=suffix[1:], dpi=150, metadata=_UNDATED[suffix])
     write_whole(path, picture.getvalue())
@@ -162,7 +165,7 @@ def _add_legend(figure: Any, axes: Any, curves: list[Any]) -> None:
         if not any(_meets(curve, box) for curve in curves):
             return
         legend.remove()
-    legend = figure.legend(curves, labels, loc="outside right upper")
+    legend = figure.legend(curves, labels, loc="outside right upper", fontsize=_ENTRY_SIZE)
     _no_formulas(legend)
     rows = sum(label.count("\n") + 1 for label in labels)
     figure.set_size_inches(_OUTSIDE[0], max(_OUTSIDE[1], 0.3 + 0.17 * rows))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.accounting import Report, ShuffleAccountant
 from shuffledp.collection import Aggregator
 from shuffledp.errors import NoAnswerError, check_delta, check_integer

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.randomizers.domain import Domain
 from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits
@@ -21,6 +22,19 @@ Values = NDArray[Any] | tuple["Values", ...]
 
 #: Reports are drawn in blocks of at most this many users and bytes, which bounds the memory needed.
 _MAX_ROWS, _MAX_BYTES = 1 << 16, 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class SlotLaws:
+    """The laws of the swap bound at a pair of inputs.
+
+    Attributes:
+        blanket: a decomposition with c at most R(v) for all v.
+        backgrounds: decompositions with c = R(v), one per type of input that others may hold.
+    """
+
+    blanket: Decomposition
+    backgrounds: tuple[Decomposition, ...]
 
 
 class LocalRandomizer(ABC):
@@ -110,6 +124,39 @@ class LocalRandomizer(ABC):
 
         Its bound is exactly the divergence of two datasets (paper, theorem 14).
         """
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return inputs that stand for all that other users may hold, seen from a pair.
+
+        For every input v the law of (R(x1)/R(v), R(x1')/R(v)) under R(v) must be that of one of
+        them, or be dominated by a mixture of theirs in convex order, whatever is subtracted from
+        whatever. None, which is always safe, says that no such inputs are known.
+        """
+        return None
+
+    def slot_laws(self, pair: Pair) -> SlotLaws | None:
+        """Return what the swap bound needs to know, None where it is not known."""
+        types = self.background_types(pair)
+        if types is None:
+            return None
+        return SlotLaws(self.blanket(pair), tuple(self.background(pair, v) for v in types))
+
+    @property
+    def covers_unchanged(self) -> bool:
+        """Whether an attribute that stays the same adds nothing to the swap bound of a composition.
+
+        It does not if R(x)/R(v) and R(z)/R(v) have the same law under R(v) for all inputs x, v and
+        some third z: then a slot in which x stays is dominated, in convex order, by one in which x
+        becomes z. If v = x its ratio is the constant 1, which is dominated anyway.
+        """
+        return False
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return pairs of neighbours that together stand for all of them in the swap bound.
+
+        Those of :meth:`neighbours` unless said otherwise; None if no such pairs are known.
+        """
+        return self.neighbours()
 
     @property
     def monotone(self) -> bool:

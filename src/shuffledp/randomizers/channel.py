@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, IntArray
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.masses import Masses, exact_sum
 
 #: Quotients are computed to this many binary digits. Entries and sums of rows are multiples of

@@ -17,14 +17,14 @@ from shuffledp.randomizers.pair import Input, Pair
 
 T = TypeVar("T")
 
-#: A randomizer or its text, as the key of a mapping.
-Part = TypeVar("Part", bound=LocalRandomizer | str)
-
 #: At most this many pairs are compared.
 _MAX_PAIRS = 100_000
 
 #: At most this many combinations of common inputs are tried in lower bounds.
 _MAX_COMBINATIONS = 27
+
+#: Beyond so many combinations of types the swap bound takes too long.
+_MAX_TYPES = 81
 
 
 class Composition(LocalRandomizer):
@@ -82,6 +82,22 @@ class Composition(LocalRandomizer):
         own = [part.common_inputs(q) for part, q in zip(self.parts, pairs, strict=True)]
         choices = (tuple(zip(pairs, inputs, strict=True)) for inputs in _combine(own))
         return tuple(tuple(x for _, x in choice) for choice in self._different(choices))
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return combinations of the attributes' types, one of each kind, unless they are many."""
+        pairs = tuple(split(pair))
+        own = [part.background_types(q) for part, q in zip(self.parts, pairs, strict=True)]
+        known = [types for types in own if types is not None]
+        if len(known) < len(own) or math.prod(map(len, known)) > _MAX_TYPES:
+            return None
+        choices = (tuple(zip(pairs, inputs, strict=True)) for inputs in product(*known))
+        return tuple(tuple(x for _, x in choice) for choice in self._different(choices))
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return ``neighbours`` if they cover pairs in which more attributes stay the same."""
+        known = all(part.pairs_to_swap() is not None for part in self.parts)
+        covered = all(part.covers_unchanged or not part.has_worst_pair for part in self.parts)
+        return self.neighbours() if known and covered else None
 
     def accepts(self, other: Input) -> bool:
         """Whether every part accepts its entry."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, IntArray
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.errors import check_epsilon0, check_integer
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
 from shuffledp.sampling import Bits

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.errors import check_positive
 from shuffledp.randomizers.noise import HalfCells, SymmetricNoise
 from shuffledp.sampling import Bits

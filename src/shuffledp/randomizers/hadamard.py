@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import IntArray
+from shuffledp.arrays import IntArray
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.pair import Input, Pair
@@ -69,6 +69,19 @@ class HadamardResponse(SupportRandomizer):
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return 0 to 3: codeword 3 is the sum of codewords 1 and 2, codeword 4 is independent."""
         return tuple(x for x in range(4) if self.accepts(x))
+
+    @property
+    def covers_unchanged(self) -> bool:
+        """Whether there is a third input: any two are independent."""
+        return self.inputs is None or self.inputs > 2
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return the inputs of the pair, their sum, and one that is independent of both."""
+        words = [int(x) + 1 for x in (pair.first, pair.second) if isinstance(x, int)]
+        dependent = {words[0], words[1], words[0] ^ words[1]} - {0}
+        independent = next(word for word in range(1, 5) if word not in dependent)
+        inputs = [word - 1 for word in (*sorted(dependent), independent)]
+        return tuple(x for x in inputs if self.accepts(x))
 
     def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], Decimal]:
         """Return masses of support patterns; a third codeword may be the sum of two others."""

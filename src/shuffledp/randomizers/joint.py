@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, ClassVar
@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition, product_of
-from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import check_integer
 from shuffledp.randomizers.base import LocalRandomizer, Values, count_users
 from shuffledp.randomizers.composition import Composition, as_parts, check_parts, split
@@ -95,6 +95,13 @@ class Joint(Composition):
                         for j, part in enumerate(self.parts)
                     )
                 )
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return all kinds of pairs where the number of attributes that change is fixed."""
+        if self.exactly is None:
+            return super().pairs_to_swap()
+        known = all(part.pairs_to_swap() is not None for part in self.parts)
+        return self.neighbours() if known else None
 
     def blanket(self, pair: Pair) -> Decomposition:
         """Return the product of the attributes' blankets."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import IntArray
+from shuffledp.arrays import IntArray
 from shuffledp.errors import check_size
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
@@ -49,6 +49,11 @@ class KRR(SupportRandomizer):
     def inputs(self) -> int:
         """The number of values."""
         return self.k
+
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
 
     def support_mass(self, supported: int, named: int) -> Decimal:
         """Return 1/(E+k-1) per output: one supports a named input, k - named support none."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.errors import check_epsilon0
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
 from shuffledp.sampling import Bits

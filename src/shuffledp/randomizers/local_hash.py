@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import IntArray
+from shuffledp.arrays import IntArray
 from shuffledp.errors import check_size
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.krr import KRR
@@ -70,6 +70,11 @@ class _LocalHash(SupportRandomizer):
     def inputs(self) -> int | None:
         """Size of the hashed domain."""
         return self.domain_size
+
+    @property
+    def triples_look_alike(self) -> bool:
+        """True: any three hash values are independent."""
+        return True
 
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\frac{g}{E+g-1}\,g^{-m}(1-1/g)^{t-m}`: hash values are independent."""

@@ -25,8 +25,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 
 #: Significant digits of masses; the least difference of levels, 1e-12, leaves 48 of them.
 DIGITS = 60

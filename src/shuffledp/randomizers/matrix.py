@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.masses import Masses, exact_sum, log_of
 from shuffledp.errors import check_real
 from shuffledp.interval import Interval
@@ -31,7 +31,7 @@ from shuffledp.sampling.layout import unsigned
 _SMALLEST_ENTRY = 1e-250
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class MatrixRandomizer(LocalRandomizer):
     r"""A randomizer given by a matrix: row x holds the output probabilities of input x.
 
@@ -55,9 +55,9 @@ class MatrixRandomizer(LocalRandomizer):
     matrix: FloatArray
     path: str | None = None
 
-    def __post_init__(self) -> None:
-        """Check and freeze the matrix."""
-        object.__setattr__(self, "matrix", _as_matrix(self.matrix))
+    def __init__(self, matrix: ArrayLike, path: str | None = None) -> None:
+        object.__setattr__(self, "matrix", _as_matrix(matrix))
+        object.__setattr__(self, "path", path)
 
     @classmethod
     def from_file(cls, path: str | Path) -> MatrixRandomizer:
@@ -218,6 +218,10 @@ class MatrixRandomizer(LocalRandomizer):
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return all inputs."""
         return range(self.matrix.shape[0])
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return all different rows."""
+        return self.distinct_rows()
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is the number of a row."""

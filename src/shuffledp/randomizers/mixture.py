@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import check_positive
 from shuffledp.randomizers.base import LocalRandomizer, Values, count_users, take
 from shuffledp.randomizers.composition import check_parts

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition, decompose_segments
-from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.randomizers.base import LocalRandomizer, Values
 from shuffledp.randomizers.domain import Domain, Integers, UnitInterval
 from shuffledp.randomizers.pair import Input, Pair
@@ -127,6 +127,10 @@ class SymmetricNoise(LocalRandomizer):
         """Return the end points, inputs in between reveal less; none for another pair."""
         known = self.accepts(pair.first) and self.accepts(pair.second)
         return (0, self.largest_input) if known else ()
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return the end points if there are no other inputs."""
+        return (0, 1) if self.input_domain == Integers(2) else None
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is an end point."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shuffledp.randomizers.base import LocalRandomizer
-from shuffledp.randomizers.composition import Composition, Part, as_parts
+from shuffledp.randomizers.composition import Composition, as_parts
 from shuffledp.randomizers.domain import Domain, Tuples
 from shuffledp.randomizers.mixture import Mixture
 
@@ -47,7 +47,7 @@ class OneOf(Composition, Mixture):
         return tuple(zip(self.parts, self.weights, strict=True))
 
 
-def one_of(parts: Mapping[Part, float]) -> OneOf:
+def one_of(parts: Mapping[LocalRandomizer | str, float]) -> OneOf:
     """Return the choice between randomizers, or texts, that each read an attribute of their own.
 
     >>> str(one_of({"krr(k=10, epsilon0=1)": 0.5, "oue(epsilon0=1)": 0.5}))

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import ClassVar
 
 from shuffledp.randomizers.base import LocalRandomizer, Values
-from shuffledp.randomizers.composition import Part, as_parts, listed
+from shuffledp.randomizers.composition import as_parts, listed
 from shuffledp.randomizers.domain import Domain
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.pair import Input, Pair
@@ -113,6 +113,19 @@ class Parallel(Mixture):
         proposed = dict.fromkeys(x for part in self.parts for x in part.common_inputs(pair))
         return tuple(x for x in proposed if self.accepts(x))
 
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return the types if all parts agree on them."""
+        types = [part.background_types(pair) for part in self.parts]
+        agreed = types[0] is not None and all(
+            other is not None and tuple(other) == tuple(types[0]) for other in types
+        )
+        return types[0] if agreed else None
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return ``neighbours`` if all parts do with the pairs of theirs."""
+        known = all(part.pairs_to_swap() is not None for part in self.parts)
+        return self.neighbours() if known else None
+
     def accepts(self, other: Input) -> bool:
         """Whether it is an input and every part knows its law."""
         return other in self.input_domain and all(part.accepts(other) for part in self.parts)
@@ -131,7 +144,7 @@ class Parallel(Mixture):
         return tuple(part.check_values(values) for part in self.parts)
 
 
-def parallel(parts: Mapping[Part, float]) -> Parallel:
+def parallel(parts: Mapping[LocalRandomizer | str, float]) -> Parallel:
     """Return the choice between randomizers, or their texts, that all read the same value.
 
     >>> from shuffledp import KRR, BinaryLocalHash

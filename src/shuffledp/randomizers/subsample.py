@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import check_real
 from shuffledp.randomizers.base import (
     LocalRandomizer,
+    SlotLaws,
     Values,
     count_users,
     take,
@@ -103,6 +104,26 @@ class Subsample(LocalRandomizer):
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return those of the randomizer."""
         return self.part.common_inputs(pair)
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return those of the randomizer: who does not take part tells nothing."""
+        return self.part.background_types(pair)
+
+    def slot_laws(self, pair: Pair) -> SlotLaws | None:
+        """Return the laws of the randomizer, mixed with the silent output."""
+        laws = self.part.slot_laws(pair)
+        if laws is None:
+            return None
+        return SlotLaws(self._mix(laws.blanket), tuple(map(self._mix, laws.backgrounds)))
+
+    @property
+    def covers_unchanged(self) -> bool:
+        """As for the randomizer itself."""
+        return self.part.covers_unchanged
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return those of the randomizer."""
+        return self.part.pairs_to_swap()
 
     def accepts(self, other: Input) -> bool:
         """Whether the randomizer accepts the input."""

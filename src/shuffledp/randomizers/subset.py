@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import IntArray
+from shuffledp.arrays import IntArray
 from shuffledp.errors import check_integer, check_size
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
@@ -73,6 +73,11 @@ class SubsetSelection(SupportRandomizer):
     def inputs(self) -> int:
         """D."""
         return self.domain_size
+
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
 
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\binom{D-t}{\omega-m}` over the sum of all weights."""

@@ -23,8 +23,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import FloatArray, IntArray
 from shuffledp.errors import check_epsilon0, check_size
 from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.domain import Domain, Integers
@@ -248,6 +248,23 @@ class SupportRandomizer(LocalRandomizer):
         third = next(x for x in (0, 1, 2) if x not in (pair.first, pair.second))
         inputs = dict.fromkeys((pair.first, pair.second, third))
         return tuple(x for x in inputs if self.accepts(x))
+
+    @property
+    def triples_look_alike(self) -> bool:
+        """Whether the masses of support patterns are the same for all triples of inputs.
+
+        Then the swap bound needs three types of others: either input of the pair, and any third.
+        """
+        return False
+
+    @property
+    def covers_unchanged(self) -> bool:
+        """Whether there is a third input and all look alike."""
+        return self.triples_look_alike and (self.inputs is None or self.inputs > 2)
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return the inputs of the pair and a third one, if all third ones look alike."""
+        return self.common_inputs(pair) if self.triples_look_alike else None
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is a number of the domain."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import UNIT, IntArray
+from shuffledp.arrays import UNIT, IntArray
 from shuffledp.errors import check_epsilon0, check_probability
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.masses import DIGITS, working_digits
@@ -46,6 +46,11 @@ class _Unary(SupportRandomizer):
     def inputs(self) -> int | None:
         """Number of bits."""
         return self.domain_size
+
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
 
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\frac{1-a}{1-b}b^m(1-b)^{t-m}`."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.markup import Markup, join, tag
 from shuffledp.reproduction.claims import Claim, overview
 from shuffledp.reproduction.item import Item
