@@ -162,7 +162,7 @@ def _write(chart: Chart, path: Path) -> None:
 
 
 def _to_json(made: Plan, written: list[str]) -> str:
-    """Return one JSON object with all digits; README.md documents its fields."""
+    """Return one JSON object with all digits; docs/json.md documents its fields."""
     document = {
         "command": "plan",
         "task": made.task.name,
