@@ -31,9 +31,9 @@ define NEXT
 
 Where to go next:
   $(BIN)/shuffledp --help    all questions, and options that explain themselves
-  docs/get-started.md        from here to a sentence for a privacy review
-  docs/choosing.md           how little noise is safe, and how many users are enough
-  docs/verification.md       why you may trust these numbers
+  docs/get-started.md           from here to a sentence for a privacy review
+  docs/choosing.md              how little noise is safe, and how many users are enough
+  docs/verification.md          why you may trust these numbers
 endef
 export NEXT
 

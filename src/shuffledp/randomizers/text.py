@@ -101,10 +101,9 @@ def register(mechanism: _Mechanism) -> _Mechanism:
         TypeError: if it is no such class.
         ValueError: if its name is not valid or is taken, or if its example does not describe it.
     """
-    if not inspect.isclass(mechanism) or not issubclass(mechanism, LocalRandomizer):
-        raise TypeError(
-            f"mechanism must be a class derived from LocalRandomizer, got {mechanism!r}"
-        )
+    given: object = mechanism
+    if not (inspect.isclass(given) and issubclass(given, LocalRandomizer)):
+        raise TypeError(f"mechanism must be a class derived from LocalRandomizer, got {given!r}")
     title = mechanism.__name__
     if missing := sorted(getattr(mechanism, "__abstractmethods__", ())):
         raise TypeError(f"mechanism must be complete, but {title} lacks {', '.join(missing)}")
