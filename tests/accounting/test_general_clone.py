@@ -275,7 +275,7 @@ def test_clones_need_a_finite_level_and_different_rows():
 
 def test_bad_arguments():
     with pytest.raises(TypeError, match="must be a MatrixRandomizer"):
-        GeneralClone("matrix", PAIR, POINTS, FIRST, SECOND, COMMON)
+        GeneralClone(3, PAIR, POINTS, FIRST, SECOND, COMMON)
     with pytest.raises(ValueError, match="row numbers from 0 to 1"):
         GeneralClone(RESPONSE, Pair(0, 2), POINTS, FIRST, SECOND, COMMON)
     clone = GeneralClone.primary(RESPONSE, PAIR)

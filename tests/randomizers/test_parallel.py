@@ -144,7 +144,7 @@ def test_bad_parts():
         parallel({})
     with pytest.raises(TypeError, match="must map randomizers to their weights"):
         parallel([KRR(k=2, epsilon0=1.0)])
-    with pytest.raises(TypeError, match="every part of parallel must be a local randomizer"):
+    with pytest.raises(TypeError, match="parts of parallel must be local randomizers"):
         Parallel((3,), (1.0,))
     with pytest.raises(ValueError, match="use any_pure_ldp with the LDP level of the whole"):
         parallel({AnyPureLDP(epsilon0=1.0): 1.0})

@@ -101,9 +101,11 @@ def register(mechanism: _Mechanism) -> _Mechanism:
         TypeError: if it is no such class.
         ValueError: if its name is not valid or is taken, or if its example does not describe it.
     """
-    given: object = mechanism
-    if not (inspect.isclass(given) and issubclass(given, LocalRandomizer)):
-        raise TypeError(f"mechanism must be a class derived from LocalRandomizer, got {given!r}")
+    kind: object = mechanism
+    if not isinstance(kind, type) or not issubclass(kind, LocalRandomizer):
+        raise TypeError(
+            f"mechanism must be a class derived from LocalRandomizer, got {mechanism!r}"
+        )
     title = mechanism.__name__
     if missing := sorted(getattr(mechanism, "__abstractmethods__", ())):
         raise TypeError(f"mechanism must be complete, but {title} lacks {', '.join(missing)}")
