@@ -77,9 +77,8 @@ def parallel_case(weights: Sequence[Fraction], *parts: Case) -> Case:
         tuple(w * p for w, part in zip(weights, parts, strict=True) for p in part.rows[x])
         for x in range(len(parts[0].rows))
     )
-    inputs = tuple((x,) * len(parts) for x in parts[0].inputs)
     randomizer = Parallel(tuple(p.randomizer for p in parts), tuple(map(float, weights)))
-    return Case(randomizer, inputs, rows)
+    return Case(randomizer, parts[0].inputs, rows)
 
 
 def subsample_case(part: Case, rate: Fraction) -> Case:
