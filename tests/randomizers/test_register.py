@@ -172,5 +172,5 @@ def test_a_mechanism_that_can_change_is_refused():
     class Changing(AnyPureLDP):
         __hash__ = None
 
-    with pytest.raises(TypeError, match="must be of a frozen dataclass, which .*Changing"):
+    with pytest.raises(TypeError, match=r"must be of a frozen dataclass, which .*Changing"):
         ShuffleAccountant(Changing(1.0), 10)
