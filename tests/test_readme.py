@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from shuffledp import __version__
 from shuffledp.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -84,3 +85,11 @@ def test_every_command_answers_a_question():
 def test_links_lead_to_files():
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", README):
         assert (ROOT / target).exists()
+
+
+def test_the_citation_is_of_this_version():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.*)$", citation, flags=re.MULTILINE).group(1) == __version__
+    paper = "Decomposition-Based Optimal Bounds for Privacy Amplification via Shuffling"
+    assert f"title: {paper}\n" in citation
+    assert paper in " ".join(README.split())

@@ -8,7 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, certify, parse, register
+from shuffledp import (
+    KRR,
+    AnyPureLDP,
+    MatrixRandomizer,
+    ShuffleAccountant,
+    certify,
+    parse,
+    register,
+)
 from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, as_randomizer, text
 
 
@@ -158,3 +166,11 @@ def test_what_is_no_mechanism_is_named_with_its_way_in(value, words):
     for ask in asks:
         with pytest.raises(TypeError, match=words):
             ask(value)
+
+
+def test_a_mechanism_that_can_change_is_refused():
+    class Changing(AnyPureLDP):
+        __hash__ = None
+
+    with pytest.raises(TypeError, match=r"must be of a frozen dataclass, which .*Changing"):
+        ShuffleAccountant(Changing(1.0), 10)

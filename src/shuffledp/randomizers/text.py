@@ -168,6 +168,8 @@ def as_randomizer(value: object, name: str = "randomizer") -> LocalRandomizer:
         TypeError: if it is neither.
     """
     if isinstance(value, LocalRandomizer):
+        if getattr(value, "__hash__", None) is None:
+            raise TypeError(f"{name} must be of a frozen dataclass, which {type(value)} is not")
         return value
     if isinstance(value, str):
         return parse(value)
