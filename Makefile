@@ -1,6 +1,6 @@
 # Needs only make and Python 3.11 or newer: every target sets up .venv by itself.
 #
-#   make run                        the worked example
+#   make run                        a first answer
 #   make test PYTEST_ARGS="-k krr"  some of the tests
 #   make test PYTHON=python3.12     with a chosen interpreter (when .venv is created)
 
@@ -22,18 +22,25 @@ DEV := $(VENV)/.stamp-dev
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-# The worked example. Each command is shown, then run.
+# A first answer, and what older analyses say. Each command is shown, then run.
 EXAMPLE_EPSILON := epsilon "krr(k=10, epsilon0=2)" -n 10000 --delta 1e-6
-EXAMPLE_CALIBRATE := calibrate "krr(k=10)" -n 1000 --epsilon 1 --delta 1e-6
-EXAMPLE_USERS := users "oue(epsilon0=4)" --epsilon 0.5 --delta 1e-8
-EXAMPLE_DELTA := delta "laplace(epsilon0=1)" -n 1000 --epsilon 0.2
+EXAMPLE_COMPARE := compare "krr(k=10, epsilon0=2)" -n 10000 --delta 1e-6
 show = printf '\n$$ shuffledp %s\n' '$(1)' && $(BIN)/shuffledp $(1)
 
-run: $(CORE) ## run the worked example
+define NEXT
+
+Where to go next:
+  $(BIN)/shuffledp --help    all questions, and options that explain themselves
+  docs/get-started.md           from here to a sentence for a privacy review
+  docs/choosing.md              how little noise is safe, and how many users are enough
+  docs/verification.md          why you may trust these numbers
+endef
+export NEXT
+
+run: $(CORE) ## show a first answer, and how far older bounds are from it
 	@$(call show,$(EXAMPLE_EPSILON))
-	@$(call show,$(EXAMPLE_CALIBRATE))
-	@$(call show,$(EXAMPLE_USERS))
-	@$(call show,$(EXAMPLE_DELTA))
+	@$(call show,$(EXAMPLE_COMPARE))
+	@echo "$$NEXT"
 
 # Two workers, one thread each: more only makes them wait for each other.
 test check: export OPENBLAS_NUM_THREADS = 1

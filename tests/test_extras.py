@@ -121,3 +121,8 @@ def test_every_optional_import_is_known():
     needed = {requirement.partition(">")[0] for requirement in PROJECT["dependencies"]}
     assert found - set(sys.stdlib_module_names) - needed - {"shuffledp"} <= _PACKAGES.keys()
     assert _PACKAGES.keys() == INSTALL.keys()
+
+
+def test_every_extra_is_needed_by_something():
+    needed = {package.extra for package in _PACKAGES.values()}
+    assert set(PROJECT["optional-dependencies"]) == needed | {"dev", "docs"}

@@ -107,7 +107,7 @@ MECHANISMS = [
     "matrix([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])",
     "joint(krr(k=3, epsilon0=1), oue(epsilon0=0.5))",
     "joint(laplace(epsilon0=1), laplace(epsilon0=1))",
-    "parallel(0.1*krr(k=3, epsilon0=1), 0.9*laplace(epsilon0=2))",
+    "parallel(0.1*krr(k=2, epsilon0=1), 0.9*laplace(epsilon0=2))",
     "subsample(krr(k=3, epsilon0=1), rate=0.1)",
 ]
 

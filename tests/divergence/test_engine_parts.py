@@ -14,13 +14,13 @@ from shuffledp.divergence.contour import chernoff_log_mean
 from shuffledp.divergence.engine import (
     _bound_with_jumps,
     _delta,
-    _elementary_log_mean,
+    _evaluate,
     _has_positive_value,
-    _log_delta_of_many,
     _log_mean_positive,
     _log_mean_single,
 )
 from shuffledp.divergence.proposals.cuts import choose_cut, cut_levels
+from shuffledp.divergence.rare import rare_log_mean
 from shuffledp.divergence.tail import cut_above
 
 
@@ -94,33 +94,6 @@ def test_a_mean_that_may_be_zero() -> None:
     assert _log_mean_single(nothing) == LogEnclosure(-math.inf, -math.inf)
 
 
-@pytest.mark.usefixtures("no_rounding")
-@pytest.mark.parametrize("n", [2, 3, 30])
-def test_elementary_bounds_count_one_user_among_silent_ones(n: int) -> None:
-    still = 1 - float((VAGUE.weights * (1 + VAGUE.weight_error))[VAGUE.values != 0].sum())
-    enclosure = _elementary_log_mean(VAGUE, n)
-    upper = math.log(n * mean_above(VAGUE, 1))
-    lower = math.log(n * mean_above(VAGUE, -1)) + (n - 1) * math.log(still)
-    assert enclosure.upper == pytest.approx(upper, abs=1e-12)
-    assert enclosure.lower == pytest.approx(lower, abs=1e-12)
-    if n <= 3:
-        exact = math.log(n * enumerated_delta(PLAIN, n))
-        assert enclosure.lower <= exact <= enclosure.upper
-
-
-def test_elementary_bounds_are_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = _elementary_log_mean(PLAIN, 1000)
-    monkeypatch.setattr(engine, "UNIT", 1e-6)
-    rounded = _elementary_log_mean(PLAIN, 1000)
-    # A thousandfold power of P(G = 0), which is a sum of four rounded weights.
-    assert plain.lower - rounded.lower >= 999 * 4e-6 * 0.3 / 0.7
-    assert rounded.upper - plain.upper >= 1e-6 * (4 + math.log(1000))
-
-
-def test_no_silent_users_no_elementary_lower_bound() -> None:
-    assert _elementary_log_mean(make_law([1.0, -1.0], [0.5, 0.5]), 3).lower == -math.inf
-
-
 def test_values_that_may_be_negative_are_not_called_positive() -> None:
     def with_error(error: float) -> Law:
         return Law(np.array([-5.0, 1.0]), np.array([0.5, 0.5]), np.array([0.0, error]), np.zeros(2))
@@ -188,7 +161,7 @@ class Recorder:
 
 def test_atoms_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(monkeypatch)
-    delta = _log_delta_of_many(GPARV(PLAIN, PLAIN, 0.0, 0.0), 10, 1e-4)
+    delta = _evaluate(GPARV(PLAIN, PLAIN, 0.0, 0.0), 10, 1e-4)
     assert recorder.asked == [(PLAIN, 1e-4, math.inf)]
     assert delta.lower == pytest.approx(0.75 - math.log(10))
     assert delta.upper == pytest.approx(1.5 - math.log(10))
@@ -196,7 +169,7 @@ def test_atoms_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_spread_is_evaluated_from_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(monkeypatch)
-    delta = _log_delta_of_many(GPARV(PLAIN, WIDER, 0.0, 0.0), 10, 1e-4)
+    delta = _evaluate(GPARV(PLAIN, WIDER, 0.0, 0.0), 10, 1e-4)
     assert recorder.asked == [(PLAIN, 5e-5, math.inf), (WIDER, 5e-5, math.inf)]
     assert delta.lower == pytest.approx(0.75 - math.log(10))
     assert delta.upper == pytest.approx(2.5 - math.log(10))
@@ -209,7 +182,7 @@ def test_what_was_cut_is_added_above(rtol: float, monkeypatch: pytest.MonkeyPatc
     cut = cut_above(HEAVY, proposal.level)
     assert cut.mass > 0
     recorder = Recorder(monkeypatch)
-    delta = _log_delta_of_many(GPARV(HEAVY, HEAVY, 0.0, 0.0), n, rtol)
+    delta = _evaluate(GPARV(HEAVY, HEAVY, 0.0, 0.0), n, rtol)
     for law, asked, hint in recorder.asked:
         assert law.values.tolist() == cut.law.values.tolist()
         assert asked == max(rtol / 2, 3e-4)
@@ -319,7 +292,7 @@ def test_every_method_meets_its_tolerance(n: int) -> None:
 def test_enough_is_enough() -> None:
     """Elementary bounds that are narrow are returned; so are those of a law without gains."""
     rare = make_law([1.0, -1.0, 0.0], [1e-12, 1e-12, 1.0])
-    assert _log_mean_positive(rare, 10, 1e-4) == _elementary_log_mean(rare, 10)
+    assert _log_mean_positive(rare, 10, 1e-4) == rare_log_mean(rare, 10)
     nothing = make_law([-1.0, 0.0], [0.5, 0.5])
     assert _log_mean_positive(nothing, 10, 1e-4).upper == -math.inf
 

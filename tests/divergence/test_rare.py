@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from shuffledp.decomposition import Law
+from shuffledp.divergence import rare
 from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.rare import rare_log_mean
 
@@ -63,6 +64,16 @@ def test_errors_of_the_data_widen_the_enclosure():
     assert plain.lower - weights.lower >= 0.9e-3
     assert values.upper > plain.upper + 1e-5
     assert values.lower < plain.lower - 1e-5
+
+
+def test_rounding_widens_the_enclosure(monkeypatch):
+    law = some_law(2, 0.3)
+    plain = rare_log_mean(law, 1000)
+    monkeypatch.setattr(rare, "UNIT", 1e-9)
+    rounded = rare_log_mean(law, 1000)
+    # A thousandfold power of P(G = 0), and a sum of five rounded weights.
+    assert plain.lower - rounded.lower >= 999 * 5e-9 * 0.3 / 0.7
+    assert rounded.upper - plain.upper >= 1e-9 * (4 + math.log(1000))
 
 
 def test_a_value_that_may_differ_from_zero_counts():

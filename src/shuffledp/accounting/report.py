@@ -115,7 +115,7 @@ class Report:
         return ShuffleAccountant(self.randomizer, self.n, rtol=self.rtol, bound=self.wanted)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields of JSON answers, which docs and README.md explain; None for infinity.
+        """Return the fields of JSON answers, which docs/json.md explains; None for infinity.
 
         >>> from shuffledp import ShuffleAccountant
         >>> report = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).epsilon_report(1e-6)

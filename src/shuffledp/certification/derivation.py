@@ -30,7 +30,7 @@ from shuffledp.randomizers import (
     Parallel,
     Subsample,
 )
-from shuffledp.randomizers.text import parts_of
+from shuffledp.randomizers.parts import parts_of
 
 
 def blanket(randomizer: LocalRandomizer, pair: Pair, side: Side) -> BallDecomposition:

@@ -7,7 +7,7 @@ import re
 from shuffledp.certification.certificate import MAX_CHARACTERS, CertificateError
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer, parse
-from shuffledp.randomizers.text import without_paths
+from shuffledp.randomizers.parts import without_paths
 from shuffledp.wording import shorten
 
 #: Longer texts cannot be read back.

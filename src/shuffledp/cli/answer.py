@@ -48,7 +48,7 @@ class Answer:
         return "\n".join([*lines, "", *(fill(p) for p in paragraphs)])
 
     def to_json(self, command: str) -> str:
-        """Return one JSON object; README.md documents its fields."""
+        """Return one JSON object; docs/json.md documents its fields."""
         fields: dict[str, object] = {}
         if self.family is not None:
             fields |= {"family": self.family, "epsilon0": self.epsilon0}

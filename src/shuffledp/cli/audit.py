@@ -187,7 +187,7 @@ class _Result:
         return round_up(upper) if upper < math.inf else "infinity"
 
     def to_json(self) -> str:
-        """Return one JSON object; README.md documents its fields."""
+        """Return one JSON object; docs/json.md documents its fields."""
         audit, answer = self.audit, self.audit.report.to_dict()
         fields = {name: answer[name] for name in _KEPT}
         fields["audit"] = {

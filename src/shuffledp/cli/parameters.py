@@ -159,5 +159,5 @@ def confidence_option(default: str, meaning: str) -> click.Option:
 JSON = click.Option(
     ["--json", "as_json"],
     is_flag=True,
-    help="Print one JSON object with all digits; README.md lists its fields.",
+    help="Print one JSON object with all digits; docs/json.md lists its fields.",
 )

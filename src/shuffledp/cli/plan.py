@@ -139,7 +139,7 @@ def _draw(made: Plan, charts: tuple[Path, ...]) -> list[str]:
 
 
 def _to_json(made: Plan, written: list[str]) -> str:
-    """Return one JSON object with all digits; README.md documents its fields."""
+    """Return one JSON object with all digits; docs/json.md documents its fields."""
     fields = {
         "task": made.task.name,
         "n": made.task.n,

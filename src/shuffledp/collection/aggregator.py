@@ -16,7 +16,7 @@ from shuffledp.collection.moments import finish
 from shuffledp.collection.storage import Stored, read, write
 from shuffledp.collection.tally import check_some, number_of
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
-from shuffledp.randomizers.text import without_paths
+from shuffledp.randomizers.parts import without_paths
 
 
 class Aggregator:

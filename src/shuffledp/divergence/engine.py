@@ -142,7 +142,7 @@ def _delta(gparv: GPARV, n: int, total: LogEnclosure, tail: float) -> LogEnclosu
 
 def _log_mean_positive(law: Law, n: int, rtol: float, hint: float = math.inf) -> LogEnclosure:
     """Enclose log E[(G_1+...+G_n)_+], n > 1; ``hint`` is a guess of it that may be too large."""
-    elementary = _elementary_log_mean(law, n)
+    elementary = rare_log_mean(law, n)
     if elementary.width <= rtol or not _has_positive_value(law):
         return elementary
     terms = enumeration_size(law, n)
@@ -153,18 +153,6 @@ def _log_mean_positive(law: Law, n: int, rtol: float, hint: float = math.inf) ->
     if small and result.width > rtol:
         result = result.intersect(enumerate_log_mean(law, n))
     return result.intersect(elementary)
-
-
-def _elementary_log_mean(law: Law, n: int) -> LogEnclosure:
-    """Enclose by E S_+ <= n E G_+ and E S_+ >= n E[G_+] P(G = 0)^(n-1)."""
-    single = _log_mean_single(law)
-    other = law.values != 0
-    error = law.weight_error[other] + (law.size + 4) * UNIT
-    away = float(law.weights[other] @ (1 + error))
-    still = (n - 1) * math.log1p(-away) if away < 1 else -math.inf
-    log_n = math.log(n)
-    lower, upper = single.lower + still, single.upper
-    return LogEnclosure(lower + log_n, upper + log_n).widen(4 * UNIT * log_n)
 
 
 def _has_positive_value(law: Law) -> bool:

@@ -222,24 +222,6 @@ def as_family(value: object, name: str = "family") -> Callable[[float], LocalRan
     return make
 
 
-def parts_of(randomizer: LocalRandomizer) -> tuple[LocalRandomizer, ...]:
-    """Return the mechanisms that a composition consists of; none for any other."""
-    if isinstance(randomizer, Subsample):
-        return (randomizer.part,)
-    return randomizer.parts if isinstance(randomizer, Joint | Parallel | OneOf) else ()
-
-
-def without_paths(randomizer: LocalRandomizer) -> LocalRandomizer:
-    """Return the same mechanism with matrices spelt out, wherever they were read from."""
-    if isinstance(randomizer, MatrixRandomizer):
-        return MatrixRandomizer(randomizer.matrix)
-    if isinstance(randomizer, Subsample):
-        return Subsample(without_paths(randomizer.part), randomizer.rate)
-    if isinstance(randomizer, Joint | Parallel | OneOf):
-        return dataclasses.replace(randomizer, parts=tuple(map(without_paths, randomizer.parts)))
-    return randomizer
-
-
 def parameters(mechanism: type[LocalRandomizer]) -> Mapping[str, inspect.Parameter]:
     """Return the parameters a mechanism takes in text form, by name."""
     if mechanism is MatrixRandomizer:
