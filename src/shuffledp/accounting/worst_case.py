@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 
 from shuffledp.accounting.candidates import Candidate, Candidates
-from shuffledp.accounting.inversion import MAX_RAISES, find_root, log_target, raise_epsilon
+from shuffledp.accounting.inversion import MAX_RAISES, find_root, log_target
 from shuffledp.accounting.profile_point import enclose_log_delta
+from shuffledp.accounting.proposals import raise_epsilon
 from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval, exp_up
