@@ -33,7 +33,7 @@ from shuffledp import (
     SubsetSelection,
     joint,
 )
-from shuffledp.divergence.grid import grid_epsilon, paper_interval_length
+from shuffledp.baselines.paper_grid import grid_epsilon, paper_interval_length
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer, Pair
 
@@ -155,8 +155,8 @@ def compositions() -> list[Row]:
     weights = np.exp(np.random.default_rng(1).uniform(0.0, 0.5, (100, 100)))
     matrix = MatrixRandomizer(weights / weights.sum(axis=1, keepdims=True))
     report = ShuffleAccountant(matrix, 1000).epsilon_report(1e-6)
-    first, second = (int(x) for x in report.worst_pair.removeprefix("x1 = ").split(" vs "))
-    one_pair = MatrixPair(matrix, Pair(first, second))
+    assert report.worst_pair is not None
+    one_pair = MatrixPair(matrix, report.worst_pair)
     return [
         Row(
             "16-fold joint of 10-RR / one",

@@ -11,23 +11,29 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
-    ("errors", "rounding", "whole_file"),
+    ("_version", "arrays", "extras", "rounding", "whole_file", "wording"),
+    ("errors", "markup"),
     ("interval",),
     ("decomposition", "sampling"),
     ("divergence", "randomizers"),
     ("collection", "accounting"),
-    ("baselines",),
-    ("figures",),
+    ("baselines", "figures"),
+    ("comparison",),
     ("files", "planning", "reproduction", "certification", "auditing"),
     ("cli",),
 )
 
 #: What each one is for, in a few words.
 PURPOSE = {
-    "errors": "errors and argument checks",
-    "interval": "certified intervals",
+    "_version": "the version",
+    "arrays": "arrays, unit of rounding",
+    "extras": "optional packages",
     "rounding": "numbers for people",
-    "whole_file": "files that are complete, or as before",
+    "whole_file": "files written whole",
+    "wording": "words for people",
+    "errors": "errors and argument checks",
+    "markup": "HTML that is always escaped",
+    "interval": "certified intervals",
     "decomposition": "components (a, b, c) and their algebra",
     "sampling": "exact random decisions from bits",
     "divergence": "certified (1/n) E[(G1+...+Gn)+]",
@@ -36,6 +42,7 @@ PURPOSE = {
     "accounting": "epsilon, delta, epsilon0, n",
     "baselines": "published analyses, for comparison",
     "figures": "charts and their data",
+    "comparison": "all bounds, side by side and along an axis",
     "files": "reports and tables on disk",
     "planning": "which mechanism errs least",
     "reproduction": "the paper, computed again",
@@ -66,10 +73,7 @@ def parts() -> set[str]:
 
 
 def imports() -> Iterator[Import]:
-    """Yield every import from one part of shuffledp to another.
-
-    ``from shuffledp import __version__`` is none: the version belongs to no layer.
-    """
+    """Yield every import from one part of shuffledp to another."""
     for file in sorted(SOURCE.rglob("*.py")):
         importer = file.relative_to(SOURCE).with_suffix("").parts[0]
         if importer in ENTRANCES:
@@ -82,24 +86,45 @@ def imports() -> Iterator[Import]:
 
 def _imported(node: ast.AST) -> Iterator[str]:
     """Yield the parts of shuffledp that a statement imports; relative imports are not used."""
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom) and node.level == 0:
-        names = [f"{node.module}.{alias.name}" for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        names = ["shuffledp.(relative import)"]
-    else:
-        names = []
-    for name in names:
+    for name in _names(node):
         package, _, rest = name.partition(".")
-        if package == "shuffledp" and rest != "__version__":
+        if package == "shuffledp":
             yield rest.partition(".")[0] or "(the whole package)"
+
+
+def _names(node: ast.AST) -> list[str]:
+    """Return the full names of all that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.level == 0:
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return ["shuffledp.(relative import)"] if isinstance(node, ast.ImportFrom) else []
+
+
+def modules() -> dict[str, set[str]]:
+    """Return the modules of shuffledp, each with those that it imports when it is loaded.
+
+    What only types need, or what a function imports when it is called, is not among them.
+    """
+    files = {_module(file): file for file in SOURCE.rglob("*.py")}
+    graph = {}
+    for name, file in files.items():
+        body = ast.parse(file.read_text(encoding="utf-8")).body
+        names = {imported for node in body for imported in _names(node)}
+        graph[name] = {part for part in names if part in files}
+        graph[name] |= {part.rpartition(".")[0] for part in names - files.keys()} & files.keys()
+    return graph
+
+
+def _module(file: Path) -> str:
+    parts = file.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def rank(part: str) -> int:
     """Return the row of a part, counted from the bottom.
 
     >>> rank("errors"), rank("accounting")
-    (0, 3)
+    (1, 5)
     """
     return next(row for row, names in enumerate(LAYERS) if part in names)

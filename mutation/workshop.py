@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/shuffledp")
 
 _HEAVY = ("numpy", "scipy.special", "scipy.stats", "mpmath", "flint", "hypothesis", "pytest")
-_OPTIONS = ["-x", "-q", "--tb=short"]
+_OPTIONS = ["-x", "-q", "--tb=short", "--heavy"]
 _OPTIONS += [f"-pno:{plugin}" for plugin in ("cacheprovider", "xdist", "benchmark", "cov")]
 _BROKEN = 70  # exit code of a run that failed outside of the tests
 
@@ -113,7 +113,7 @@ class _FirstFailure:
         from hypothesis import Phase, settings
 
         phases = [Phase.explicit, Phase.generate]  # a failure need not be made smaller
-        settings.register_profile("mutation", settings.get_profile("shuffledp"), phases=phases)
+        settings.register_profile("mutation", settings.get_profile("heavy"), phases=phases)
         settings.load_profile("mutation")
         try:
             import shuffledp

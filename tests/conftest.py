@@ -1,11 +1,17 @@
-"""Options and profiles that all tests share."""
+"""Options, tiers and profiles that all tests share.
+
+``make test`` runs the quick tier, ``make check`` with ``--heavy`` also the heavy one, and
+``--run-slow`` adds the long studies to both. See CONTRIBUTING.md.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 
+import perturbation
 import pytest
+import tiers
 from hypothesis import settings
 
 import shuffledp
@@ -17,18 +23,37 @@ for _module in pkgutil.walk_packages(shuffledp.__path__, "shuffledp."):
         importlib.import_module(_module.name)
 
 # Deterministic: the same examples on every machine, and no failure because one is slow.
-settings.register_profile("shuffledp", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("shuffledp")
+settings.register_profile("heavy", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("quick", settings.get_profile("heavy"), max_examples=tiers.QUICK_PERCENT)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--heavy", action="store_true", help="run the heavy tests, all examples")
     parser.addoption("--run-slow", action="store_true", help="run the long studies as well")
+    parser.addoption(
+        "--perturb", type=int, metavar="SEED", help="move elementary functions by an ulp or not"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("heavy" if _is_heavy(config) else "quick")
+    if (seed := config.getoption("--perturb")) is not None:
+        perturbation.install(seed)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    tiers.scale_examples(item)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--run-slow"):
-        return
-    skip = pytest.mark.skip(reason="a long study: run with --run-slow")
-    for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
+    left_out = set()
+    if not config.getoption("--run-slow"):
+        left_out |= {item for item in items if item.get_closest_marker("slow")}
+    if not _is_heavy(config):
+        left_out |= tiers.heavy(items)
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _is_heavy(config: pytest.Config) -> bool:
+    return config.getoption("--heavy") or config.getoption("--run-slow")

@@ -18,6 +18,7 @@ from shuffledp.randomizers import (
     LocalHash,
     LocalRandomizer,
     MatrixRandomizer,
+    OneOf,
     Parallel,
     SubsetSelection,
     UnaryEncoding,
@@ -79,12 +80,13 @@ def mechanisms(draw: st.DrawFn) -> LocalRandomizer:
 def compositions(draw: st.DrawFn) -> LocalRandomizer:
     """Two mechanisms in one, or one of which not everybody takes part."""
     first, second = draw(mechanisms()), draw(mechanisms())
-    kind = draw(st.sampled_from(["joint", "parallel", "subsample"]))
+    kind = draw(st.sampled_from(["joint", "mixture", "subsample"]))
     if kind == "joint":
         return joint(first, second, at_most=draw(st.sampled_from([None, 1])))
     share = draw(st.integers(1, 15)) / 16
-    if kind == "parallel":
-        return Parallel((first, second), (share, 1 - share))
+    if kind == "mixture":  # of one value where the domains agree, else of two attributes
+        shared = first.input_domain.meet(second.input_domain) is not None
+        return (Parallel if shared else OneOf)((first, second), (share, 1 - share))
     return subsample(first, share)
 
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 from hypothesis import strategies as st
+from rational import exact_delta
 
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence.rational import exact_delta
 
 #: Probabilities are multiples of 1/256, so doubles hold them exactly.
 GRAIN = 256

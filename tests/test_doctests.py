@@ -20,7 +20,14 @@ def test_all_parts_are_found():
     assert {"shuffledp.accounting.accountant", "shuffledp.rounding"} <= set(MODULES)
 
 
-@pytest.mark.parametrize("name", MODULES)
+#: Modules whose examples compare many mechanisms.
+LONG = ("shuffledp.planning.plan", "shuffledp.planning.error_chart")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(m, marks=[pytest.mark.heavy] if m in LONG else []) for m in MODULES],
+)
 def test_docstring_examples(name):
     module = importlib.import_module(name)
     assert doctest.testmod(module).failed == 0

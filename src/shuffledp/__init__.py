@@ -6,8 +6,12 @@
 0.0798
 """
 
+from shuffledp._version import __version__ as __version__
 from shuffledp.accounting import (
+    Calibration,
     GeneralClone,
+    Report,
+    RequiredUsers,
     ShuffleAccountant,
     calibrate_epsilon0,
     required_users,
@@ -15,7 +19,9 @@ from shuffledp.accounting import (
 from shuffledp.auditing import Audit, audit
 from shuffledp.certification import Certificate, CertificateError, certify, verify
 from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
+from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
+from shuffledp.errors import AccuracyWarning, ContradictionError, NoAnswerError
 from shuffledp.interval import Interval
 from shuffledp.planning import plan
 from shuffledp.randomizers import (
@@ -29,27 +35,36 @@ from shuffledp.randomizers import (
     HadamardResponse,
     Laplace,
     LocalHash,
+    LocalRandomizer,
     MatrixRandomizer,
+    Pair,
     SubsetSelection,
+    SupportRandomizer,
+    SymmetricNoise,
     UnaryEncoding,
     joint,
+    one_of,
     parallel,
     parse,
+    register,
     subsample,
 )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "KRR",
     "OUE",
     "RAPPOR",
+    "AccuracyWarning",
     "Aggregator",
     "AnyPureLDP",
     "Audit",
     "BinaryLocalHash",
+    "Calibration",
     "Certificate",
     "CertificateError",
+    "Comparison",
+    "ContradictionError",
+    "Curves",
     "Decomposition",
     "DiscreteLaplace",
     "Estimate",
@@ -59,17 +74,28 @@ __all__ = [
     "Interval",
     "Laplace",
     "LocalHash",
+    "LocalRandomizer",
     "MatrixRandomizer",
+    "NoAnswerError",
+    "Pair",
+    "Report",
+    "RequiredUsers",
     "ShuffleAccountant",
     "SubsetSelection",
+    "SupportRandomizer",
+    "SymmetricNoise",
     "UnaryEncoding",
     "audit",
     "calibrate_epsilon0",
     "certify",
+    "compare",
+    "curve",
     "joint",
+    "one_of",
     "parallel",
     "parse",
     "plan",
+    "register",
     "required_users",
     "shuffle",
     "simulate",

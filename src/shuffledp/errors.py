@@ -9,6 +9,12 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
+import sys
+import warnings
+from pathlib import Path
+
+from shuffledp.wording import shorten
 
 #: Largest number of users: every integer up to here is an exact double.
 MAX_USERS = 2**53
@@ -18,6 +24,9 @@ MAX_SIZE = 2**53
 
 #: Range of LDP levels: beyond it the ratios of probabilities, or their logarithms, lose meaning.
 MIN_EPSILON0, MAX_EPSILON0 = 1e-12, 300.0
+
+
+_MAX_ECHO = 60
 
 
 class NoAnswerError(ArithmeticError):
@@ -34,6 +43,17 @@ class ContradictionError(Exception):
 
 class AccuracyWarning(UserWarning):
     """A certified enclosure is valid but wider than the requested ``rtol``."""
+
+
+_PACKAGE = str(Path(__file__).parent) + os.sep
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn about the line that called this package, however deep inside it is noticed."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_real(name: str, value: object) -> float:
@@ -54,7 +74,7 @@ def _shorten(value: object) -> str:
         text = repr(value)
     except ValueError:  # an integer with more digits than Python prints
         return "a huge integer"
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shorten(text, _MAX_ECHO)
 
 
 def check_positive(name: str, value: object) -> float:

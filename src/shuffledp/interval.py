@@ -16,7 +16,7 @@ class Interval:
     """A closed interval that is certified to contain one exactly defined number.
 
     Ends that are crossed or missing (NaN) contain none: they raise
-    :class:`shuffledp.errors.ContradictionError`.
+    :class:`shuffledp.ContradictionError`.
 
     >>> Interval(0.25, 0.5).width
     0.25

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import (
     MAX_EMAX,
     MIN_EMIN,
@@ -11,11 +12,13 @@ from decimal import (
     Context,
     Decimal,
 )
+from typing import TypeGuard
 
 #: Significant digits of a displayed guarantee or lower bound.
 DIGITS = 4
 
 _FIXED = range(-4, 7)  # decimal exponents shown without a power of ten
+_SMALLEST_LOG = -690.0  # below 1e-299 doubles lose digits
 
 
 def round_up(number: float | Decimal, digits: int = DIGITS) -> str:
@@ -55,6 +58,15 @@ def plain(number: float) -> str:
     return _show(Decimal(repr(number)).normalize())
 
 
+def decade(number: float) -> int:
+    """Return the decimal exponent of a positive number, of which ten digits count.
+
+    >>> decade(0.01), decade(0.009999999999999998), decade(0.0099)
+    (-2, -2, -3)
+    """
+    return Decimal(f"{number:.9e}").adjusted()
+
+
 def exp_above(log: float) -> Decimal:
     """Return a decimal that is at least e**log, a number that may be too small for doubles.
 
@@ -71,6 +83,29 @@ def exp_below(log: float) -> Decimal:
     '5.075e-435'
     """
     return _WORKING.next_minus(_WORKING.exp(Decimal(log)))
+
+
+def above(number: float, log: float | None) -> Decimal:
+    """Return an upper bound that is a double, or from its logarithm where doubles lose digits.
+
+    >>> round_up(above(5e-324, -1000.0)), round_up(above(0.25, math.log(0.25))), above(0.5, None)
+    ('5.076e-435', '0.25', Decimal('0.5'))
+    """
+    return exp_above(log) if _is_tiny(log) else Decimal(number)
+
+
+def below(number: float, log: float | None) -> Decimal:
+    """Return a lower bound that is a double, or from its logarithm where doubles lose digits.
+
+    >>> round_down(below(0.0, -1000.0)), below(0.0, -math.inf)
+    ('5.075e-435', Decimal('0'))
+    """
+    return exp_below(log) if _is_tiny(log) else Decimal(number)
+
+
+def _is_tiny(log: float | None) -> TypeGuard[float]:
+    """Whether this is the logarithm of a number for which doubles have too few digits."""
+    return log is not None and -math.inf < log < _SMALLEST_LOG
 
 
 def gap(upper: float | Decimal, lower: float | Decimal) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 from pathlib import Path
 
 
@@ -39,4 +40,5 @@ def check_writable(path: Path) -> None:
 
 
 def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}")
+    # Not the number of the process: in a container it may be that of the one killed before.
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")

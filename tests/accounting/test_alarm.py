@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 
 import pytest
 
 from shuffledp import KRR, Interval, MatrixRandomizer, ShuffleAccountant, calibrate_epsilon0
-from shuffledp.accounting import Report, accountant, inversion, profile_point
+from shuffledp.accounting import accountant, inversion, profile_point
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import LogEnclosure, engine, log_delta
-from shuffledp.divergence.estimate import estimate_log_delta
+from shuffledp.divergence.proposals.estimate import estimate_log_delta
 from shuffledp.errors import ContradictionError
 from shuffledp.planning import plan
 
@@ -74,7 +75,7 @@ def test_other_errors_are_not_swallowed(
         raise error("inside")
 
     monkeypatch.setattr(engine, "_log_delta_of_many", fail)
-    monkeypatch.setattr("shuffledp.divergence.estimate._estimate", fail)
+    monkeypatch.setattr("shuffledp.divergence.proposals.estimate._estimate", fail)
     with pytest.raises(error, match="inside"):
         log_delta(DECOMPOSITION.at(0.1), N)
     with pytest.raises(error, match="inside"):
@@ -103,12 +104,13 @@ def test_a_cheap_bound_below_the_enclosure(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_report_whose_lower_bound_is_above_its_guarantee() -> None:
-    words = ("0 vs 1", "proved")
+    report = ShuffleAccountant(KRR(k=3, epsilon0=1.0), 10).delta_report(0.1)
+    interval = Interval(0.1, 0.2)
     with pytest.raises(ContradictionError, match=r"lower bound 0\.3 exceeds the guarantee 0\.2"):
-        Report(Interval(0.1, 0.2), *words, 0.3, "datasets", True)
+        replace(report, guarantee=interval, lower_bound=0.3)
     with pytest.raises(ContradictionError, match="exceeds the guarantee"):
-        Report(Interval(0, 0), *words, 0.0, "datasets", True, Interval(-9e9, -8e9), -7e9)
-    Report(Interval(0.1, 0.2), *words, 0.2, "datasets", True)
+        replace(report, log_guarantee=Interval(-9e9, -8e9), log_lower_bound=-7e9)
+    replace(report, guarantee=interval, lower_bound=0.2)
 
 
 def swap_sides(monkeypatch: pytest.MonkeyPatch) -> None:

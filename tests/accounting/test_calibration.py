@@ -41,7 +41,7 @@ def delta_bounds(randomizer: LocalRandomizer, n: int, epsilon: float) -> tuple[f
 @pytest.mark.parametrize(("epsilon", "expected"), [(0.01, 0.2098), (0.1, 1.1480), (1.0, 3.5083)])
 def test_the_published_example(epsilon: float, expected: float) -> None:
     level = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=epsilon, target_delta=1e-6)
-    assert round(level, 4) == expected
+    assert round(level.epsilon0, 4) == expected
 
 
 FAMILIES = {
@@ -60,6 +60,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.heavy(keep=7)
 @pytest.mark.parametrize("text", FAMILIES)
 @pytest.mark.parametrize(("n", "epsilon", "delta"), [(1000, 0.3, 1e-6), (10**7, 0.01, 1e-9)])
 def test_the_answer_is_safe_and_a_little_more_is_not(
@@ -67,28 +68,32 @@ def test_the_answer_is_safe_and_a_little_more_is_not(
 ) -> None:
     make = FAMILIES[text]
     level = calibrate_epsilon0(text, n=n, target_epsilon=epsilon, target_delta=delta)
-    _, upper = delta_bounds(make(level), n, epsilon)
+    _, upper = delta_bounds(make(level.epsilon0), n, epsilon)
     assert upper <= delta * (1 + 1e-6)
-    lower, _ = delta_bounds(make(level * 1.0001), n, epsilon)
+    lower, _ = delta_bounds(make(level.epsilon0 * 1.0001), n, epsilon)
     assert lower > delta
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", ["krr(k=10)", "rappor()", "laplace()"])
 def test_a_callable_gives_the_same_answer_as_its_text(text: str) -> None:
     question = {"n": 500, "target_epsilon": 0.5, "target_delta": 1e-5}
-    from_text = calibrate_epsilon0(text, **question)
-    assert calibrate_epsilon0(FAMILIES[text], **question) == pytest.approx(from_text, rel=2e-6)
+    from_text = calibrate_epsilon0(text, **question).epsilon0
+    found = calibrate_epsilon0(FAMILIES[text], **question).epsilon0
+    assert found == pytest.approx(from_text, rel=2e-6)
 
 
 def test_without_amplification_the_level_is_epsilon() -> None:
     """One user has the local guarantee; with delta = 0 so has everybody."""
-    assert calibrate_epsilon0("krr(k=5)", n=1, target_epsilon=0.7, target_delta=0.0) == 0.7
+    alone = calibrate_epsilon0("krr(k=5)", n=1, target_epsilon=0.7, target_delta=0.0)
+    assert alone.epsilon0 == 0.7
     level = calibrate_epsilon0("krr(k=5)", n=10**6, target_epsilon=0.7, target_delta=0.0)
-    assert level == pytest.approx(0.7, rel=1e-5)
+    assert level.epsilon0 == pytest.approx(0.7, rel=1e-5)
 
 
 def test_anything_goes_with_delta_one() -> None:
-    assert calibrate_epsilon0("krr(k=5)", n=3, target_epsilon=0.0, target_delta=1.0) == 300.0
+    level = calibrate_epsilon0("krr(k=5)", n=3, target_epsilon=0.0, target_delta=1.0)
+    assert level.epsilon0 == 300.0
 
 
 def test_nothing_goes_with_epsilon_and_delta_zero() -> None:
@@ -123,11 +128,13 @@ def test_retuned_subset_selection_is_not_monotone() -> None:
     assert high < low / 20
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("family", ["olh()", lambda e: LocalHash(epsilon0=e)])
 @pytest.mark.parametrize("delta", [1e-18, 5e-18, 1e-12])
 def test_a_retuned_family_gets_the_best_piece(family: object, delta: float) -> None:
     """Safe again after a failure: the answer is safe, and it is at least that of any fixed g."""
-    level = calibrate_epsilon0(family, n=1000, target_epsilon=0.3, target_delta=delta)  # type: ignore[arg-type]
+    found = calibrate_epsilon0(family, n=1000, target_epsilon=0.3, target_delta=delta)  # type: ignore[arg-type]
+    level = found.epsilon0
     assert delta_bounds(LocalHash(epsilon0=level), 1000, 0.3)[1] <= delta * (1 + 1e-6)
     candidates = [1.0 + 0.002 * i for i in range(600)]
     safe = [
@@ -158,7 +165,7 @@ USERS: list[tuple[LocalRandomizer, float, float]] = [
 def test_the_number_of_users_is_safe_and_one_less_is_not(
     randomizer: LocalRandomizer, epsilon: float, delta: float
 ) -> None:
-    n = required_users(randomizer, target_epsilon=epsilon, target_delta=delta)
+    n = required_users(randomizer, target_epsilon=epsilon, target_delta=delta).n
     assert isinstance(n, int)
     assert n > 1
     _, upper = delta_bounds(randomizer, n, epsilon)
@@ -171,15 +178,15 @@ def test_the_number_of_users_is_safe_and_one_less_is_not(
 
 def test_one_user_may_be_enough() -> None:
     randomizer = KRR(k=10, epsilon0=1.0)
-    assert required_users(randomizer, target_epsilon=1.0, target_delta=0.0) == 1
-    assert required_users(randomizer, target_epsilon=0.0, target_delta=1.0) == 1
+    assert required_users(randomizer, target_epsilon=1.0, target_delta=0.0).n == 1
+    assert required_users(randomizer, target_epsilon=0.0, target_delta=1.0).n == 1
 
 
 def test_two_users() -> None:
     randomizer = KRR(k=2, epsilon0=1.0)
     alone, together = (delta_bounds(randomizer, n, 0.2)[1] for n in (1, 2))
     target = math.sqrt(alone * together)
-    assert required_users(randomizer, target_epsilon=0.2, target_delta=target) == 2
+    assert required_users(randomizer, target_epsilon=0.2, target_delta=target).n == 2
 
 
 def test_no_number_of_users_is_enough() -> None:
@@ -194,7 +201,37 @@ def test_no_number_of_users_is_enough() -> None:
 
 def test_billions_of_users() -> None:
     randomizer = KRR(k=10, epsilon0=2.0)
-    n = required_users(randomizer, target_epsilon=0.0, target_delta=1e-7)
+    n = required_users(randomizer, target_epsilon=0.0, target_delta=1e-7).n
     assert n == pytest.approx(7.93e13, rel=0.01)
     assert delta_bounds(randomizer, n, 0.0)[1] <= 1e-7 * (1 + 1e-5)
     assert delta_bounds(randomizer, int(n * (1 - 1e-4)), 0.0)[0] > 1e-7
+
+
+def test_a_calibration_is_its_number_with_a_mechanism_and_a_report() -> None:
+    found = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1.0, target_delta=1e-6)
+    assert float(found) == found.epsilon0
+    assert found.mechanism == KRR(k=10, epsilon0=found.epsilon0)
+    assert (found.report.randomizer, found.report.n) == (found.mechanism, 1000)
+    assert (found.report.quantity, found.report.target) == ("epsilon", 1e-6)
+    assert found.report.guarantee.upper <= 1.0
+
+
+def test_both_promises_are_about_the_mechanism_that_is_returned() -> None:
+    """A family may make another mechanism at every call; no promise is about a sibling."""
+    made: dict[float, LocalRandomizer] = {}
+
+    def family(epsilon0: float) -> LocalRandomizer:
+        assert epsilon0 not in made
+        made[epsilon0] = KRR(k=10, epsilon0=epsilon0)
+        return made[epsilon0]
+
+    found = calibrate_epsilon0(family, n=100, target_epsilon=0.5, target_delta=1e-6)
+    assert found.mechanism is made[found.epsilon0]
+
+
+def test_required_users_are_their_number_with_a_mechanism_and_a_report() -> None:
+    found = required_users("krr(k=10, epsilon0=2)", target_epsilon=0.1, target_delta=1e-6)
+    assert int(found) == found.n == range(10**5)[found]
+    assert found.mechanism == KRR(k=10, epsilon0=2.0)
+    assert (found.report.n, found.report.target) == (found.n, 1e-6)
+    assert found.report.guarantee.upper <= 0.1

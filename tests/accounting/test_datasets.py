@@ -1,12 +1,16 @@
-"""The datasets behind lower bounds, and how their words are read back."""
+"""Pairs and datasets are told apart by what they are, not by how they are written."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import pytest
 
-from shuffledp import ShuffleAccountant, parse
-from shuffledp.accounting.datasets import Datasets, find_datasets
-from shuffledp.randomizers import Pair
+from shuffledp import KRR, Decomposition, MatrixRandomizer, Pair, ShuffleAccountant
+from shuffledp.accounting import Datasets
+from shuffledp.accounting.candidates import Candidate, Listed
+from shuffledp.accounting.worst_case import WorstCase
 
 
 @pytest.mark.parametrize(
@@ -14,26 +18,69 @@ from shuffledp.randomizers import Pair
     [
         "krr(k=3, epsilon0=2)",
         "laplace(epsilon0=2)",
-        "hadamard(epsilon0=2, domain_size=6)",
         "matrix([[0.6, 0.4], [0.3, 0.7], [0.1, 0.9]])",
         "joint(krr(k=3, epsilon0=1), laplace(epsilon0=1))",
-        "parallel(0.3*krr(k=3, epsilon0=2), 0.7*discrete_laplace(epsilon0=1, bound=7))",
     ],
 )
-def test_what_a_report_names_is_found(text):
-    randomizer = parse(text)
-    words = ShuffleAccountant(randomizer, 20).epsilon_report(1e-3).datasets
-    found = find_datasets(randomizer, words)
-    assert str(found) == words
-    assert randomizer.accepts(found.other)
+def test_a_report_holds_inputs_of_its_mechanism(text: str) -> None:
+    report = ShuffleAccountant(text, 20).epsilon_report(1e-3)
+    assert isinstance(report.worst_pair, Pair)
+    assert isinstance(report.datasets, Datasets)
+    domain = report.randomizer.input_domain
+    assert domain.are_neighbours(report.worst_pair.first, report.worst_pair.second)
+    assert report.randomizer.accepts(report.datasets.other)
 
 
-def test_both_orders_of_a_pair():
-    words = "x1 = 1 vs 0, all others hold 0"
-    assert find_datasets(parse("krr(k=2, epsilon0=1)"), words) == Datasets(Pair(1, 0), 0)
+class Quiet(int):
+    """An input that is written like every other."""
+
+    def __str__(self) -> str:
+        return "x"
+
+    __repr__ = __str__
 
 
-@pytest.mark.parametrize("words", ["", "x1 = 0 vs 1", "x1 = 0 vs 1, all others hold 7"])
-def test_unknown_words(words):
-    with pytest.raises(ValueError, match="datasets must be looked at for krr"):
-        find_datasets(parse("krr(k=3, epsilon0=1)"), words)
+@dataclass(frozen=True)
+class Mumbling(KRR):
+    """Two pairs that read the same: the second is far worse than the first."""
+
+    @property
+    def has_worst_pair(self) -> bool:
+        return False
+
+    def neighbours(self):
+        return (Pair(Quiet(0), Quiet(1)), Pair(Quiet(2), Quiet(3)))
+
+    def blanket(self, pair):
+        level = 0.1 if pair.first == 0 else self.epsilon0
+        return KRR(k=self.k, epsilon0=level).blanket(Pair(0, 1))
+
+
+@pytest.mark.parametrize("level", [2.0, 299.0])
+def test_pairs_with_the_same_text_are_both_compared(level: float) -> None:
+    mechanism = Mumbling(k=4, epsilon0=level)
+    assert len({str(pair) for pair in mechanism.neighbours()}) == 1
+    worse = ShuffleAccountant(KRR(k=4, epsilon0=level), 30)
+    mumbled = ShuffleAccountant(mechanism, 30)
+    assert mumbled.get_epsilon(1e-6) == pytest.approx(worse.get_epsilon(1e-6), rel=1e-4)
+    report = mumbled.epsilon_report(1e-6)
+    assert report.worst_pair == Pair(2, 3)
+    assert report.pairs == "compared 2 pairs"
+
+
+def test_same_texts_are_both_looked_at_beyond_the_largest_epsilon() -> None:
+    """Where epsilon exceeds 300 every candidate is solved for, unless it was before."""
+    candidates = Listed(
+        [
+            Candidate(Pair(Quiet(number), Quiet(0)), None, almost_told_apart(rare))
+            for number, rare in ((1, 1e-180), (2, 1e-240))
+        ]
+    )
+    interval, worst = WorstCase(candidates, 1, 1e-4).epsilon(1e-9)
+    assert interval.upper >= -math.log(1e-240) - 1
+    assert worst is not None
+    assert worst.pair.first == 2
+
+
+def almost_told_apart(rare: float) -> Decomposition:
+    return MatrixRandomizer([[0.5, 0.5], [rare, 1.0]]).blanket(Pair(0, 1))

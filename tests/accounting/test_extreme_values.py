@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rational import exact_delta
 from strategies import Coefficients, coefficients, exp_epsilons
 
 from shuffledp import (
@@ -33,7 +34,6 @@ from shuffledp import (
     subsample,
 )
 from shuffledp.divergence import log_delta
-from shuffledp.divergence.rational import exact_delta
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer
 
@@ -77,6 +77,7 @@ def cases() -> list[object]:
     ]
 
 
+@pytest.mark.heavy(keep=7)
 @pytest.mark.parametrize(("name", "level", "n"), cases())
 def test_all_answers_fit_together(name: str, level: float, n: int) -> None:
     randomizer = MAKERS[name](level)
@@ -163,6 +164,7 @@ def test_weights_of_1e_300(
     assert found.upper >= exact - slack
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("rate", "n"),
     [(1e-300, 1), (1e-300, 4), (1e-160, 4), (1e-140, MANY), (1e-300, MANY), (1e-30, 4)],
@@ -181,6 +183,7 @@ def test_hardly_anybody_takes_part(rate: float, n: int) -> None:
             assert found.upper >= alone.lower + math.log(rate) - 1e-9
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("n", [1, 30, MANY])
 def test_a_hundred_thousand_outputs_of_few_kinds(n: int) -> None:
     """Splitting an output into equal parts changes nothing."""
@@ -194,6 +197,7 @@ def test_a_hundred_thousand_outputs_of_few_kinds(n: int) -> None:
         assert many.epsilon_lower_bound(delta) <= few.epsilon_interval(delta).upper * (1 + 1e-9)
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("n", [1, MANY])
 def test_a_hundred_thousand_different_outputs(n: int) -> None:
     """Some that no input gives, and one that gives its sender away."""

@@ -126,6 +126,7 @@ def test_one_user_has_the_local_guarantee(epsilon0: float, k: int, share: float)
 HUGE = [(15.0, 100), (50.0, 2), (150.0, 100), (300.0, 1), (300.0, 100)]
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize(
     ("epsilon0", "n"),
     [
@@ -200,7 +201,7 @@ class TestMatrices:
     def test_one_row_reveals_nothing(self) -> None:
         accountant = ShuffleAccountant(MatrixRandomizer([[0.25, 0.75]]), 10)
         self.reveals_nothing(accountant)
-        assert accountant.delta_report(0.0).worst_pair == "no two inputs differ"
+        assert accountant.delta_report(0.0).worst_pair is None
 
     def test_identical_rows_reveal_nothing(self) -> None:
         self.reveals_nothing(ShuffleAccountant(MatrixRandomizer([[0.25, 0.75]] * 3), 10))
@@ -223,7 +224,9 @@ class TestMatrices:
     def test_columns_of_zeros_do_not_matter(self) -> None:
         padded = ShuffleAccountant(MatrixRandomizer([[0.75, 0.0, 0.25], [0.25, 0.0, 0.75]]), 20)
         plain = ShuffleAccountant(MatrixRandomizer([[0.75, 0.25], [0.25, 0.75]]), 20)
-        assert padded.get_epsilon(1e-5) == pytest.approx(plain.get_epsilon(1e-5), rel=1e-12)
+        found, expected = padded.epsilon_interval(1e-5), plain.epsilon_interval(1e-5)
+        assert found.lower == pytest.approx(expected.lower, rel=1e-12)
+        assert found.upper == pytest.approx(expected.upper, rel=1e-12)
 
     @pytest.mark.parametrize("n", [1, 2, 50, 10**6])
     @pytest.mark.parametrize("mass", [0.5, 0.125, 1e-6])
@@ -277,6 +280,7 @@ class TestMatrices:
             MatrixRandomizer([[1.0, 1e-300], [0.5, 0.5]])
 
 
+@pytest.mark.heavy(keep=6)
 @pytest.mark.parametrize("sigma", [pytest.param(0.3, marks=pytest.mark.slow), 2.0, 100.0, 1e6])
 @pytest.mark.parametrize("n", [1, 10, 10**6])
 @pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-200])

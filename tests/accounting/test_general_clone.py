@@ -7,8 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracles import histogram_law, hockey_stick
 
 from shuffledp import GeneralClone, MatrixRandomizer, ShuffleAccountant
+from shuffledp.accounting import general_clone
 from shuffledp.randomizers import Pair
 
 RESPONSE = MatrixRandomizer([[0.75, 0.25], [0.25, 0.75]])
@@ -20,6 +22,12 @@ def random_matrix(seed: int) -> MatrixRandomizer:
     rng = np.random.default_rng(seed)
     inputs, outputs = int(rng.integers(2, 5)), int(rng.integers(2, 6))
     return MatrixRandomizer(rng.dirichlet(np.ones(outputs), inputs) * 0.8 + 0.2 / outputs)
+
+
+def divergence(laws: list[list[Fraction]], others: list[int], level: Fraction) -> Fraction:
+    """The hockey-stick divergence of the shuffled reports of inputs 0 and 1, by enumeration."""
+    crowd = [laws[x] for x in others]
+    return hockey_stick(histogram_law([laws[0], *crowd]), histogram_law([laws[1], *crowd]), level)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -80,8 +88,8 @@ def test_optimal_decompositions_are_the_accountants_bound(seed):
 def test_simplified_merges_equal_ratios():
     matrix = [[0.25, 0.25, 0.25, 0.25], [0.125, 0.125, 0.375, 0.375]]
     randomizer = MatrixRandomizer(matrix)
-    assert GeneralClone.primary(randomizer, PAIR).components.shape == (4, 4)
-    assert GeneralClone.simplified(randomizer, PAIR).components.shape == (2, 4)
+    assert len(GeneralClone.primary(randomizer, PAIR).components) == 4
+    assert len(GeneralClone.simplified(randomizer, PAIR).components) == 2
 
 
 def reduction_pair(E: Fraction, n: int) -> tuple[dict, dict]:
@@ -109,6 +117,20 @@ def test_the_standard_clone_is_the_published_reduction(n, level):
         gains = (p - level * other.get(key, Fraction(0)) for key, p in one.items())
         exact = float(sum(gain for gain in gains if gain > 0))
         assert bound.lower * (1 - 1e-12) <= exact <= bound.upper * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("ulps", [-2, -1, 1, 2])
+def test_the_stronger_clone_does_not_hang_on_the_last_bit_of_its_level(ulps, monkeypatch):
+    # Unary encoding with p = 0.7, q = 0.2: outputs that reveal the input leave nothing to Q.
+    rows = [[0.24, 0.06, 0.56, 0.14], [0.24, 0.56, 0.06, 0.14], [0.64, 0.16, 0.16, 0.04]]
+    randomizer = MatrixRandomizer(rows)
+    exact = GeneralClone.stronger(randomizer, PAIR)
+    ratio, first, second = general_clone._rows(randomizer, PAIR)
+    moved = ratio + ulps * math.ulp(ratio)
+    monkeypatch.setattr(general_clone, "_rows", lambda *_: (moved, first, second))
+    found = GeneralClone.stronger(randomizer, PAIR)
+    assert found.c == pytest.approx(exact.c, rel=1e-12)
+    assert exact.c[-1] > 0.1
 
 
 def test_the_stronger_clone_of_randomized_response_is_its_blanket():
@@ -157,7 +179,7 @@ def test_perturbed_components_are_located():
 
 @pytest.mark.parametrize(
     "components",
-    [[[0.5, 0.4], [0.0, 1.0]], [[1.5, -0.5], [0.0, 1.0]], [[math.nan, 1.0], [0.0, 1.0]]],
+    [[[0.5, 0.4], [0.0, 1.0]], [[1.5, -0.5], [0.0, 1.0]]],
 )
 def test_components_must_be_laws(components):
     with pytest.raises(ValueError, match="every component must be a probability distribution"):
@@ -167,7 +189,7 @@ def test_components_must_be_laws(components):
 def test_wrong_shapes():
     with pytest.raises(ValueError, match="rows over the 2 outputs"):
         GeneralClone(RESPONSE, PAIR, np.eye(3), FIRST, SECOND, COMMON)
-    with pytest.raises(ValueError, match="rows over the 2 outputs"):
+    with pytest.raises(ValueError, match="components must be rows of numbers"):
         GeneralClone(RESPONSE, PAIR, np.ones(2), FIRST, SECOND, COMMON)
     for name in ("a", "b", "c"):
         coefficients = {"a": FIRST, "b": SECOND, "c": COMMON} | {name: [0.5, 0.25, 0.25]}
@@ -182,6 +204,65 @@ def test_negative_coefficients(name):
         GeneralClone(RESPONSE, PAIR, POINTS, **coefficients)
 
 
+@pytest.mark.parametrize("value", [math.inf, math.nan, "1", None])
+@pytest.mark.parametrize("name", ["components", "a", "b", "c"])
+def test_numbers_must_be_finite(name, value):
+    arguments = {"components": [[1.0, 0.0], [0.0, 1.0]], "a": FIRST, "b": SECOND, "c": COMMON}
+    row = [value, 0.25]
+    arguments[name] = [row, [0.0, 1.0]] if name == "components" else row
+    with pytest.raises(ValueError, match=f"{name} must hold finite numbers"):
+        GeneralClone(RESPONSE, PAIR, **arguments)
+
+
+def test_what_the_check_tolerates_is_part_of_the_answer():
+    """An output of probability 9e-13 that only the differing user has is left out."""
+    tail = 9e-13
+    randomizer = MatrixRandomizer([[1 - tail, tail], [1.0, 0.0]])
+    clone = GeneralClone(randomizer, PAIR, [[1.0, 0.0]], [1 - tail], [1.0], [1 - tail])
+    truth = tail / (Fraction(1 - tail) + Fraction(tail))
+    for n, epsilon in ((1, 0.1), (2, 0.5), (1000, 2.0)):
+        interval = clone.delta_interval(n, epsilon)
+        assert interval.lower <= truth <= interval.upper <= tail * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_perturbed_decompositions_are_still_bounds(seed):
+    """Coefficients that miss by rounding: never below the divergence that enumeration finds."""
+    rng = np.random.default_rng(seed)
+    randomizer = random_matrix(seed)
+    outputs = randomizer.matrix.shape[1]
+    laws = [randomizer.law(x) for x in range(randomizer.matrix.shape[0])]
+    noise = 1 + 3e-13 * rng.uniform(-1, 1, (3, outputs))
+    clone = GeneralClone(
+        randomizer,
+        PAIR,
+        np.eye(outputs),
+        randomizer.matrix[0] * noise[0],
+        randomizer.matrix[1] * noise[1],
+        randomizer.matrix.min(axis=0) * noise[2],
+    )
+    other = int(rng.integers(len(laws)))
+    for level in (Fraction(1), Fraction(11, 10), Fraction(2)):
+        exact = divergence(laws, [other] * 2, level)
+        bound = clone.delta_interval(3, math.log(level))
+        assert exact <= Fraction(bound.upper) * (1 + Fraction(1, 10**14))
+
+
+@pytest.mark.parametrize("tail", [1e-14, 1e-20, 1e-100])
+@pytest.mark.parametrize("name", INSTANCES)
+def test_named_instances_are_exact(name, tail):
+    """All outputs count, however rare they are."""
+    rows = [[0.5, 0.5 - tail, tail], [0.25, 0.75 - tail / 2, tail / 2], [0.3, 0.7, tail]]
+    randomizer = MatrixRandomizer(rows)
+    clone = getattr(GeneralClone, name)(randomizer, PAIR)
+    laws = [randomizer.law(x) for x in range(3)]
+    level = Fraction(199, 100)  # only the rare output, of ratio 2, and the first are above it
+    exact = divergence(laws, [2], level)
+    bound = clone.delta_interval(2, math.log(level))
+    assert exact <= Fraction(bound.upper) * (1 + Fraction(1, 10**13))
+    assert clone.epsilon_interval(2, 0.0).upper == pytest.approx(randomizer.epsilon0, rel=1e-12)
+
+
 def test_clones_need_a_finite_level_and_different_rows():
     flat = MatrixRandomizer([[0.5, 0.5], [0.5, 0.5]])
     sharp = MatrixRandomizer([[1.0, 0.0], [0.5, 0.5]])
@@ -194,7 +275,7 @@ def test_clones_need_a_finite_level_and_different_rows():
 
 def test_bad_arguments():
     with pytest.raises(TypeError, match="must be a MatrixRandomizer"):
-        GeneralClone("matrix", PAIR, POINTS, FIRST, SECOND, COMMON)
+        GeneralClone(3, PAIR, POINTS, FIRST, SECOND, COMMON)
     with pytest.raises(ValueError, match="row numbers from 0 to 1"):
         GeneralClone(RESPONSE, Pair(0, 2), POINTS, FIRST, SECOND, COMMON)
     clone = GeneralClone.primary(RESPONSE, PAIR)

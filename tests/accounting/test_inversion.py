@@ -14,8 +14,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shuffledp.accounting import inversion
+from shuffledp.accounting import inversion, proposals
 from shuffledp.accounting.inversion import _Search, enclose_epsilon
+from shuffledp.accounting.proposals import Guide
 from shuffledp.divergence import LogEnclosure
 from shuffledp.interval import Interval
 
@@ -65,7 +66,8 @@ class Problem:
             inversion, "log_delta_bound", lambda e, n: self.function(e) + self.cheap
         )
         monkeypatch.setattr(inversion, "estimate_log_delta", self.estimate)
-        monkeypatch.setattr(_Search, "_gaussian_guess", lambda search: 0.3)
+        monkeypatch.setattr(proposals, "estimate_log_delta", self.estimate)
+        monkeypatch.setattr(Guide, "_gaussian_guess", lambda guide: 0.3)
 
     def log_delta(self, epsilon: float, n: int, *, rtol: float) -> LogEnclosure:
         self.evaluated.append(epsilon)
@@ -222,14 +224,14 @@ def test_no_singular_masses_no_infinity(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("end", [0.5, 4.0, math.inf])
 def test_the_coordinate_of_the_search(end: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    search = Problem(monkeypatch, end=end).search(point(-8.0))
+    guide = Problem(monkeypatch, end=end).search(point(-8.0)).guide
     for epsilon in (0.0, 0.1, 0.49):
-        u = search._to_u(epsilon)
+        u = guide._to_u(epsilon)
         assert u == pytest.approx(-math.log(1 - epsilon / end) if end < math.inf else epsilon)
-        assert search._to_epsilon(u) == pytest.approx(epsilon, abs=1e-14)
+        assert guide._to_epsilon(u) == pytest.approx(epsilon, abs=1e-14)
     if end < math.inf:
-        assert search._to_u(end) == math.inf
-        assert search._to_epsilon(-50.0) == pytest.approx(-end * (math.e - 1))  # no overflow
+        assert guide._to_u(end) == math.inf
+        assert guide._to_epsilon(-50.0) == pytest.approx(-end * (math.e - 1))  # no overflow
 
 
 def test_evaluations_move_only_what_they_decide(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,14 +246,14 @@ def test_evaluations_move_only_what_they_decide(monkeypatch: pytest.MonkeyPatch)
     assert not search._evaluate(first - 0.2)  # nothing new
     assert not search._evaluate(last + 0.2)
     assert (search.low, search.high) == (first - 0.1, last + 0.1)
-    misses = [point.miss for point in search.points]
+    misses = [point.miss for point in search.guide.points]
     assert misses[1] > 0 > misses[2]
     assert misses[1] == pytest.approx(problem.function(first - 0.1) + 8.05)
     problem.below = 2.5  # too vague to say where the root is
-    count = len(search.points)
+    count = len(search.guide.points)
     search._evaluate(first + 0.01)
     assert search.failed
-    assert len(search.points) == count
+    assert len(search.guide.points) == count
 
 
 def test_epsilon_beyond_the_largest_is_not_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,3 +267,31 @@ def test_the_public_name(monkeypatch: pytest.MonkeyPatch) -> None:
     search = problem.search(point(-8.0))
     interval = enclose_epsilon(search.decomposition, 100, point(-8.0), 1e-4)
     assert interval == search.run()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_is_proposed_the_enclosure_holds(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A guide that knows nothing costs width, never truth."""
+    rng = np.random.default_rng(seed)
+
+    class Blind(Guide):
+        def first(self) -> float:
+            return self.next(0.0, 4.0, 1.0)
+
+        def next(self, low: float, high: float, margin: float) -> float:
+            self.rtol = float(rng.choice([1e-4, 1e-5]))
+            return float(rng.uniform(-1.0, 6.0)) if rng.random() < 0.3 else rng.uniform(low, high)
+
+        middle = again = lambda self, low, high: self.next(low, high, 1.0)
+
+    monkeypatch.setattr(inversion, "Guide", Blind)
+    problem = Problem(monkeypatch)
+    problem.below, problem.above = rng.uniform(0.0, 0.5, 2)
+    target = float(rng.uniform(-20.0, -1.5))
+    search = problem.search(point(target))
+    interval = search.run()
+    assert interval.lower <= root(problem.function, target, 4.0) <= interval.upper
+    assert problem.function(interval.upper) + problem.above <= target
+    assert search.at_high is not None

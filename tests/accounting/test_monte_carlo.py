@@ -78,19 +78,21 @@ CASES = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("matrix", "randomizer", "n", "epsilon"), CASES, ids=str)
 def test_the_lower_bound_is_what_the_named_datasets_reveal(
     matrix: NDArray[np.float64], randomizer: LocalRandomizer, n: int, epsilon: float
 ) -> None:
     report = ShuffleAccountant(randomizer, n).delta_report(epsilon)
-    pair, background = report.datasets.split(", all others hold ")
-    first, second = (int(x) for x in pair.removeprefix("x1 = ").split(" vs "))
-    others = [int(background)] * (n - 1)
-    low, high = divergence_bounds(matrix, first, second, others, epsilon)
+    named = report.datasets
+    assert named is not None
+    others = [named.other] * (n - 1)
+    low, high = divergence_bounds(matrix, named.pair.first, named.pair.second, others, epsilon)
     assert low <= report.lower_bound <= high
     assert high - low < 0.03
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(("matrix", "randomizer", "n", "epsilon"), CASES, ids=str)
 def test_no_dataset_reveals_more_than_the_guarantee(
     matrix: NDArray[np.float64], randomizer: LocalRandomizer, n: int, epsilon: float
@@ -101,6 +103,7 @@ def test_no_dataset_reveals_more_than_the_guarantee(
     assert low <= guarantee
 
 
+@pytest.mark.heavy
 def test_an_uneven_matrix() -> None:
     rows = [
         [Fraction(5, 8), Fraction(2, 8), Fraction(1, 8)],
@@ -109,7 +112,8 @@ def test_an_uneven_matrix() -> None:
     matrix = np.array([[float(p) for p in row] for row in rows])
     accountant = ShuffleAccountant(MatrixRandomizer(matrix), 6)
     report = accountant.delta_report(0.4)
-    pair, background = report.datasets.split(", all others hold ")
-    first, second = (int(x) for x in pair.removeprefix("x1 = ").split(" vs "))
-    low, high = divergence_bounds(matrix, first, second, [int(background)] * 5, 0.4)
+    named = report.datasets
+    assert named is not None
+    others = [named.other] * 5
+    low, high = divergence_bounds(matrix, named.pair.first, named.pair.second, others, 0.4)
     assert low <= report.lower_bound <= high

@@ -137,7 +137,7 @@ def test_a_calibrated_level_keeps_both_targets(
     family: str, n: int, epsilon: float, delta: float
 ) -> None:
     level = calibrate_epsilon0(family, n=n, target_epsilon=epsilon, target_delta=delta)
-    check_target(parse_family(family)(level), n, epsilon, delta)
+    check_target(parse_family(family)(level.epsilon0), n, epsilon, delta)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 0.3])
@@ -145,12 +145,12 @@ def test_a_calibrated_level_keeps_both_targets(
 def test_the_example_that_broke_its_word(epsilon: float, delta: float) -> None:
     for family in ("krr(k=10)", "rappor()"):
         level = calibrate_epsilon0(family, n=1000, target_epsilon=epsilon, target_delta=delta)
-        check_target(parse_family(family)(level), 1000, epsilon, delta)
+        check_target(parse_family(family)(level.epsilon0), 1000, epsilon, delta)
 
 
 def test_a_continuous_family_keeps_both_targets() -> None:
     level = calibrate_epsilon0("laplace()", n=1000, target_epsilon=0.1, target_delta=1e-6)
-    check_target(Laplace(level), 1000, 0.1, 1e-6)
+    check_target(Laplace(level.epsilon0), 1000, 0.1, 1e-6)
 
 
 @settings(max_examples=20)
@@ -162,7 +162,7 @@ def test_a_continuous_family_keeps_both_targets() -> None:
 def test_the_number_of_users_keeps_both_targets(
     randomizer: LocalRandomizer, epsilon: float, delta: float
 ) -> None:
-    n = required_users(randomizer, target_epsilon=epsilon, target_delta=delta)
+    n = required_users(randomizer, target_epsilon=epsilon, target_delta=delta).n
     check_target(randomizer, n, epsilon, delta)
 
 

@@ -26,7 +26,6 @@ from shuffledp import (
     parallel,
     subsample,
 )
-from shuffledp.accounting.datasets import find_datasets
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.sampling.layout import as_bytes
 
@@ -95,11 +94,12 @@ def divergence(
     return low0 - level * high1, high0 - level * low1
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=str)
 @pytest.mark.parametrize(("n", "epsilon"), [(3, 0.25)])
 def test_runs_on_the_named_datasets_show_the_lower_bound(randomizer, n, epsilon):
     report = ShuffleAccountant(randomizer, n).delta_report(epsilon)
-    named = find_datasets(randomizer, report.datasets)
+    named = report.datasets
     others = [named.other] * (n - 1)
     low, high = divergence(
         randomizer, [named.pair.first, *others], [named.pair.second, *others], math.exp(epsilon)
@@ -109,6 +109,7 @@ def test_runs_on_the_named_datasets_show_the_lower_bound(randomizer, n, epsilon)
     assert low > 0.5 * report.lower_bound  # the runs tell something
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=str)
 def test_runs_on_other_datasets_stay_below_the_guarantee(randomizer):
     """The others hold different inputs, which no lower bound looks at."""

@@ -21,7 +21,8 @@ MECHANISMS = [
     "matrix([[0.5, 0.5, 0], [0, 0.5, 0.5]])",
     "joint(krr(k=3, epsilon0=1), oue(epsilon0=1, domain_size=3))",
     "parallel(0.3*krr(k=3, epsilon0=2), 0.7*blh(epsilon0=1, domain_size=3))",
-    "parallel(0.3*krr(k=3, epsilon0=2), 0.7*discrete_laplace(epsilon0=1, bound=7))",
+    "parallel(0.3*krr(k=3, epsilon0=2), 0.7*discrete_laplace(epsilon0=1, bound=2))",
+    "one_of(0.3*krr(k=3, epsilon0=2), 0.7*discrete_laplace(epsilon0=1, bound=7))",
     "subsample(krr(k=3, epsilon0=3), rate=0.4)",
     "joint(subsample(krr(k=3, epsilon0=2), rate=0.4), parallel(0.5*krr(k=3, epsilon0=2), "
     "0.5*oue(epsilon0=2, domain_size=3)))",

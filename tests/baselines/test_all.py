@@ -17,6 +17,7 @@ from shuffledp import (
     MatrixRandomizer,
     ShuffleAccountant,
     joint,
+    parse,
 )
 from shuffledp.baselines import BASELINES, Baseline, Erlingsson
 from shuffledp.baselines.decimals import float_down, float_up
@@ -33,6 +34,7 @@ MECHANISMS = {
 UPPER = [name for name, analysis in BASELINES.items() if analysis.kind == "upper"]
 
 
+@pytest.mark.heavy(keep=10)
 @pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("epsilon0", [0.1, 4.0])
@@ -179,3 +181,15 @@ def test_levels_of_matrices_are_rounded_up():
 def test_rounding_of_decimals(text):
     number = Decimal(text)
     assert Decimal(float_down(number)) <= number <= Decimal(float_up(number))
+
+
+@pytest.mark.parametrize("limit", ["at_most=1", "exactly=2"])
+def test_neighbours_that_differ_little_do_not_hide_what_others_hold(limit):
+    """The level of neighbours is not enough: the other users may hold anything."""
+    limited = parse(f"joint({', '.join(['krr(k=3, epsilon0=2)'] * 6)}, {limit})")
+    leaked = ShuffleAccountant(limited, 1000).epsilon_lower_bound(1e-6)
+    for name in UPPER:
+        try:
+            assert BASELINES[name](limited, 1000).get_epsilon(1e-6) >= leaked, name
+        except NoAnswerError:
+            continue

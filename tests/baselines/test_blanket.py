@@ -24,7 +24,7 @@ from shuffledp import (
     ShuffleAccountant,
     SubsetSelection,
     joint,
-    parallel,
+    one_of,
     subsample,
 )
 from shuffledp.baselines import (
@@ -144,6 +144,7 @@ def test_moments_published_for_krr_and_laplace(mechanism, epsilon0, share, n):
         assert analysis(randomizer, n).get_delta(epsilon) == pytest.approx(wanted, rel=rel)
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("epsilon0", [1e-12, 0.1, 1.0, 4.0, 20.0])
 @pytest.mark.parametrize("n", [1, 7, 1000])
 @pytest.mark.parametrize(("analysis", "inequality"), GENERIC)
@@ -215,7 +216,7 @@ def test_compositions_are_those_of_the_product_matrix():
                 left = analysis(composed, 50).get_delta(epsilon)
                 # A blanket that takes the infimum over the whole domain is the product's.
                 assert left == pytest.approx(analysis(flat, 50).get_delta(epsilon), rel=1e-9)
-    mixed = parallel({two: 0.5, three: 0.5})
+    mixed = one_of({two: 0.5, three: 0.5})
     assert BlanketBennett(mixed, 5000).get_epsilon(1e-6) >= (
         ShuffleAccountant(mixed, 5000).get_epsilon(1e-6)
     )

@@ -107,13 +107,15 @@ def _joint(rng: random.Random) -> str:
     return f"joint({', '.join(parts)}{limit})"
 
 
-def _parallel(rng: random.Random) -> str:
-    share = rng.randint(1, 15) / 16
-    return f"parallel({share}*{_small(rng)}, {1 - share}*{_small(rng)})"
+def _mixture(rng: random.Random) -> str:
+    """Of one value where the domains agree, else of two attributes."""
+    share, first, second = rng.randint(1, 15) / 16, _small(rng), _small(rng)
+    shared = parse(first).input_domain.meet(parse(second).input_domain) is not None
+    return f"{'parallel' if shared else 'one_of'}({share}*{first}, {1 - share}*{second})"
 
 
 def _subsample(rng: random.Random) -> str:
-    part = rng.choice([_small, _joint, _parallel, _matrix])(rng)
+    part = rng.choice([_small, _joint, _mixture, _matrix])(rng)
     return f"subsample({part}, rate={rng.choice([0.03, 0.1, 0.5, 1.0])})"
 
 
@@ -129,6 +131,6 @@ _KINDS = {
     "discrete_laplace": (_discrete_laplace, 6),
     "gaussian": (_gaussian, 1),
     "joint": (_joint, 8),
-    "parallel": (_parallel, 4),
+    "mixture": (_mixture, 4),
     "subsample": (_subsample, 4),
 }

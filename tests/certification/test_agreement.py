@@ -13,6 +13,7 @@ STUDY = 600
 CHUNK = 20
 
 
+@pytest.mark.heavy(keep=7)
 @pytest.mark.parametrize("number", SAMPLE)
 def test_answers_and_proofs_overlap(number: int) -> None:
     assert disagreement(random_case(number)) is None

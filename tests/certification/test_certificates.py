@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -11,10 +12,13 @@ from typing import Any
 import pytest
 
 from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, joint, parse
+from shuffledp.accounting import Datasets
+from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS
 from shuffledp.certification import Certificate, CertificateError, certify, verify
-from shuffledp.certification.certificate import ASSUMPTIONS, MAX_CHARACTERS
-from shuffledp.cli.facts import ASSUMPTIONS as FACTS
+from shuffledp.certification.certificate import MAX_CHARACTERS
+from shuffledp.certification.check import named_datasets
 from shuffledp.errors import NoAnswerError
+from shuffledp.randomizers import Pair
 
 
 @cache
@@ -23,6 +27,7 @@ def certificate() -> Certificate:
     return certify(accountant, target_delta=1e-6)
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize(
     ("text", "n"),
     [
@@ -69,7 +74,47 @@ def test_a_certificate_is_the_same_every_time() -> None:
 
 
 def test_assumptions_are_those_of_all_answers() -> None:
-    assert ASSUMPTIONS[: len(FACTS)] == FACTS
+    assert certificate().assumptions == (*ASSUMPTIONS, *EXACT_NUMBERS)
+
+
+def test_a_mechanism_may_be_given_as_its_text() -> None:
+    assert certify("krr(k=10, epsilon0=2)", n=1000, target_delta=1e-6) == certificate()
+    with pytest.raises(TypeError, match=r"accountant must be .* together with n, got 'krr"):
+        certify("krr(k=10, epsilon0=2)", target_delta=1e-6)
+    with pytest.raises(TypeError, match=r"accountant must be .* and n = 3"):
+        certify(ShuffleAccountant(KRR(k=10, epsilon0=2.0), 3), 3, target_delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "krr(k=3, epsilon0=2)",
+        "laplace(epsilon0=2)",
+        "hadamard(epsilon0=2, domain_size=6)",
+        "matrix([[0.6, 0.4], [0.3, 0.7], [0.1, 0.9]])",
+        "joint(krr(k=3, epsilon0=1), laplace(epsilon0=1))",
+        "one_of(0.3*krr(k=3, epsilon0=2), 0.7*discrete_laplace(epsilon0=1, bound=7))",
+    ],
+)
+def test_the_datasets_of_a_report_are_found_by_their_words(text: str) -> None:
+    report = ShuffleAccountant(text, 20).epsilon_report(1e-3)
+    assert named_datasets(report.randomizer, str(report.datasets)) == report.datasets
+
+
+def test_both_orders_of_a_pair_are_found() -> None:
+    words = "x1 = 1 vs 0, all others hold 0"
+    assert named_datasets(parse("krr(k=2, epsilon0=1)"), words) == Datasets(Pair(1, 0), 0)
+
+
+@pytest.mark.parametrize("words", ["", "x1 = 0 vs 1", "x1 = 0 vs 1, all others hold 7"])
+def test_datasets_of_unknown_words(words: str) -> None:
+    with pytest.raises(CertificateError, match="datasets must be looked at for krr"):
+        named_datasets(parse("krr(k=3, epsilon0=1)"), words)
+
+
+def test_long_unknown_words_say_how_much_is_cut() -> None:
+    with pytest.raises(CertificateError, match=r"got 'x1 = 0 v+\.\.\. \(\d+ more characters\)$"):
+        named_datasets(parse("krr(k=3, epsilon0=1)"), "x1 = 0 " + "v" * 1000)
 
 
 def test_delta_0_is_proved_at_the_largest_epsilon() -> None:
@@ -119,9 +164,9 @@ def test_no_finite_epsilon() -> None:
 
 
 def test_missing_package(monkeypatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "flint", None)
     accountant = ShuffleAccountant(KRR(k=3, epsilon0=1.0), 10)
-    with pytest.raises(NoAnswerError, match=r'pip install "shuffledp\[certify\]"'):
+    with pytest.raises(ImportError, match=r'pip install "shuffledp\[certify\]"'):
         certify(accountant, target_delta=0.1)
 
 
@@ -151,8 +196,8 @@ ALTERATIONS = [
     ("n", 1001),
     ("n", 2**53 + 1),
     ("pairs", "compared 2 pairs"),
-    ("assumptions", list(ASSUMPTIONS[1:])),
-    ("assumptions", [*ASSUMPTIONS, "all users are honest"]),
+    ("assumptions", [*ASSUMPTIONS, *EXACT_NUMBERS][1:]),
+    ("assumptions", [*ASSUMPTIONS, *EXACT_NUMBERS, "all users are honest"]),
     *(
         (f"{part}.{name}", value)
         for part in ("guarantee", "lower_bound")

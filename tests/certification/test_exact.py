@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 from flint import arb, ctx, fmpq
+from rational import exact_delta
 
 from shuffledp.certification.balls import ball
 from shuffledp.certification.bound import cheap_upper_bound
@@ -16,7 +17,6 @@ from shuffledp.certification.enclosure import Enclosure
 from shuffledp.certification.enumeration import enumerate_mean
 from shuffledp.certification.law import Law
 from shuffledp.certification.progress import silent
-from shuffledp.divergence.rational import exact_delta
 from shuffledp.randomizers import Pair, parse
 
 ROWS = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.25, 0.25, 0.5]]
@@ -107,7 +107,7 @@ MECHANISMS = [
     "matrix([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])",
     "joint(krr(k=3, epsilon0=1), oue(epsilon0=0.5))",
     "joint(laplace(epsilon0=1), laplace(epsilon0=1))",
-    "parallel(0.1*krr(k=3, epsilon0=1), 0.9*laplace(epsilon0=2))",
+    "parallel(0.1*krr(k=2, epsilon0=1), 0.9*laplace(epsilon0=2))",
     "subsample(krr(k=3, epsilon0=1), rate=0.1)",
 ]
 
@@ -125,6 +125,7 @@ def masses(found: BallDecomposition) -> list[arb]:
     return [weight, first, second]
 
 
+@pytest.mark.heavy(keep=20)
 @pytest.mark.parametrize("text", MECHANISMS)
 @pytest.mark.parametrize("side", ["lower", "upper"])
 def test_both_sides_keep_all_masses(text: str, side: str) -> None:

@@ -32,6 +32,7 @@ def prove(case: dict, epsilon: float, delta: Decimal) -> Proof:
     return prove_guarantee(claim, silent)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_reference(case: dict) -> None:
     if case["question"] == "log_delta":

@@ -17,7 +17,7 @@ from shuffledp import (
     parse,
     required_users,
 )
-from shuffledp.cli.facts import ASSUMPTIONS
+from shuffledp.accounting.assumptions import ASSUMPTIONS
 
 QUESTIONS = {
     "epsilon": ("epsilon", "krr(k=10, epsilon0=2)", "-n", "10000", "--delta", "1e-6"),
@@ -56,6 +56,7 @@ FIELDS = [
     "worst_pair",
     "pairs",
     "datasets",
+    "bound",
     "rtol",
     "rtol_reached",
     "assumptions",
@@ -97,7 +98,8 @@ def test_text_and_json_agree_and_round_to_the_safe_side(arguments):
     assert lines["mechanism"] == answer["mechanism"]
     assert lines["users"].split()[0] == f"{answer['n']:,}"
     assert "gap" in lines
-    assert f"With {answer['n']:,} users the shuffled reports are (" in meaning(text)
+    users = "1 user" if answer["n"] == 1 else f"{answer['n']:,} users"
+    assert f"With {users} the shuffled reports are (" in meaning(text)
     assert ("Note:" in text) != answer["rtol_reached"]
 
 
@@ -165,7 +167,7 @@ def test_rtol_is_passed_on_and_decides_the_digits():
 
 def test_calibrated_level_is_safe_and_rounded_down():
     answer = read_json(ask(*QUESTIONS["calibrate"], "--json"))
-    exact = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1, target_delta=1e-6)
+    exact = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1, target_delta=1e-6).epsilon0
     assert answer["family"] == "krr(k=10)"
     assert answer["epsilon0"] == exact
     assert answer["guarantee"]["upper"] <= 1
@@ -212,9 +214,8 @@ def test_composed_families_are_calibrated_part_by_part():
 
 def test_users_are_the_smallest_number():
     answer = read_json(ask(*QUESTIONS["users"], "--json"))
-    assert answer["n"] == required_users(
-        parse("oue(epsilon0=4)"), target_epsilon=0.5, target_delta=1e-8
-    )
+    found = required_users("oue(epsilon0=4)", target_epsilon=0.5, target_delta=1e-8)
+    assert answer["n"] == found.n
     assert answer["guarantee"]["upper"] <= 0.5
     lines = rows(ask(*QUESTIONS["users"]))
     assert "smallest safe number" in lines["users"]
@@ -289,7 +290,7 @@ def test_missed_rtol_is_said_in_words():
 def test_long_mechanisms_are_shortened_for_people_only():
     row = [0.05] * 20
     arguments = ("delta", f"matrix({[row, row]})", "-n", "5", "--epsilon", "0")
-    assert rows(ask(*arguments))["mechanism"].endswith("...")
+    assert rows(ask(*arguments))["mechanism"].endswith(" more characters)")
     assert read_json(ask(*arguments, "--json"))["mechanism"] == f"matrix({[row, row]})"
 
 

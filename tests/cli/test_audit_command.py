@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from command_line import ask, run
@@ -47,6 +48,24 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 
 def test_little_is_seen_of_rare_events() -> None:
     assert "more --trials show more" in " ".join(ask(*QUESTION, "--delta", "1e-9").split())
+
+
+def test_runs_that_show_nothing_name_a_size() -> None:
+    question = ("audit", "krr(k=3, epsilon0=1)", "-n", "5", "--delta", "1e-6", "--seed", "1")
+    lines = " ".join(ask(*question, "--trials", "20").split())
+    size = re.search(
+        r"nothing, .* they are too few\. About ([\d,]+) --trials show something", lines
+    )
+    assert size is not None
+    shown = json.loads(ask(*question, "--trials", size[1].replace(",", ""), "--json"))
+    assert shown["audit"]["lower_bound"] > 0
+
+
+def test_nothing_to_show() -> None:
+    question = ("audit", "krr(k=3, epsilon0=1)", "-n", "5", "--delta", "0.9", "--seed", "1")
+    text = " ".join(ask(*question, "--trials", "20").split())
+    assert "The runs show nothing" in text
+    assert "too little for 1,000,000,000 --trials. Fewer users reveal more." in text
 
 
 def test_an_infinite_guarantee() -> None:

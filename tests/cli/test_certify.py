@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from command_line import ask, run
 
 from shuffledp.cli import main
-from shuffledp.cli.certify import show
+from shuffledp.cli.terminal import step
 
 QUESTION = ("certify", "krr(k=10, epsilon0=2)", "-n", "1000")
 
@@ -124,7 +124,7 @@ def test_no_answer() -> None:
 
 
 def test_missing_package(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "flint", None)
     for arguments in ((*QUESTION, "--delta", "0.1"), ("verify", str(file))):
         assert 'pip install "shuffledp[certify]"' in refused(*arguments, code=1)
 
@@ -135,4 +135,4 @@ def test_ball_arithmetic_is_not_loaded_for_other_commands() -> None:
 
 
 def test_progress_says_how_long() -> None:
-    assert show(30.0, "contour", 0.5, 10.0) == "proving for 30 s; contour: 50%, about 10 s left"
+    assert step(30.0, "contour", 0.5, 10.0) == "proving for 30 s; contour: 50%, about 10 s left"

@@ -13,10 +13,9 @@ import pytest
 from click.testing import CliRunner
 from command_line import ask, run
 
-from shuffledp import KRR, ShuffleAccountant, __version__, parse
+from shuffledp import KRR, ShuffleAccountant, __version__, compare, parse
 from shuffledp.baselines import BASELINES
 from shuffledp.cli import main
-from shuffledp.cli.compare import compare_bounds
 from shuffledp.errors import NoAnswerError
 
 KRR_QUESTION = ("compare", "krr(k=10, epsilon0=2)", "-n", "10000", "--delta", "1e-6")
@@ -166,8 +165,8 @@ def test_composition():
 
 
 def test_rtol_is_passed_on():
-    coarse = compare_bounds(KRR(k=10, epsilon0=2.0), 10_000, 1e-6, 0.1)
-    fine = compare_bounds(KRR(k=10, epsilon0=2.0), 10_000, 1e-6, 1e-8)
+    coarse = compare(KRR(k=10, epsilon0=2.0), 10_000, 1e-6, rtol=0.1)
+    fine = compare(KRR(k=10, epsilon0=2.0), 10_000, 1e-6, rtol=1e-8)
     assert fine.rtol == 1e-8
     for rough, exact in zip(coarse.rows, fine.rows, strict=True):
         if exact.epsilon is not None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
 
 import numpy as np
@@ -229,8 +226,8 @@ BAD_TABLES = {
     "an empty row": ("age\n0\n\n1\n", "row 2 is empty"),
     "a missing column": ("id,Age\n1,0\n", "there is no column 'age'; its columns are 'id', 'Age'"),
     "a column twice": ("age,age\n1,0\n", "2 columns are called 'age'"),
-    "a short row": ("id,age\n1,0\n2\n", "row 2 has 1 cells, but there are 2 titles"),
-    "a long row": ("id,age\n1,0,5\n", "row 1 has 3 cells, but there are 2 titles"),
+    "a short row": ("id,age\n1,0\n2\n", "row 2 has 1 cell, but the file has 2 titles"),
+    "a long row": ("id,age\n1,0,5\n", "row 1 has 3 cells, but the file has 2 titles"),
     "an open quote": ('id,age\n1,0\n"2,0\n', "line 3: unexpected end of data"),
     "other bytes": (b"age\n\xff\xfe\n", "is not a CSV file in UTF-8"),
     "a NUL": (b"age\n\0\n", "'people.csv'"),
@@ -269,7 +266,12 @@ def test_bad_tables(folder, name):
         (("--seed", "-1"), {}, "--seed", 2),
         (("--seed", "x"), {}, "--seed", 2),
         (("--delta", "2"), {}, "--delta", 2),
-        (("--delta", "0"), {"mechanism": "gaussian(sigma=5)", "column": "zero"}, "not private", 1),
+        (
+            ("--delta", "0"),
+            {"mechanism": "gaussian(sigma=5)", "column": "zero"},
+            "no finite epsilon can be certified",
+            1,
+        ),
     ],
     ids=str,
 )
@@ -358,34 +360,3 @@ def test_without_pyarrow(folder, monkeypatch):
     assert run("randomize", "people.parquet", *line).stderr == message
     made(out="more.csv")
     assert "users      90" in run("estimate", "more.csv").stdout
-
-
-WAIT_FOREVER = """
-import sys, threading
-from shuffledp.files.csv_reports import CsvReports
-from shuffledp.cli import main
-
-def wait(self, reports):
-    print("ready", "pyarrow" in sys.modules, file=sys.stderr, flush=True)
-    threading.Event().wait()
-
-CsvReports._text = wait
-main()
-"""
-
-
-def test_interrupt_leaves_nothing(folder):
-    line = ["randomize", "people.csv", "--column", "age", "--mechanism", MECHANISM]
-    with subprocess.Popen(
-        [sys.executable, "-c", WAIT_FOREVER, *line, "--delta", "1e-6", "--out", "reports.csv"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr.readline() == "ready False\n"
-        assert len(os.listdir(folder)) == 2
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert (output, errors) == ("", "")
-    assert names(folder) == ["people.csv"]

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lines import lines
 from stopwatch import at_most
+from tiers import examples
 
 from shuffledp.cli import main
 
@@ -108,9 +109,10 @@ def check_whole(written: dict[Path, bytes]) -> None:
             assert content.endswith(b"\n")
 
 
+@pytest.mark.heavy(keep=7)
 @pytest.mark.parametrize("command", main.commands)
 def test_lines(command: str, folder: Path) -> None:
-    @settings(max_examples=EXAMPLES.get(command, COMMON))
+    @settings(max_examples=examples(EXAMPLES.get(command, COMMON)))
     @given(lines(command))
     def check(arguments: list[str]) -> None:
         run(folder, arguments)

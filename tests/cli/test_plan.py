@@ -13,10 +13,11 @@ from click.testing import CliRunner
 from command_line import ask, run
 
 from shuffledp import ShuffleAccountant, __version__, parse
-from shuffledp.cli import main
+from shuffledp.cli import chart_files, main
 from shuffledp.cli import plan as module
 from shuffledp.cli.plan_text import to_text
-from shuffledp.figures import Chart, Line, PlottingMissingError
+from shuffledp.extras import MissingExtraError
+from shuffledp.figures import Chart, Line
 
 SHARES = ("plan", "-n", "1000", "--epsilon", "1", "--delta", "1e-6", "--domain", "10")
 MEAN = ("plan", "--task", "mean", "-n", "1000", "--error", "0.02", "--delta", "1e-6")
@@ -162,7 +163,7 @@ def test_target_nobody_meets():
 
 def test_chart_files(tmp_path, quick_chart, monkeypatch):
     drawn = []
-    monkeypatch.setattr(module, "draw", lambda chart, path: drawn.append((chart, path)))
+    monkeypatch.setattr(chart_files, "draw", lambda chart, path: drawn.append((chart, path)))
     picture = tmp_path / "errors.png"
     text = run(*WEAK, "--chart", str(picture)).stdout
     assert [line for line in text.splitlines() if line.startswith("Written: ")] == [
@@ -178,12 +179,12 @@ def test_chart_files(tmp_path, quick_chart, monkeypatch):
 
 def test_chart_without_matplotlib(tmp_path, quick_chart, monkeypatch):
     def missing(chart, path):
-        raise PlottingMissingError
+        raise MissingExtraError("matplotlib")
 
-    monkeypatch.setattr(module, "draw", missing)
+    monkeypatch.setattr(chart_files, "draw", missing)
     result = run(*WEAK, "--chart", str(tmp_path / "errors.png"))
     assert result.exit_code == 1
-    assert "drawing needs matplotlib" in result.stderr
+    assert "pictures need matplotlib" in result.stderr
     assert "written without: " in result.stderr
     assert (tmp_path / "errors.csv").exists()
 
@@ -228,7 +229,7 @@ def test_real_chart(tmp_path):
         (("--error", "x"), "Invalid value for '--error': error must be a number, got 'x'"),
         (("--error", "0.1"), "give either --epsilon or --error"),
         (("--task", "median"), "'median' is not one of 'frequency', 'mean'"),
-        (("--distribution", "0.5,0.6"), "domain_size = 10 values, got 2 shares"),
+        (("--distribution", "0.5,0.6"), "the --domain = 10 values, got 2 shares"),
         (("--distribution", ",".join(["0.2"] * 10)), "distribution must sum to 1, got shares that"),
         (("--distribution", "0," * 9 + "nan"), "distribution[9] must be finite, got nan"),
         (("--distribution", "no/such/file"), "'no/such/file': No such file or directory"),

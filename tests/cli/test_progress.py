@@ -9,8 +9,8 @@ from contextlib import redirect_stderr
 
 import pytest
 
-from shuffledp.cli import ticker as module
-from shuffledp.cli.progress import progress
+from shuffledp.cli import terminal as module
+from shuffledp.cli.terminal import progress
 
 
 class Terminal(io.StringIO):

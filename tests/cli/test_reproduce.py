@@ -12,7 +12,7 @@ from command_line import run
 
 from shuffledp import __version__
 from shuffledp.cli import main
-from shuffledp.figures import PlottingMissingError
+from shuffledp.extras import MissingExtraError
 from shuffledp.reproduction import ITEMS, folder
 from shuffledp.reproduction.gparv import GparvTable
 
@@ -104,7 +104,7 @@ def test_folder_without_permission(tmp_path):
 
 def test_missing_plotting_says_what_to_install(tmp_path, monkeypatch):
     def draw(*_: object) -> None:
-        raise PlottingMissingError
+        raise MissingExtraError("matplotlib")
 
     monkeypatch.setattr(folder, "draw", draw)
     result = run("reproduce", "laplace-cdf", "-o", str(tmp_path))

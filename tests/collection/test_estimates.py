@@ -28,6 +28,7 @@ def repeat(values: object, times: int) -> object:
     return np.tile(values, times)
 
 
+@pytest.mark.heavy(keep=5)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_unbiased_and_covered(case):
     found = collect(case, np.random.default_rng(11), RUNS)
@@ -145,6 +146,7 @@ def test_projection_needs_a_whole_domain():
         aggregator.estimate().projected()
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("case", CASES[:2] + CASES[-3:], ids=str)
 def test_simulation_agrees(case):
     rng = np.random.default_rng(1)

@@ -57,11 +57,6 @@ def test_equal_keys_are_drawn_again(monkeypatch):
     assert shuffle(np.array([10, 20, 30])).tolist() == [30, 10, 20]
 
 
-def test_tables_are_not_shuffled():
-    with pytest.raises(ValueError, match=r"reports must be one-dimensional, got shape \(2, 2\)"):
-        shuffle(np.zeros((2, 2)))
-
-
 def test_simulation():
     values = np.arange(500) % 4
     calls = []

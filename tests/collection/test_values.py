@@ -21,6 +21,7 @@ from shuffledp import (
     SubsetSelection,
     UnaryEncoding,
     joint,
+    one_of,
     parallel,
     subsample,
 )
@@ -193,13 +194,13 @@ def test_columns_and_sequences_are_the_same():
     assert first.tobytes() == PAIR.randomize([[0, 2, 1], [1, 0, 1]], rng[2]).tobytes()
 
 
-def test_parallel_parts_with_inputs_of_their_own():
+def test_one_of_has_one_entry_per_part():
     """A joint composition beside a single mechanism: one entry for each."""
-    own = parallel({PAIR: 0.5, KRR(k=4, epsilon0=1.0): 0.5})
+    own = one_of({PAIR: 0.5, KRR(k=4, epsilon0=1.0): 0.5})
     assert own.attributes == 2
     reports = own.randomize((([0, 1, 2], [0, 1, 1]), [3, 3, 3]), np.random.default_rng(1))
     assert reports.shape == (3,)
-    with pytest.raises(ValueError, match="values of parallel must have 2 entries, got 3"):
+    with pytest.raises(ValueError, match="values of one_of must have 2 entries, got 3"):
         own.randomize(([0], [0], [3]))
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from shuffledp.arrays import UNIT
 from shuffledp.decomposition.arithmetic import (
-    UNIT,
     clusters,
     distance,
     log_quotient,

@@ -79,12 +79,18 @@ def test_interpolation_returns_the_value(seed, size, count):
     np.testing.assert_allclose((1 - share) * edges[index] + share * top, x, atol=1e-14)
 
 
+def corners_of(x, y, mass, count):
+    """Where the corners are, and their masses."""
+    axes = choose_axes(x, y, mass, count)
+    corners = split_to_corners(x, y, mass, *axes)
+    assert corners.faint_log_mass.size == 0
+    return axes[0][corners.index_x], axes[1][corners.index_y], corners.mass
+
+
 @given(seeds, st.integers(1, 100), st.integers(4, 64))
 def test_splitting_to_corners_keeps_mixed_means(seed, size, corners):
     x, y, mass = points(seed, size)
-    corner_x, corner_y, corner_mass = split_to_corners(
-        x, y, mass, *choose_axes(x, y, mass, corners)
-    )
+    corner_x, corner_y, corner_mass = corners_of(x, y, mass, corners)
     assert (corner_mass > 0).all()
     assert corner_mass.sum() == pytest.approx(1, abs=1e-13)
     # Bilinear weights reproduce every function that is linear in each coordinate.
@@ -96,7 +102,7 @@ def test_splitting_to_corners_keeps_mixed_means(seed, size, corners):
 @given(seeds, st.integers(1, 100), st.floats(-2, 4))
 def test_splitting_to_corners_spreads_every_linear_combination(seed, size, factor):
     x, y, mass = points(seed, size)
-    corner_x, corner_y, corner_mass = split_to_corners(x, y, mass, *choose_axes(x, y, mass, 16))
+    corner_x, corner_y, corner_mass = corners_of(x, y, mass, 16)
     before = law(x - factor * y, mass)
     after = law(corner_x - factor * corner_y, corner_mass)
     levels = thresholds(before, after)

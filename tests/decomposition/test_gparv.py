@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,21 @@ def test_both_sides_and_the_singular_part_are_scaled(factor, monkeypatch):
     assert rounded.singular_lower <= scaled.singular_lower
 
 
+def test_the_singular_part_is_rounded_outwards():
+    """Exactly: one unit of round-off added to 1 would be lost."""
+    for part in np.random.default_rng(0).uniform(0, 1, 50).tolist():
+        scaled = GPARV(LAW, LAW, part, part).scaled(0.1)
+        exact = Fraction(0.1) * Fraction(part)
+        assert Fraction(scaled.singular_lower) <= exact <= Fraction(scaled.singular_upper)
+
+
 def test_atoms_stay_one_law():
     scaled = GPARV(LAW, LAW, 0.0, 0.0).scaled(2.0)
     assert scaled.upper is scaled.lower
+
+
+def test_a_singular_part_that_underflows_is_not_lost():
+    scaled = GPARV(LAW, LAW, 1e-300, 1e-300).scaled(1e-150)
+    assert scaled.singular_lower == 0
+    assert scaled.singular_upper > 0
+    assert GPARV(LAW, LAW, 0.0, 0.0).scaled(1e-150).singular_upper == 0

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,9 @@ from oracles import stop_loss, thresholds
 
 from shuffledp.decomposition import Law
 from shuffledp.divergence import coarsening
-from shuffledp.divergence.coarsening import MAX_ATOMS, _contract, _spread, coarsen_law
+from shuffledp.divergence.coarsening import _contract, _spread, coarsen_law
+from shuffledp.divergence.engine import _MAX_ATOMS, _simplify
+from shuffledp.divergence.proposals.edges import edges_for
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -21,10 +25,10 @@ def random_law(seed: int, size: int) -> Law:
 
 
 @settings(max_examples=40)
-@given(seeds, st.integers(MAX_ATOMS + 1, 3000), st.sampled_from([2, 30, 1000, 10**6]))
+@given(seeds, st.integers(_MAX_ATOMS + 1, 3000), st.sampled_from([2, 30, 1000, 10**6]))
 def test_two_small_laws_enclose_a_large_one(seed, size, n):
     law = random_law(seed, size)
-    lower, upper = coarsen_law(law, n, 1e-4)
+    lower, upper = coarsen_law(law, edges_for(law, n, 1e-4, math.inf))
     assert max(lower.size / 2, upper.size) <= 610
     for small in (lower, upper):
         assert small.weights.sum() == pytest.approx(law.weights.sum(), abs=1e-13)
@@ -36,15 +40,15 @@ def test_two_small_laws_enclose_a_large_one(seed, size, n):
 
 
 def test_few_atoms_stay_as_they_are():
-    law = random_law(0, MAX_ATOMS)
-    lower, upper = coarsen_law(law, 10, 1e-4)
-    assert lower is law
-    assert upper is law
+    law = random_law(0, _MAX_ATOMS)
+    simplified = _simplify(law, 10, 1e-4)
+    assert simplified.lower is law
+    assert simplified.upper is law
 
 
 def test_a_looser_tolerance_takes_fewer_atoms():
     law = random_law(1, 3000)
-    coarse, fine = coarsen_law(law, 1000, 1e-2)[1], coarsen_law(law, 1000, 1e-4)[1]
+    coarse, fine = (edges_for(law, 1000, rtol, math.inf) for rtol in (1e-2, 1e-4))
     assert coarse.size < fine.size
 
 
@@ -113,6 +117,26 @@ def test_sums_of_many_atoms_are_rounded(coarsen, scale, monkeypatch):
 
 def test_equal_values_become_one_atom():
     law = Law(np.full(300, 0.5), np.full(300, 1 / 300), np.zeros(300), np.zeros(300))
-    for small in coarsen_law(law, 10, 1e-4):
+    for small in coarsen_law(law, edges_for(law, 10, 1e-4, math.inf)):
         assert small.values.tolist() == pytest.approx([0.5])
         assert small.weights.tolist() == pytest.approx([1.0])
+
+
+@given(edges=st.lists(st.floats(), max_size=6))
+def test_any_edges_enclose(edges):
+    law = Law(VALUES, WEIGHTS, np.zeros(6), np.zeros(6))
+    lower, upper = coarsen_law(law, np.array(edges, dtype=np.float64))
+    levels = np.linspace(-1.2, 3.2, 45)
+    below, middle, above = (stop_loss(x, levels) for x in (lower, law, upper))
+    assert (below <= middle + 1e-14).all()
+    assert (middle <= above + 1e-14).all()
+    assert lower.weights @ lower.values == pytest.approx(WEIGHTS @ VALUES, abs=1e-14)
+    assert upper.weights @ upper.values == pytest.approx(WEIGHTS @ VALUES, abs=1e-14)
+
+
+def test_a_small_share_keeps_its_digits():
+    """An atom next to its upper edge: what the lower edge gets is tiny, not rounded away."""
+    near = np.nextafter(np.nextafter(1.0, 0.0), 0.0)
+    law = Law(np.array([-1e9, near, 1.0]), np.full(3, 1 / 3), np.zeros(3), np.zeros(3))
+    spread = _spread(law, np.array([-1e9, 0.0, 1.0]))
+    assert spread.weights[1] == pytest.approx((1 - near) / 3, rel=1e-15)

@@ -14,13 +14,14 @@ from shuffledp.divergence.contour import chernoff_log_mean
 from shuffledp.divergence.engine import (
     _bound_with_jumps,
     _delta,
-    _elementary_log_mean,
+    _evaluate,
     _has_positive_value,
-    _log_delta_of_many,
     _log_mean_positive,
     _log_mean_single,
 )
-from shuffledp.divergence.tail import cut_tail, tail_cuts
+from shuffledp.divergence.proposals.cuts import choose_cut, cut_levels
+from shuffledp.divergence.rare import rare_log_mean
+from shuffledp.divergence.tail import cut_above
 
 
 def make_law(values: list[float], weights: list[float]) -> Law:
@@ -56,6 +57,20 @@ def mean_above(law: Law, sign: int) -> float:
     return float((law.weights * (1 + sign * law.weight_error)) @ values)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-65, 1e-300])
+def test_the_mean_for_one_user_does_not_underflow(scale: float) -> None:
+    law = make_law([scale, -1.0], [1e-280, 1.0])
+    found = _log_mean_single(law)
+    assert found.lower < math.log(1e-280) + math.log(scale) < found.upper
+    assert found.width < 1e-10
+
+
+def test_what_underflows_is_counted_upwards() -> None:
+    found = _log_mean_single(make_law([1.0, 1e-200, -1.0], [1e-320, 1e-150, 1.0]))
+    assert found.lower < math.log(1e-320) < found.upper
+    assert _log_mean_single(make_law([0.0, -1.0], [0.5, 0.5])).upper == -math.inf
+
+
 @pytest.mark.usefixtures("no_rounding")
 def test_the_mean_for_one_user_is_as_wide_as_its_errors() -> None:
     enclosure = _log_mean_single(VAGUE)
@@ -77,33 +92,6 @@ def test_a_mean_that_may_be_zero() -> None:
     assert _log_mean_single(law).upper == pytest.approx(math.log(0.15))
     nothing = make_law([-1.0, 0.0], [0.5, 0.5])
     assert _log_mean_single(nothing) == LogEnclosure(-math.inf, -math.inf)
-
-
-@pytest.mark.usefixtures("no_rounding")
-@pytest.mark.parametrize("n", [2, 3, 30])
-def test_elementary_bounds_count_one_user_among_silent_ones(n: int) -> None:
-    still = 1 - float((VAGUE.weights * (1 + VAGUE.weight_error))[VAGUE.values != 0].sum())
-    enclosure = _elementary_log_mean(VAGUE, n)
-    upper = math.log(n * mean_above(VAGUE, 1))
-    lower = math.log(n * mean_above(VAGUE, -1)) + (n - 1) * math.log(still)
-    assert enclosure.upper == pytest.approx(upper, abs=1e-12)
-    assert enclosure.lower == pytest.approx(lower, abs=1e-12)
-    if n <= 3:
-        exact = math.log(n * enumerated_delta(PLAIN, n))
-        assert enclosure.lower <= exact <= enclosure.upper
-
-
-def test_elementary_bounds_are_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = _elementary_log_mean(PLAIN, 1000)
-    monkeypatch.setattr(engine, "UNIT", 1e-6)
-    rounded = _elementary_log_mean(PLAIN, 1000)
-    # A thousandfold power of P(G = 0), which is a sum of four rounded weights.
-    assert plain.lower - rounded.lower >= 999 * 4e-6 * 0.3 / 0.7
-    assert rounded.upper - plain.upper >= 1e-6 * (4 + math.log(1000))
-
-
-def test_no_silent_users_no_elementary_lower_bound() -> None:
-    assert _elementary_log_mean(make_law([1.0, -1.0], [0.5, 0.5]), 3).lower == -math.inf
 
 
 def test_values_that_may_be_negative_are_not_called_positive() -> None:
@@ -173,7 +161,7 @@ class Recorder:
 
 def test_atoms_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(monkeypatch)
-    delta = _log_delta_of_many(GPARV(PLAIN, PLAIN, 0.0, 0.0), 10, 1e-4)
+    delta = _evaluate(GPARV(PLAIN, PLAIN, 0.0, 0.0), 10, 1e-4)
     assert recorder.asked == [(PLAIN, 1e-4, math.inf)]
     assert delta.lower == pytest.approx(0.75 - math.log(10))
     assert delta.upper == pytest.approx(1.5 - math.log(10))
@@ -181,7 +169,7 @@ def test_atoms_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_spread_is_evaluated_from_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(monkeypatch)
-    delta = _log_delta_of_many(GPARV(PLAIN, WIDER, 0.0, 0.0), 10, 1e-4)
+    delta = _evaluate(GPARV(PLAIN, WIDER, 0.0, 0.0), 10, 1e-4)
     assert recorder.asked == [(PLAIN, 5e-5, math.inf), (WIDER, 5e-5, math.inf)]
     assert delta.lower == pytest.approx(0.75 - math.log(10))
     assert delta.upper == pytest.approx(2.5 - math.log(10))
@@ -190,14 +178,15 @@ def test_a_spread_is_evaluated_from_both_sides(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("rtol", [1e-2, 1e-4])
 def test_what_was_cut_is_added_above(rtol: float, monkeypatch: pytest.MonkeyPatch) -> None:
     n = 3
-    cut = cut_tail(HEAVY, n, rtol)
+    proposal = choose_cut(HEAVY, n, rtol)
+    cut = cut_above(HEAVY, proposal.level)
     assert cut.mass > 0
     recorder = Recorder(monkeypatch)
-    delta = _log_delta_of_many(GPARV(HEAVY, HEAVY, 0.0, 0.0), n, rtol)
+    delta = _evaluate(GPARV(HEAVY, HEAVY, 0.0, 0.0), n, rtol)
     for law, asked, hint in recorder.asked:
         assert law.values.tolist() == cut.law.values.tolist()
         assert asked == max(rtol / 2, 3e-4)
-        assert hint == pytest.approx(cut.log_delta + math.log(n))
+        assert hint == pytest.approx(proposal.log_delta + math.log(n))
     assert delta.lower == pytest.approx(0.75 - math.log(n), abs=1e-12)
     assert delta.upper == pytest.approx(math.log(math.exp(2.5) / n + cut.mass), abs=1e-12)
 
@@ -230,7 +219,7 @@ def test_the_cheap_bound_of_a_heavy_law_is_the_best_of_all_cuts(n: int) -> None:
     single = _log_mean_single(HEAVY).upper
     bounds = [
         math.log(math.exp(chernoff_log_mean(cut.law, n)) / n + cut.mass)
-        for cut in tail_cuts(HEAVY)
+        for cut in (cut_above(HEAVY, level) for level in cut_levels(HEAVY))
         if cut.law is not HEAVY
     ]
     best = _bound_with_jumps(HEAVY, n, single)
@@ -303,7 +292,7 @@ def test_every_method_meets_its_tolerance(n: int) -> None:
 def test_enough_is_enough() -> None:
     """Elementary bounds that are narrow are returned; so are those of a law without gains."""
     rare = make_law([1.0, -1.0, 0.0], [1e-12, 1e-12, 1.0])
-    assert _log_mean_positive(rare, 10, 1e-4) == _elementary_log_mean(rare, 10)
+    assert _log_mean_positive(rare, 10, 1e-4) == rare_log_mean(rare, 10)
     nothing = make_law([-1.0, 0.0], [0.5, 0.5])
     assert _log_mean_positive(nothing, 10, 1e-4).upper == -math.inf
 

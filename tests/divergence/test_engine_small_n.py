@@ -39,10 +39,10 @@ class Case:
     @property
     def decomposition(self) -> Decomposition:
         return Decomposition(
-            np.array(self.log0),
-            np.array(self.log1),
-            np.array(self.weight),
-            self.residual,
+            log_ratio0=np.array(self.log0),
+            log_ratio1=np.array(self.log1),
+            weight=np.array(self.weight),
+            residual=self.residual,
             weight_error=np.zeros(1),
             residual_error=0.0,
         )
@@ -239,10 +239,10 @@ def test_errors_of_the_data_are_part_of_the_enclosure(
 ) -> None:
     """A decomposition states how accurate its numbers are: the truth may be anywhere in there."""
     stated = Decomposition(
-        np.array(case.log0),
-        np.array(case.log1),
-        np.array(case.weight),
-        case.residual,
+        log_ratio0=np.array(case.log0),
+        log_ratio1=np.array(case.log1),
+        weight=np.array(case.weight),
+        residual=case.residual,
         log_ratio_error=np.array(ratio),
         weight_error=np.array(weight * (1 + 1e-6) + 4e-16),
         residual_error=0.0,
@@ -265,7 +265,9 @@ def test_errors_of_the_data_are_part_of_the_enclosure(
 def test_a_large_error_of_the_ratios_is_not_linearised(error: float, sign: int) -> None:
     """e^h - 1 is more than h: an error of the logarithms up to 1 is accepted, so it must hold."""
     log0, log1, weight = (math.log(3), 0.0), (0.0, math.log(3)), (0.25, 0.25)
-    stated = Decomposition(log0, log1, weight, 0.5, log_ratio_error=[error])
+    stated = Decomposition(
+        log_ratio0=log0, log_ratio1=log1, weight=weight, residual=0.5, log_ratio_error=[error]
+    )
     truth = Case(
         tuple(x + sign * error for x in log0),
         tuple(x - sign * error for x in log1),

@@ -30,10 +30,10 @@ def contains(enclosure: LogEnclosure, mean: arb) -> bool:
 
 def two_atoms(x: float, y: float, w: float) -> Decomposition:
     return Decomposition(
-        [math.log(x / w), math.log((1 - x) / (1 - w))],
-        [math.log(y / w), math.log((1 - y) / (1 - w))],
-        [w, 1 - w],
-        0.0,
+        log_ratio0=[math.log(x / w), math.log((1 - x) / (1 - w))],
+        log_ratio1=[math.log(y / w), math.log((1 - y) / (1 - w))],
+        weight=[w, 1 - w],
+        residual=0.0,
         weight_error=[0.0],
         residual_error=0.0,
     )
@@ -83,6 +83,7 @@ def test_exact_values_are_enclosed_tightly(counts: list[int], values: list[int],
     assert enclosure.width < 1e-12
 
 
+@pytest.mark.heavy(keep=6)
 @pytest.mark.parametrize("n", [50, 800, 2999, 3138, 9000, 31_123, 99_000])
 @pytest.mark.parametrize(
     ("x", "y", "w", "epsilon"),

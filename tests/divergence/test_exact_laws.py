@@ -20,9 +20,9 @@ from exact_laws import (
     trinomial_mean,
 )
 from flint import arb, ctx
+from rational import exact_delta
 
 from shuffledp import Decomposition
-from shuffledp.divergence.rational import exact_delta
 
 
 def agree(first: arb, second: arb, rtol: float = 1e-60) -> bool:
@@ -74,6 +74,7 @@ def test_many_draws_of_two_atoms(binary: Atoms) -> None:
     )
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("n", "sigmas"), [(10**8, 0.0), (10**9, 2.0), (10**12, 0.0), (10**12, 6.0)]
 )

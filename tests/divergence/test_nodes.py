@@ -13,11 +13,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shuffledp.decomposition import Law
 from shuffledp.divergence import nodes
-from shuffledp.divergence.nodes import NodeSums, _Contour, _quarter, sum_nodes
+from shuffledp.divergence.nodes import NodeSums, _Integrand, _quarter, _stretches, sum_nodes
+from shuffledp.divergence.proposals import stretches
+from shuffledp.divergence.proposals.grid import Grid
+from shuffledp.divergence.proposals.stretches import stretch_starts
 from shuffledp.divergence.tilt import TiltedLaw, tilt
 
 Array = NDArray[np.float64]
@@ -42,17 +47,17 @@ def no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "UNIT", 0.0)
 
 
-# -- blocks ---------------------------------------------------------------------------------------
+# -- stretches ------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("no_rounding")
 @pytest.mark.parametrize("n", [1, 6, 50])
 @pytest.mark.parametrize(("start", "size"), [(1, 1), (9, 30), (400, 101), (3000, 5)])
-def test_the_bound_of_a_block_is_the_second_order_one(n: int, start: int, size: int) -> None:
+def test_the_bound_of_a_stretch_is_the_second_order_one(n: int, start: int, size: int) -> None:
     """R = E cos(t(G-G')) from all pairs of values, its slope and half its largest curvature."""
     tau, step = 0.05, 0.004
     tilted = replace(SKEWED, probability_error=0.0)
-    mean, density = _Contour(tilted, n, tau, step)._bounds(np.array([start]), np.array([size]))
+    mean, density = _Integrand(tilted, n, tau, step).bounds(np.array([start]), np.array([size]))
     gap = np.subtract.outer(tilted.centred, tilted.centred)
     pairs = np.outer(tilted.probability, tilted.probability)
     half, left = step * (size - 1) / 2, step * start
@@ -68,22 +73,22 @@ def test_the_bound_of_a_block_is_the_second_order_one(n: int, start: int, size: 
 
 
 @pytest.mark.parametrize("start", [10, 400, 20_000])
-def test_the_bound_of_a_block_covers_wrong_angles_and_probabilities(
+def test_the_bound_of_a_stretch_covers_wrong_angles_and_probabilities(
     start: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unit, step, n = 1e-4, 0.01, 3
     monkeypatch.setattr(nodes, "UNIT", unit)
     for stated in (0.0, 1e-3):
-        contour = _Contour(replace(SKEWED, probability_error=stated), n, 1e-6, step)
-        _, density = contour._bounds(np.array([start]), np.array([1]))
+        integrand_ = _Integrand(replace(SKEWED, probability_error=stated), n, 1e-6, step)
+        _, density = integrand_.bounds(np.array([start]), np.array([1]))
         for sign in (-1, 1):
             t = step * start * (1 + sign * unit)
             tips = stated * np.sign(np.cos(t * SKEWED.centred) * sign)
             moved = replace(SKEWED, probability=SKEWED.probability * (1 + tips))
             modulus = min(abs(characteristic(moved, t)), 1.0)
             assert density[0] >= step / math.pi * modulus**n
-        plain = _Contour(replace(SKEWED, probability_error=0.0), n, 1e-6, step)
-        assert density[0] >= plain._bounds(np.array([start]), np.array([1]))[1][0]
+        plain = _Integrand(replace(SKEWED, probability_error=0.0), n, 1e-6, step)
+        assert density[0] >= plain.bounds(np.array([start]), np.array([1]))[1][0]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,7 @@ def test_the_bound_of_a_block_covers_wrong_angles_and_probabilities(
         ([100.0, -100.0], 0.0157, 1, 1),  # a wide law
     ],
 )
-def test_the_bound_of_a_block_counts_rounded_angles(
+def test_the_bound_of_a_stretch_counts_rounded_angles(
     values: list[float],
     step: float,
     start: int,
@@ -107,8 +112,8 @@ def test_the_bound_of_a_block_counts_rounded_angles(
     unit = 1e-5
     for chosen in (0.0, unit):
         monkeypatch.setattr(nodes, "UNIT", chosen)
-        contour = _Contour(replace(law, probability_error=0.0), 2, 1e-9, step)
-        _, density = contour._bounds(np.array([start]), np.array([size]))
+        integrand_ = _Integrand(replace(law, probability_error=0.0), 2, 1e-9, step)
+        _, density = integrand_.bounds(np.array([start]), np.array([size]))
         bounds.append(float(density[0]) * math.pi / (step * size))  # n = 2: the bound itself
     assert bounds[1] < 1
     middle = step * (start + (size - 1) / 2)
@@ -118,20 +123,31 @@ def test_the_bound_of_a_block_counts_rounded_angles(
 
 @pytest.mark.parametrize(("begin", "count"), [(1, 1), (1, 7), (5, 4), (8, 5000), (300, 301)])
 @pytest.mark.parametrize("step", [1e-4, 0.02, 0.9])
-def test_blocks_cover_every_node_once(begin: int, count: int, step: float) -> None:
-    contour = _Contour(SKEWED, 10, 0.1, step)
-    starts, sizes = contour._partition(begin, count)
-    covered = [k for a, m in zip(starts, sizes, strict=True) for k in range(a, a + m)]
-    assert covered == list(range(begin, count + 1))
-    # A block beyond 0.7 standard deviations of width, or half its place, has a useless bound.
-    widest = max(0.7 / (contour.deviation * step), 1)
+def test_proposed_stretches_are_neither_wide_nor_many(begin: int, count: int, step: float) -> None:
+    starts, sizes = _stretches(stretch_starts(0.8, step, begin, count), begin, count)
+    # A stretch beyond 0.7 standard deviations of width, or half its place, has a useless bound.
+    widest = max(0.7 / (0.8 * step), 1)
     assert (sizes <= widest + 1).all()
     assert (sizes[:-1] <= 0.5 * starts[:-1] + 1).all()
     if count > begin + 4 * widest:
         assert sizes[:-1].max() >= 0.9 * widest - 1
 
 
-def test_quarters_cover_the_block() -> None:
+@given(
+    proposed=st.lists(st.integers(-50, 60), max_size=8),
+    begin=st.integers(0, 40),
+    count=st.integers(0, 40),
+)
+def test_stretches_cover_every_node_once_whatever_is_proposed(
+    proposed: list[int], begin: int, count: int
+) -> None:
+    starts, sizes = _stretches(np.array(proposed, dtype=np.int64), begin, count)
+    covered = [k for a, m in zip(starts, sizes, strict=True) for k in range(a, a + m)]
+    assert covered == list(range(begin, count + 1))
+    assert (sizes > 0).all()
+
+
+def test_quarters_cover_the_stretch() -> None:
     starts, sizes = _quarter(np.array([3, 40]), np.array([11, 16]))
     assert sizes.tolist() == [2, 3, 3, 3, 4, 4, 4, 4]
     covered = [k for a, m in zip(starts, sizes, strict=True) for k in range(a, a + m)]
@@ -144,11 +160,11 @@ def test_a_node_is_kept_or_its_bound_is_counted(
     n: int, lobe: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if the nodes that are kept without asking end where the integrand is still large."""
-    monkeypatch.setattr(nodes, "_MAIN_LOBE", lobe)
+    monkeypatch.setattr(stretches, "_MAIN_LOBE", lobe)
     step, tau, allowance = 0.3 / math.sqrt(n * SKEWED.variance), 0.05, 1e-7
     count = int(8 / (tau * step))
-    contour = _Contour(SKEWED, n, tau, step)
-    kept = contour.select(count, allowance, 1e9)
+    integrand_ = _Integrand(SKEWED, n, tau, step)
+    kept = integrand_.select(count, allowance, 1e9)
     assert kept is not None
     assert len(set(kept.tolist())) == kept.size
     assert kept.min() == 0
@@ -156,47 +172,47 @@ def test_a_node_is_kept_or_its_bound_is_counted(
     left_out = np.setdiff1d(np.arange(count + 1), kept)
     t = step * left_out
     size = np.abs(characteristic(SKEWED, t)) ** n * np.exp(-0.5 * (tau * t) ** 2) * step / math.pi
-    assert float(size.sum()) <= contour.sums.skipped_density
-    assert float((size / (SKEWED.theta**2 + t**2)).sum()) <= contour.sums.skipped_mean
-    assert contour.sums.skipped_mean <= 4 * allowance
-    assert contour.sums.skipped_density <= 4 * allowance / tau**2
+    assert float(size.sum()) <= integrand_.sums.skipped_density
+    assert float((size / (SKEWED.theta**2 + t**2)).sum()) <= integrand_.sums.skipped_mean
+    assert integrand_.sums.skipped_mean <= 4 * allowance
+    assert integrand_.sums.skipped_density <= 4 * allowance / tau**2
     if n >= 1000:  # far from the peak nearly everything is skipped
         assert kept.size < 400
-    assert contour.sums.work >= kept.size * SKEWED.probability.size
+    assert integrand_.sums.work >= kept.size * SKEWED.probability.size
 
 
 def test_a_law_that_hardly_varies_skips_nothing() -> None:
     still = replace(SKEWED, variance=0.0)
-    assert _Contour(still, 5, 0.1, 0.1).select(100, 1.0, 1e9) is None
+    assert _Integrand(still, 5, 0.1, 0.1).select(100, 1.0, 1e9) is None
 
 
 def test_work_is_refused_before_it_is_done() -> None:
     step, count = 0.01, 5000
-    contour = _Contour(SKEWED, 2, 0.1, step)
-    assert contour.select(count, 1e-12, 100.0) is None  # not even the main lobe
-    assert contour.select(count, 1e-12, 20_000.0) is None  # nor the rest
-    assert contour.sums == NodeSums()
-    assert contour.select(count, 1e-12, 1e9) is not None
+    integrand_ = _Integrand(SKEWED, 2, 0.1, step)
+    assert integrand_.select(count, 1e-12, 100.0) is None  # not even the main lobe
+    assert integrand_.select(count, 1e-12, 20_000.0) is None  # nor the rest
+    assert integrand_.sums == NodeSums()
+    assert integrand_.select(count, 1e-12, 1e9) is not None
 
 
 def test_many_nodes_that_cannot_be_skipped_are_summed_together() -> None:
     """With many atoms one matrix product is cheaper than a sine for each of them."""
     size, count = 400, 3000
     tilted = tilted_law(np.linspace(-1, 1.3, size).tolist(), [1.0] * size)
-    sums = sum_nodes(tilted, 1, 0.01, 0.03, count, 1e-12, 1e9)
+    sums = sum_nodes(tilted, 1, 0.01, Grid(0.03, count), 1e-12, 1e9)
     assert sums is not None
     assert sums.skipped_mean == 0
     assert 2 * count * 0.1 * size <= sums.work < count * size / 2
-    sparse = _Contour(tilted, 1, 0.01, 0.03)
+    sparse = _Integrand(tilted, 1, 0.01, 0.03)
     sparse.add(np.arange(count + 1))
     assert sums.mean == pytest.approx(sparse.sums.mean, rel=1e-12)
-    assert sum_nodes(tilted, 1, 0.01, 0.03, count, 1e-12, count * 30.0) is None
+    assert sum_nodes(tilted, 1, 0.01, Grid(0.03, count), 1e-12, count * 30.0) is None
 
 
 # -- evaluation -----------------------------------------------------------------------------------
 
 
-class Recorder(_Contour):
+class Recorder(_Integrand):
     """Keeps what is handed on instead of summing it."""
 
     def __init__(self, *arguments):
@@ -287,15 +303,15 @@ def test_the_error_of_the_angles_is_bounded(
 def accumulate(
     phi: complex, t: float, *, n: int, tau: float, tilted: TiltedLaw, error: float = 0.0, k: int = 1
 ) -> NodeSums:
-    contour = _Contour(tilted, n, tau, step=math.pi)  # so that a node counts as it is
-    contour._accumulate(
+    integrand_ = _Integrand(tilted, n, tau, step=math.pi)  # so that a node counts as it is
+    integrand_._accumulate(
         np.array([k]),
         np.array([t]),
         np.array([math.log(abs(phi))]),
         np.array([cmath.phase(phi)]),
         np.array([error]),
     )
-    return contour.sums
+    return integrand_.sums
 
 
 def integrand(phi: complex, t: float, *, n: int, tau: float, tilted: TiltedLaw) -> complex:
@@ -363,14 +379,14 @@ def test_rounded_exponents_are_covered(
     size = abs(integrand(phi, t, n=n, tau=tau, tilted=tilted))
     parts = [n * math.log(abs(phi)), n * cmath.phase(phi), n * mean * t, (tau * t) ** 2, 1.0]
     needed = unit * size * sum(map(abs, parts))
-    assert needed <= sums.rounding_density <= 10 * (needed + 4 * unit * size)
-    assert needed <= sums.rounding_mean * (1e-18 + t**2) <= 10 * (needed + 4 * unit * size)
+    assert needed <= sums.rounding_density <= 10 * (needed + 8 * unit * size)
+    assert needed <= sums.rounding_mean * (1e-18 + t**2) <= 10 * (needed + 8 * unit * size)
 
 
 def test_a_modulus_of_zero_adds_nothing() -> None:
-    contour = _Contour(SKEWED, 3, 0.1, 0.1)
+    integrand_ = _Integrand(SKEWED, 3, 0.1, 0.1)
     zero = np.array([0.0])
-    contour._accumulate(np.array([1]), zero + 0.1, zero - np.inf, zero, zero + 1e-16)
-    assert contour.sums.density == 0
-    assert contour.sums.mean == 0
-    assert 0 <= contour.sums.rounding_density < 1e-15
+    integrand_._accumulate(np.array([1]), zero + 0.1, zero - np.inf, zero, zero + 1e-16)
+    assert integrand_.sums.density == 0
+    assert integrand_.sums.mean == 0
+    assert 0 <= integrand_.sums.rounding_density < 1e-15

@@ -12,18 +12,18 @@ from oracles import enumerated_delta
 
 from shuffledp.decomposition import GPARV, Law
 from shuffledp.divergence import log_delta, log_delta_bound
-from shuffledp.divergence.tail import (
-    _cut,
-    cut_tail,
-    estimate_jump,
-    estimate_saddle,
-    tail_cuts,
-)
+from shuffledp.divergence.proposals.cuts import choose_cut, cut_levels
+from shuffledp.divergence.proposals.size import estimate_jump, estimate_saddle
+from shuffledp.divergence.tail import CutLaw, cut_above
 
 
 def make_law(values: list[float], weights: list[float]) -> Law:
     zeros = np.zeros(len(values))
     return Law(np.array(values), np.array(weights) / sum(weights), zeros, zeros.copy())
+
+
+def cut_tail(law: Law, n: int, rtol: float) -> CutLaw:
+    return cut_above(law, choose_cut(law, n, rtol).level)
 
 
 @st.composite
@@ -42,7 +42,8 @@ def heavy_laws(draw: st.DrawFn) -> Law:
 def test_a_cut_law_brackets_the_mean(law: Law, n: int) -> None:
     """E S'_+ <= E S_+ <= E S'_+ + n E[G; cut], at every depth."""
     exact = enumerated_delta(law, n)
-    for cut in tail_cuts(law):
+    for level in [*cut_levels(law), 0.0, 0.7, -1.0, math.nan]:
+        cut = cut_above(law, level)
         below = enumerated_delta(cut.law, n)
         assert below <= exact * (1 + 1e-12)
         assert exact <= (below + cut.mass) * (1 + 1e-12)
@@ -77,21 +78,27 @@ def test_the_cut_mass_is_the_largest_that_errors_allow() -> None:
     weights = np.array([0.01, 0.02, 0.97])
     errors, relative = np.array([0.1, 0.3, 0.0]), np.array([0.001, 0.1, 0.0])
     law = Law(np.array([9.0, 4.0, -1.0]), weights, errors, relative)
-    cut = _cut(law, np.array([0, 1, 2]), np.array([0.09, 0.17, 0.18]), 0.17, -5.0)
+    cut = cut_above(law, 3.0)
     assert cut.law.values.tolist() == [0.0, 0.0, -1.0]
     expected = 1.1 * (0.01 * 9.1 + 0.02 * 4.3)  # one error for all that was cut: the largest
     assert cut.mass == pytest.approx(expected, rel=1e-14)
     assert cut.mass > expected
-    assert cut.log_delta == -5.0
-    one = _cut(law, np.array([0, 1, 2]), np.array([0.09, 0.17, 0.18]), 0.16, -5.0)
+    one = cut_above(law, 4.0)
     assert one.law.values.tolist() == [0.0, 4.0, -1.0]
     assert one.mass == pytest.approx(1.001 * 0.01 * 9.1, rel=1e-14)
+
+
+def test_what_may_be_a_loss_is_not_cut() -> None:
+    """Replaced by 0 it could make the sum larger, and the law no lower bound."""
+    law = Law(np.array([0.1, 2.0, -1.0]), np.full(3, 1 / 3), np.array([0.2, 0.2, 0.0]), np.zeros(3))
+    assert cut_above(law, 0.0).law.values.tolist() == [0.1, 0.0, -1.0]
+    assert cut_above(law, -5.0).law.values.tolist() == [0.1, 0.0, -1.0]
 
 
 def test_cuts_get_less_deep_until_nothing_is_cut() -> None:
     values = [1.0, -1.0, *(10.0**k for k in range(1, 12))]
     law = make_law(values, [0.5, 0.5, *(10.0 ** (-3 * k) for k in range(1, 12))])
-    cuts = list(tail_cuts(law))
+    cuts = [cut_above(law, level) for level in cut_levels(law)]
     single = float(law.weights @ np.maximum(law.values, 0.0))
     removed = [int((cut.law.values != law.values).sum()) for cut in cuts]
     assert removed == sorted(removed, reverse=True)

@@ -176,6 +176,7 @@ def test_first_row_of_the_table_of_compositions():
         assert f"\n{next(rows)}\n" in page
 
 
+@pytest.mark.heavy
 def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
     for package in ("sphinx", "furo", "myst_parser", "latex2mathml"):
         pytest.importorskip(package)

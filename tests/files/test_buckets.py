@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import sys
+import tempfile
 from collections import Counter
-from itertools import permutations
+from itertools import chain, permutations
 
 import numpy as np
 import pytest
@@ -42,6 +45,33 @@ def test_nothing_is_lost_and_nothing_stays(tmp_path):
     assert sorted(reports.tolist()) == list(range(1000))
     assert reports.tolist() != list(range(1000))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there files have names while they are open")
+def test_the_files_have_no_names(tmp_path):
+    with Buckets(tmp_path, np.dtype("u1"), count=3, rng=None) as buckets:
+        buckets.add(np.arange(200, dtype=np.uint8))
+        assert list(tmp_path.iterdir()) == []
+        assert np.concatenate(list(buckets.empty(50))).size == 200
+
+
+def test_files_do_not_hold_reports_in_the_order_in_which_they_came(tmp_path, monkeypatch):
+    written = []
+
+    class File(io.BytesIO):
+        def close(self):
+            if not self.closed:
+                written.append(list(self.getvalue()))
+            super().close()
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **options: File())
+    with Buckets(tmp_path, np.dtype("u1"), count=2, rng=None) as buckets:
+        for start in (0, 100):
+            buckets.add(np.arange(start, start + 100, dtype=np.uint8))
+    assert sorted(chain(*written)) == list(range(200))
+    for content in written:
+        for own in ([x for x in content if x < 100], [x for x in content if x >= 100]):
+            assert own != sorted(own)
 
 
 def test_more_buckets_than_reports(tmp_path):

@@ -10,7 +10,14 @@ import pytest
 
 from shuffledp import ShuffleAccountant, parse
 from shuffledp.errors import NoAnswerError
-from shuffledp.files import Column, DataError, Randomization, estimate_files, sidecar_path
+from shuffledp.files import (
+    Column,
+    DataError,
+    Randomization,
+    estimate_files,
+    randomization,
+    sidecar_path,
+)
 from shuffledp.files.buckets import Buckets
 from shuffledp.files.csv_reports import CsvReports
 from shuffledp.files.parquet_reports import ParquetReports
@@ -26,8 +33,10 @@ def source(tmp_path):
 
 
 def run(source, out, **options):
-    randomization = Randomization(parse("krr(k=3, epsilon0=2)"), [Column("answer")])
-    return randomization.run(source, out, target_delta=1e-6, assumptions=(), **options)
+    mechanism = parse("krr(k=3, epsilon0=2)")
+    return Randomization(mechanism, [Column("answer")]).run(
+        source, out, target_delta=1e-6, assumptions=(), **options
+    )
 
 
 def names(folder):
@@ -93,6 +102,54 @@ def test_a_failure_keeps_what_was_there(source, monkeypatch):
     assert names(source.parent) == ["answers.csv", "reports.csv", "reports.csv.json"]
 
 
+def test_a_failure_between_the_two_files_leaves_no_sidecar_of_others(source, monkeypatch):
+    out = source.with_name("reports.csv")
+    run(source, out)
+    rename = Path.replace
+
+    def rename_reports_only(path, target):
+        if path.suffix == ".json":
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "replace", rename_reports_only)
+    with pytest.raises(KeyboardInterrupt):
+        run(source, out, force=True)
+    assert names(source.parent) == ["answers.csv"]
+
+
+@pytest.mark.parametrize("existing", ["reports.csv", "reports.csv.json"])
+def test_files_that_appear_during_the_work_are_not_replaced(source, monkeypatch, existing):
+    digest = randomization.digest
+
+    def create(path):
+        source.with_name(existing).write_text("mine")
+        return digest(path)
+
+    monkeypatch.setattr(randomization, "digest", create)
+    with pytest.raises(DataError, match=f"{existing}' exists already"):
+        run(source, source.with_name("reports.csv"))
+    assert source.with_name(existing).read_text() == "mine"
+    assert names(source.parent) == ["answers.csv", existing]
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_leftovers_of_killed_runs_are_removed(source, is_refused):
+    out = source.with_name("reports.csv")
+    for name in (".reports.csv.shuffledp-abcdefgh", ".reports.csv.abcdefgh"):
+        folder = source.with_name(name)
+        folder.mkdir()
+        (folder / "bucket0").write_bytes(b"012")
+    if is_refused:
+        out.write_text("mine")
+        with pytest.raises(DataError, match="exists already"):
+            run(source, out)
+        assert names(source.parent) == ["answers.csv", "reports.csv"]
+    else:
+        run(source, out)
+        assert names(source.parent) == ["answers.csv", "reports.csv", "reports.csv.json"]
+
+
 @pytest.mark.parametrize("existing", ["reports.csv", "reports.csv.json"])
 def test_existing_files_are_not_replaced(source, existing):
     source.with_name(existing).write_text("mine")
@@ -136,10 +193,10 @@ def test_places_that_cannot_be_written_fail_before_the_work(source, monkeypatch,
 
 
 def test_without_a_guarantee_nothing_is_written(source):
-    randomization = Randomization(parse("gaussian(sigma=5)"), [Column("answer")])
+    noise = Randomization(parse("gaussian(sigma=5)"), [Column("answer")])
     source.write_text("answer\n0\n1\n")
-    with pytest.raises(NoAnswerError, match="not private at delta = 0"):
-        randomization.run(source, source.with_name("reports.csv"), target_delta=0.0, assumptions=())
+    with pytest.raises(NoAnswerError, match="no finite epsilon can be certified at delta = 0"):
+        noise.run(source, source.with_name("reports.csv"), target_delta=0.0, assumptions=())
     assert names(source.parent) == ["answers.csv"]
 
 

@@ -25,6 +25,7 @@ def read_reports(path, randomizer):
     return np.concatenate(list(reports_in(path, dtype).chunks(64)))
 
 
+@pytest.mark.heavy(keep=10)
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("text", MECHANISMS)
 def test_reports_are_those_of_the_mechanism_in_another_order(tmp_path, text, suffix):
@@ -162,7 +163,7 @@ def test_parts_that_tell_different_things_have_sections_of_their_own(tmp_path):
 
 
 def test_parts_with_inputs_of_their_own(tmp_path):
-    text = "parallel(0.5*krr(k=2, epsilon0=1), 0.5*joint(krr(k=3, epsilon0=1), krr(4, 1)))"
+    text = "one_of(0.5*krr(k=2, epsilon0=1), 0.5*joint(krr(k=3, epsilon0=1), krr(4, 1)))"
     make_reports(tmp_path / "reports.csv", text, answers((2, 3, 4)))
     sections = estimate_files([tmp_path / "reports.csv"]).sections
     assert [len(section.values) for section in sections] == [2, 3, 4]

@@ -177,7 +177,7 @@ def test_a_changed_report(reports):
         (".csv", b"report\n1\n\n", "among rows 1 to 2 are some"),
         (".csv", b"reports\n1\n1\n", "must have the one title 'report'"),
         (".csv", b"report\n\xff\n", "is not a CSV file of reports"),
-        (".csv", b"report\n1\n", "has 1 reports, but its sidecar says n = 2"),
+        (".csv", b"report\n1\n", "has 1 report, but its sidecar says n = 2"),
         (".csv", b"report\n", "has 0 reports, but its sidecar says n = 2"),
         (".parquet", b"PAR1", "is not a Parquet file, or damaged"),
     ],

@@ -86,7 +86,7 @@ def test_every_core_module_and_test_exists() -> None:
         for part in ("decomposition", "divergence")
         for path in (ROOT / run.PACKAGE / part).glob("[!_]*.py")
     }
-    assert found - set(run.MODULES) == {"divergence/grid.py", "divergence/rational.py"}
+    assert found <= set(run.MODULES)
 
 
 def test_what_is_listed_exists_and_has_a_reason() -> None:
@@ -99,6 +99,7 @@ def test_what_is_listed_exists_and_has_a_reason() -> None:
     assert not set(listed.functions) & {function for function, _ in listed.changes}
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_wrong_rounding_direction_is_noticed() -> None:
     one = "exp_up: return math.nextafter(math.nextafter(math.exp(x), math.inf), math.inf)  =>  "

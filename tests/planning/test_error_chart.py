@@ -21,6 +21,7 @@ def chart():
     return error_chart(task, EPSILONS, 0.0, on_done=lambda *numbers: CALLS.append(numbers))
 
 
+@pytest.mark.heavy
 def test_lines():
     assert chart().title == "shares of 3 values, 1,000 users, delta = 0"
     labels = [line.label for line in chart().lines]

@@ -25,6 +25,7 @@ def check(squares, predicted):
     assert deviation < 0.1 * predicted
 
 
+@pytest.mark.heavy
 def test_shares():
     made = plan(n=N, target_epsilon=1.0, target_delta=1e-6, domain_size=SIZE, distribution=SHARES)
     values = np.repeat(np.arange(SIZE), COUNTS)
@@ -39,6 +40,7 @@ def test_shares():
         check(simulation.errors**2, expected.squared_error)
 
 
+@pytest.mark.heavy
 def test_means():
     """Values are rounded as the plan says: at random, such that the mean stays."""
     made = plan(n=N, target_epsilon=1.0, target_delta=1e-6, task="mean")

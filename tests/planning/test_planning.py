@@ -31,6 +31,7 @@ def names(found):
     return [option.name for option in found.options]
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
 @pytest.mark.parametrize("kind", TARGETS)
 def test_targets(kind):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp import calibrate_epsilon0, parallel, parse
+from shuffledp import calibrate_epsilon0, one_of, parallel, parse
 from shuffledp.randomizers import (
     COMPOSITIONS,
     KRR,
@@ -15,6 +15,7 @@ from shuffledp.randomizers import (
     Laplace,
     LocalRandomizer,
     MatrixRandomizer,
+    OneOf,
     Parallel,
     Subsample,
     joint,
@@ -45,8 +46,8 @@ def parallels(draw, parts):
     weights = [share / sum(shares) for share in shares]
     try:
         return Parallel(tuple(chosen), tuple(weights))
-    except ValueError:  # parts that do not have the same inputs
-        return joint(*chosen)
+    except ValueError:  # parts that do not read the same value
+        return OneOf(tuple(chosen), tuple(weights))
 
 
 def compositions(parts):
@@ -69,7 +70,7 @@ def test_text_reads_back(randomizer):
 
 
 def test_all_compositions_have_a_name():
-    assert set(COMPOSITIONS) == {"joint", "parallel", "subsample"}
+    assert set(COMPOSITIONS) == {"joint", "parallel", "one_of", "subsample"}
 
 
 @pytest.mark.parametrize(
@@ -81,6 +82,7 @@ def test_all_compositions_have_a_name():
         ("subsample(krr(2, 1), 0.5)", subsample(KRR(2, 1.0), 0.5)),
         (" subsample( krr(2, 1),\n rate = 1 ) ", subsample(KRR(2, 1.0), 1.0)),
         ("parallel(0.5*krr(2, 1), 0.5*oue(1))", parallel({KRR(2, 1.0): 0.5, OUE(1.0): 0.5})),
+        ("one_of(0.5*krr(2, 1), 0.5*oue(1))", one_of({KRR(2, 1.0): 0.5, OUE(1.0): 0.5})),
         ("parallel(1*oue(1))", parallel({OUE(1.0): 1.0})),
     ],
 )
@@ -118,11 +120,11 @@ def test_calibrating_a_composition():
         "joint(krr(k=4), krr(k=4))", n=1000, target_epsilon=0.5, target_delta=1e-6
     )
     single = calibrate_epsilon0("krr(k=4)", n=1000, target_epsilon=0.5, target_delta=1e-6)
-    assert single / 2 < level < single
+    assert single.epsilon0 / 2 < level.epsilon0 < single.epsilon0
     sampled = calibrate_epsilon0(
         "subsample(krr(k=4), rate=0.5)", n=1000, target_epsilon=0.5, target_delta=1e-6
     )
-    assert sampled > single
+    assert sampled.epsilon0 > single.epsilon0
 
 
 @pytest.mark.parametrize(

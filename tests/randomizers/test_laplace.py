@@ -127,6 +127,7 @@ def published_excess(t: float, level: float, epsilon: float) -> float:
     return float(blanket + (1 - gamma) * max(-t, 0))
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9])
 @pytest.mark.parametrize("level", [0.1, 1.0, 4.0])
 def test_cells_enclose_the_published_law_in_convex_order(level, share):

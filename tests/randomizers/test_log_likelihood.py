@@ -31,6 +31,7 @@ from shuffledp import (
     SubsetSelection,
     UnaryEncoding,
     joint,
+    one_of,
     parallel,
     subsample,
 )
@@ -122,6 +123,7 @@ def test_noise(randomizer, law, reports):
 def test_compositions():
     krr, oue = KRR(k=3, epsilon0=2.0), OUE(epsilon0=1.0, domain_size=3)
     both, either = joint(krr, oue), parallel({krr: 0.5, oue: 0.5})
+    chosen = one_of({krr: 0.5, oue: 0.5})
     some = subsample(both, rate=0.5)
     rng, users = np.random.default_rng(1), 200
     columns = (np.arange(users) % 3, np.arange(users) % 2)
@@ -136,10 +138,15 @@ def test_compositions():
     assert 0 < present.sum() < users
     assert (some.log_likelihood(reports, (2, 1)) == expected).all()
 
-    reports = either.randomize(columns[0], rng)
-    found = either.log_likelihood(reports, (2, 1))
-    for i, (part, own) in enumerate(zip(either.parts, either.reports_of(reports), strict=True)):
+    reports = chosen.randomize(columns, rng)
+    found = chosen.log_likelihood(reports, (2, 1))
+    for i, (part, own) in enumerate(zip(chosen.parts, chosen.reports_of(reports), strict=True)):
         assert found[reports["part"] == i].tolist() == part.log_likelihood(own, 2 - i).tolist()
+
+    reports = either.randomize(columns[0], rng)
+    found = either.log_likelihood(reports, 2)
+    for i, (part, own) in enumerate(zip(either.parts, either.reports_of(reports), strict=True)):
+        assert found[reports["part"] == i].tolist() == part.log_likelihood(own, 2).tolist()
 
 
 def test_values_that_are_no_inputs():

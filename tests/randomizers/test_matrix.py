@@ -17,6 +17,12 @@ from shuffledp.randomizers import KRR, MatrixRandomizer, Pair, parse
 BINARY = [[0.75, 0.25], [0.25, 0.75]]
 
 
+def exact_rows(matrix) -> list[list[Fraction]]:
+    """Every row divided by its sum, in fractions."""
+    rows = [[Fraction(p) for p in row] for row in np.asarray(matrix).tolist()]
+    return [[p / sum(row) for p in row] for row in rows]
+
+
 # Validation
 
 
@@ -257,22 +263,116 @@ def test_log_ratios_are_within_their_declared_errors(row, tilt):
     other /= other.sum()
     made = MatrixRandomizer([base, other])
     a, b = made.matrix
-    decomposition = Decomposition.from_coefficients(a, b, np.minimum(a, b))
+    decomposition = Decomposition.from_coefficients(a, b, np.minimum(a, b) / 2)
+    first, second = (mp.fsum(map(mp.mpf, row.tolist())) for row in (a, b))
     for i in range(base.size):
-        common = mp.mpf(min(a[i], b[i]))
+        common = mp.mpf(min(a[i], b[i]) / 2)
         error = decomposition.log_ratio_error[i]
-        assert abs(decomposition.log_ratio0[i] - mp.log(mp.mpf(a[i]) / common)) <= error
-        assert abs(decomposition.log_ratio1[i] - mp.log(mp.mpf(b[i]) / common)) <= error
+        assert abs(decomposition.log_ratio0[i] - mp.log(mp.mpf(a[i]) / first / common)) <= error
+        assert abs(decomposition.log_ratio1[i] - mp.log(mp.mpf(b[i]) / second / common)) <= error
 
 
 @pytest.mark.parametrize("level", [1e-9, 1e-6, 1e-3, 0.1, 2.0])
 def test_residual_is_within_its_declared_error(level):
-    """The entries are what they are: the missing mass of the blanket is an exact difference."""
+    """The missing mass of the blanket is an exact difference of rows divided by their sums."""
     made = MatrixRandomizer(krr_matrix(3, level))
-    exact = 1 - sum(Fraction(float(c)) for c in made.matrix.min(axis=0))
+    laws = exact_rows(made.matrix)
+    exact = 1 - sum(map(min, zip(*laws, strict=True)))
     blanket = made.blanket(Pair(0, 1))
     off = abs(Fraction(blanket.residual) / exact - 1)
     assert off <= Fraction(blanket.residual_error), float(off)
+
+
+NEARLY_EQUAL = [
+    [[0.9999999999995, 5e-13], [0.99999999999999, 1e-14]],
+    [[0.9999999999991, 9e-13], [0.99999999999999, 1e-14]],
+    [[1 - 2.0**-53, 2.0**-53], [1 - 2.0**-52, 2.0**-52]],
+    [[0.1] * 10, [*[0.1] * 8, 0.1 + 2**-55, 0.1]],
+    [[0.5, 0.5, 1e-100], [0.5, 0.5, 1e-101]],
+    [[0.3, 0.3, 0.4], [0.3, 0.4, 0.3], [0.3 + 1e-13, 0.3, 0.4 - 1e-13]],
+    [[0.5, 0.5 + 9e-13], [0.5, 0.5 - 9e-13]],
+]
+
+
+@pytest.mark.parametrize("matrix", NEARLY_EQUAL)
+def test_tiny_residuals_are_exact(matrix):
+    made = MatrixRandomizer(matrix)
+    exact = 1 - sum(map(min, zip(*exact_rows(matrix), strict=True)))
+    assert exact > 0
+    blanket = made.blanket(Pair(0, 1))
+    assert abs(Fraction(blanket.residual) / exact - 1) <= Fraction(blanket.residual_error) < 1e-15
+    assert all(background.residual == 0 for background in backgrounds(made, Pair(0, 1)))
+
+
+@pytest.mark.parametrize("matrix", NEARLY_EQUAL)
+def test_laws_are_rows_divided_by_their_sums(matrix):
+    """All decompositions are those of the law that reports are drawn from, within their errors."""
+    made, laws = MatrixRandomizer(matrix), exact_rows(matrix)
+    assert [made.law(x) for x in range(len(laws))] == laws
+    infimum = list(map(min, zip(*laws, strict=True)))
+    assert made.smallest_law() == infimum
+    assert made.largest_law() == list(map(max, zip(*laws, strict=True)))
+    with mp.workdps(300):
+        level = max(
+            mp.log(mp.mpf(r.numerator) / r.denominator)
+            for r in (max(column) / min(column) for column in zip(*laws, strict=True))
+        )
+        assert made.epsilon0_interval.lower <= level <= made.epsilon0_interval.upper
+        assert made.epsilon0 == made.epsilon0_interval.upper <= level * (1 + mp.mpf("1e-14"))
+    for common, built in (
+        (infimum, made.blanket(Pair(0, 1))),
+        (laws[1], made.background(Pair(0, 1), 1)),
+    ):
+        assert_encloses(built, laws[0], laws[1], common)
+
+
+def assert_encloses(built, first, second, common) -> None:
+    """Every output belongs to a component within whose errors its ratios lie."""
+    weights = [mp.mpf(0)] * built.size
+    with mp.workdps(300):
+        for masses in zip(first, second, common, strict=True):
+            a, b, c = (mp.mpf(x.numerator) / x.denominator for x in masses)
+            off = [
+                max(abs(x - mp.log(a / c)), abs(y - mp.log(b / c))) - error
+                for x, y, error in zip(
+                    map(mp.mpf, built.log_ratio0.tolist()),
+                    map(mp.mpf, built.log_ratio1.tolist()),
+                    built.log_ratio_error.tolist(),
+                    strict=True,
+                )
+            ]
+            assert min(off) <= 0
+            weights[off.index(min(off))] += c
+        for weight, found, error in zip(weights, built.weight, built.weight_error, strict=True):
+            assert abs(weight / mp.mpf(float(found)) - 1) <= error
+
+
+def test_equal_laws_have_no_residual():
+    """The rows are proportional, not equal: the same law."""
+    half = 0.5 * (1 + 2.0**-50)
+    made = MatrixRandomizer([[0.5, 0.5], [half, half]])
+    assert made.infimum.residual == 0
+    assert made.law(0) == made.law(1)
+    assert made.epsilon0 < 1e-28
+
+
+@settings(max_examples=60)
+@given(
+    rows=matrices(zeros=True),
+    factors=st.lists(st.floats(1 - 9e-13, 1 + 9e-13), min_size=5, max_size=5),
+)
+def test_infima_are_exact_whatever_the_sums_of_the_rows(rows, factors):
+    pairs = zip(rows, factors, strict=False)
+    scaled = [[min(p * factor, 1.0) for p in row] for row, factor in pairs]
+    made, laws = MatrixRandomizer(scaled), exact_rows(scaled)
+    infimum = list(map(min, zip(*laws, strict=True)))
+    assert made.smallest_law() == infimum
+    assert made.largest_law() == list(map(max, zip(*laws, strict=True)))
+    residual = 1 - sum(infimum)
+    if residual == 0:
+        assert made.infimum.residual == 0
+    else:
+        assert abs(Fraction(made.infimum.residual) / residual - 1) <= Fraction(2.0**-53)
 
 
 # Files

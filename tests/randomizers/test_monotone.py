@@ -8,6 +8,7 @@ import pytest
 from enumeration import assert_dominated, excess, levels
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from shuffledp.randomizers import (
     KRR,
@@ -45,7 +46,7 @@ def test_law_grows_with_the_level(text):
     family = parse_family(text)
     assert family(1.0).monotone
 
-    @settings(max_examples=20)
+    @settings(max_examples=examples(20))
     @given(level=st.floats(0.01, 8), factor=st.floats(1, 3), share=st.floats(-1.5, 1.5))
     def check(level, factor, share):
         smaller, larger = family(level), family(level * factor)

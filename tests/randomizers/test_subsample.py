@@ -125,7 +125,9 @@ def test_rates_of_the_wrong_type(rate):
 
 
 def test_bad_part():
-    with pytest.raises(TypeError, match="part must be a local randomizer, got 'krr'"):
+    with pytest.raises(TypeError, match=r"part must be a local randomizer .* got 3"):
+        subsample(3, 0.5)
+    with pytest.raises(ValueError, match="krr needs its parameters in parentheses"):
         subsample("krr", 0.5)
 
 

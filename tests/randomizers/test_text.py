@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from shuffledp.randomizers import (
     KRR,
@@ -89,7 +90,7 @@ def test_every_mechanism_is_drawn():
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_text_reads_back(name):
-    @settings(max_examples=50)
+    @settings(max_examples=examples(50))
     @given(randomizer=STRATEGIES[name])
     def check(randomizer):
         text = str(randomizer)
@@ -105,7 +106,7 @@ def test_text_reads_back(name):
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "matrix"])
 def test_arguments_by_position_or_by_name(name):
-    @settings(max_examples=20)
+    @settings(max_examples=examples(20))
     @given(randomizer=STRATEGIES[name])
     def check(randomizer):
         values = {key: repr(getattr(randomizer, key)) for key in parameters(type(randomizer))}

@@ -80,6 +80,7 @@ def test_bad_numbers_of_points(points):
         Settings(points=points)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("name", names())
 def test_item_at_three_points(name, monkeypatch):
     monkeypatch.setattr(previous, "_USERS", (10**4,))
@@ -102,6 +103,7 @@ def test_item_at_three_points(name, monkeypatch):
     assert (chart is None) == (not item.place.startswith("Figure"))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", SLOW)
 def test_noise_without_joint_compositions(name):
     item = ITEMS[name]

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from shuffledp.markup import tag
 from shuffledp.reproduction import ITEMS, Settings, reproduce
 from shuffledp.reproduction.claims import Claim
-from shuffledp.reproduction.markup import paragraphs, tag, to_html
+from shuffledp.reproduction.markup import paragraphs, to_html
 from shuffledp.reproduction.report import Entry, write_report
 from shuffledp.reproduction.table import Table
 
@@ -36,6 +37,7 @@ def tree(text: str) -> ElementTree.Element:
     return ElementTree.fromstring(text.partition("\n")[2])
 
 
+@pytest.mark.heavy
 def test_well_formed(page):
     root = tree(page)
     assert root.tag == "html"

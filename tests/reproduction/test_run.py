@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import shuffledp.reproduction.folder as folder_module
-from shuffledp.figures import PlottingMissingError
+from shuffledp.extras import MissingExtraError
 from shuffledp.reproduction import ITEMS, Settings, reproduce
 from shuffledp.reproduction.folder import Folder
 from shuffledp.reproduction.hierarchy import Hierarchy
@@ -128,6 +128,7 @@ def test_interrupted_runs_continue(tmp_path, monkeypatch):
     assert (outcome.reused, outcome.computed) == (("gparv",), ("hierarchy",))
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("which", [1, 2], ids=["numbers", "record"])
 def test_interrupted_while_writing(tmp_path, monkeypatch, which):
     """Old files of other settings must not be taken for new ones, whenever the writing ends."""
@@ -180,7 +181,7 @@ def test_folder_is_checked_before_any_work(tmp_path, monkeypatch):
 
 def test_without_plotting(tmp_path, monkeypatch):
     def draw(*_: object) -> None:
-        raise PlottingMissingError
+        raise MissingExtraError("matplotlib")
 
     monkeypatch.setattr(folder_module, "draw", draw)
     outcome = reproduce(NAMES, tmp_path, QUICK)

@@ -145,6 +145,7 @@ def test_table_of_the_gparv():
 ERRORS = ("l2 error (paper)", "l2 error (this run)", "its standard error")
 
 
+@pytest.mark.heavy
 def test_table_of_levels():
     item = ITEMS["frequency"]
     table = item.compute(SETTINGS).table

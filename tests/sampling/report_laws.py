@@ -21,6 +21,7 @@ from shuffledp.randomizers import (
     Joint,
     LocalRandomizer,
     MatrixRandomizer,
+    OneOf,
     Parallel,
     Subsample,
     SubsetSelection,
@@ -50,6 +51,8 @@ def report_law(r: LocalRandomizer) -> ReportLaw:
         return _joint(r)
     if isinstance(r, Parallel):
         return _parallel(r)
+    if isinstance(r, OneOf):
+        return _one_of(r)
     if isinstance(r, Subsample):
         return _subsample(r)
     if isinstance(r, MatrixRandomizer):
@@ -158,6 +161,21 @@ def _parallel(r: Parallel) -> ReportLaw:
         for key, row in part.reports.items()
     }
     return ReportLaw(parts[0].inputs, law)
+
+
+def _one_of(r: OneOf) -> ReportLaw:
+    parts = [report_law(part) for part in r.parts]
+    inputs = list(product(*(part.inputs for part in parts)))
+    weights = [Fraction(w) for w in r.weights]
+    length = r.report_dtype["report"].itemsize
+    law = {
+        bytes([i]) + key.ljust(length, b"\0"): [
+            weight / sum(weights) * row[part.inputs.index(x[i])] for x in inputs
+        ]
+        for i, (weight, part) in enumerate(zip(weights, parts, strict=True))
+        for key, row in part.reports.items()
+    }
+    return ReportLaw(inputs, law)
 
 
 def _subsample(r: Subsample) -> ReportLaw:

@@ -4,11 +4,73 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
 
+from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.level import SMALLEST_EPSILON0, first_step, largest_level, settle_level
+from shuffledp.accounting.report import Report
 from shuffledp.accounting.target import Target
 from shuffledp.errors import MAX_USERS, NoAnswerError, check_delta, check_epsilon, check_users
-from shuffledp.randomizers import LocalRandomizer, parse_family
+from shuffledp.randomizers import LocalRandomizer, as_family, as_randomizer
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The least local noise that is still safe.
+
+    Attributes:
+        epsilon0: the largest safe epsilon0; ``float`` of the whole is this number.
+        mechanism: the mechanism of this epsilon0.
+        n: number of users.
+        target_epsilon: the epsilon that is met.
+        target_delta: the delta that is met.
+    """
+
+    epsilon0: float
+    mechanism: LocalRandomizer
+    n: int
+    target_epsilon: float
+    target_delta: float
+
+    @cached_property
+    def report(self) -> Report:
+        """The epsilon that the mechanism has at ``target_delta``, computed when first asked for."""
+        return ShuffleAccountant(self.mechanism, self.n).epsilon_report(self.target_delta)
+
+    def __float__(self) -> float:
+        """Return epsilon0."""
+        return self.epsilon0
+
+
+@dataclass(frozen=True)
+class RequiredUsers:
+    """The smallest crowd that is enough.
+
+    Attributes:
+        n: the smallest safe number of users; ``int`` of the whole is this number.
+        mechanism: what each user runs.
+        target_epsilon: the epsilon that is met.
+        target_delta: the delta that is met.
+    """
+
+    n: int
+    mechanism: LocalRandomizer
+    target_epsilon: float
+    target_delta: float
+
+    @cached_property
+    def report(self) -> Report:
+        """The epsilon of n users at ``target_delta``, computed when first asked for."""
+        return ShuffleAccountant(self.mechanism, self.n).epsilon_report(self.target_delta)
+
+    def __int__(self) -> int:
+        """Return n."""
+        return self.n
+
+    def __index__(self) -> int:
+        """Return n."""
+        return self.n
 
 
 def calibrate_epsilon0(
@@ -17,11 +79,11 @@ def calibrate_epsilon0(
     n: int,
     target_epsilon: float,
     target_delta: float,
-) -> float:
-    """Return the largest epsilon0 whose shuffled reports are (target_epsilon, target_delta)-DP.
+) -> Calibration:
+    """Find the largest epsilon0 whose shuffled reports are (target_epsilon, target_delta)-DP.
 
-    The returned value keeps its word, whatever the family does: for the mechanism that it makes, a
-    new :class:`shuffledp.ShuffleAccountant` has ``get_epsilon(target_delta) <= target_epsilon`` and
+    The answer keeps its word, whatever the family does: for its mechanism, a new
+    :class:`shuffledp.ShuffleAccountant` has ``get_epsilon(target_delta) <= target_epsilon`` and
     ``get_delta(target_epsilon) <= target_delta``, exactly. It is the largest up to a relative 1e-4,
     about the width of these bounds, for every built-in family with its other parameters fixed,
     because the bound then grows with epsilon0. Families that re-tune a discrete parameter
@@ -39,64 +101,57 @@ def calibrate_epsilon0(
     Raises:
         NoAnswerError: if not even epsilon0 = 1e-9 meets the target.
 
-    >>> round(calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1.0, target_delta=1e-6), 4)
-    3.5083
+    >>> found = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1.0, target_delta=1e-6)
+    >>> round(found.epsilon0, 4), found.mechanism.name, found.report.guarantee.upper <= 1
+    (3.5083, 'krr', True)
     """
-    if isinstance(family, str):
-        make = parse_family(family)
-    elif callable(family):
-        make = family
-    else:
-        raise TypeError(
-            "family must be a callable from epsilon0 to a randomizer or a text such as "
-            f"'krr(k=10)', got {family!r}"
-        )
+    # Both promises are about one mechanism, also if the family makes another at every call.
+    make = cache(as_family(family))
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
     target = Target(epsilon, delta)
 
-    def randomizer(epsilon0: float) -> LocalRandomizer:
-        made = make(epsilon0)
-        if not isinstance(made, LocalRandomizer):
-            raise TypeError(f"family must return a local randomizer, got {made!r}")
-        return made
-
-    def proof(epsilon0: float) -> bool | None:
-        return target.is_met(randomizer(epsilon0), n) or None
+    def proof(epsilon0: float) -> LocalRandomizer | None:
+        return made if target.is_met(made := make(epsilon0), n) else None
 
     start = max(epsilon, SMALLEST_EPSILON0)
     retunes = not isinstance(family, str) or not make(start).monotone
     found = largest_level(proof, start, look_ahead=retunes)
     if found is not None:
-        found = settle_level(proof, lambda level: target.excess(randomizer(level), n), found)
+        found = settle_level(proof, lambda epsilon0: target.excess(make(epsilon0), n), found)
     if found is None:
         raise NoAnswerError(
             f"no epsilon0 of at least {SMALLEST_EPSILON0:g} meets epsilon = {epsilon!r}, "
-            f"delta = {delta!r} with n = {n} users"
+            f"delta = {delta!r} with n = {n}"
         )
-    return found[0]
+    level, mechanism = found
+    return Calibration(level, mechanism, n, epsilon, delta)
 
 
 def required_users(
-    randomizer: LocalRandomizer, *, target_epsilon: float, target_delta: float
-) -> int:
-    """Return the smallest n whose shuffled reports are (target_epsilon, target_delta)-DP.
+    randomizer: LocalRandomizer | str, *, target_epsilon: float, target_delta: float
+) -> RequiredUsers:
+    """Find the smallest n whose shuffled reports are (target_epsilon, target_delta)-DP.
 
     The bound falls with n, so n is found by bisection, and it keeps its word: a new
     :class:`shuffledp.ShuffleAccountant` of n users has ``get_epsilon(target_delta) <=
     target_epsilon`` and ``get_delta(target_epsilon) <= target_delta``, exactly. It is the smallest
     up to a relative 1e-4, about the width of these bounds.
 
+    Args:
+        randomizer: what each user runs, or its text.
+        target_epsilon: the epsilon to be met.
+        target_delta: the delta to be met.
+
     Raises:
         NoAnswerError: if not even 2**53 users are enough.
 
-    >>> from shuffledp import KRR
-    >>> required_users(KRR(k=10, epsilon0=2.0), target_epsilon=0.1, target_delta=1e-6)
-    6562
+    >>> found = required_users("krr(k=10, epsilon0=2)", target_epsilon=0.1, target_delta=1e-6)
+    >>> found.n, found.report.guarantee.upper <= 0.1
+    (6562, True)
     """
-    if not isinstance(randomizer, LocalRandomizer):
-        raise TypeError(f"randomizer must be a local randomizer, got {randomizer!r}")
+    randomizer = as_randomizer(randomizer)
     target = Target(check_epsilon(target_epsilon), check_delta(target_delta))
     unsafe, safe = 0, 1
     while not target.is_met(randomizer, safe):
@@ -113,7 +168,7 @@ def required_users(
         # Epsilon falls like the root of n, or faster.
         step = 2 * step if step else math.ceil(first_step(4 * above) * safe)
         safe = min(safe + step, MAX_USERS)
-    return safe
+    return RequiredUsers(safe, randomizer, target.epsilon, target.delta)
 
 
 def _too_few(target: Target, randomizer: LocalRandomizer) -> NoAnswerError:

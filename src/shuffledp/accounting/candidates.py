@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
 from shuffledp.divergence import log_delta_bound
-from shuffledp.divergence.tilt import standardise
+from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.interval import Interval
-from shuffledp.randomizers import MatrixRandomizer, Pair
+from shuffledp.randomizers import Input, MatrixRandomizer, Pair
 
 _MAX_EXPONENT = 300.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Candidate:
-    """A decomposition and what it stands for, in words."""
+    """A decomposition and what it stands for, which tells it from the others of its family.
 
-    label: str
-    decomposition: Decomposition
+    Attributes:
+        pair: the two inputs of the differing user.
+        other: what all others hold; None if they may hold anything.
+        decomposition: the blanket of the pair, or its decomposition with c = R(other).
+    """
+
+    pair: Pair
+    other: Input | None
+    decomposition: Decomposition = field(compare=False, repr=False)
 
 
 class Candidates(Protocol):
@@ -84,11 +91,10 @@ class MatrixPairs:
 
     def __init__(self, randomizer: MatrixRandomizer) -> None:
         self.randomizer = randomizer
-        matrix = randomizer.matrix
-        used = matrix.max(axis=0) > 0
         self.rows = randomizer.distinct_rows()
-        self.common = matrix.min(axis=0)[used]
-        self.ratios = matrix[self.rows][:, used] / self.common
+        used = randomizer.matrix.max(axis=0) > 0
+        self.common = randomizer.infimum.masses.of(used).doubles()
+        self.ratios = randomizer.probabilities()[self.rows][:, used] / self.common
 
     def leader(self) -> Candidate | None:
         """Return the pair with the largest variance of r_x - r_x'."""
@@ -109,7 +115,7 @@ class MatrixPairs:
         if law.values.max() <= 0:
             thetas = np.array([1.0])
         else:
-            thetas = standardise(law, n)[1] * np.geomspace(0.3, 3.0, 13)
+            thetas = saddle_point(law, n) * np.geomspace(0.3, 3.0, 13)
         bounds = np.minimum.reduce([self._bounds(n, epsilon, float(t)) for t in thetas])
         for index in np.argsort(-bounds):
             if index % (len(self.rows) + 1):  # not on the diagonal
@@ -129,10 +135,11 @@ class MatrixPairs:
         shift = theta * (1 - growth)  # both exponents are taken relative to ratio 1
         gain = np.exp(theta * (self.ratios - 1)) * self.common
         cost = np.exp(-theta * growth * (self.ratios - 1))
-        residual = max(1 - float(self.common.sum()), 0.0) + size * UNIT
-        total = math.exp(shift) * (gain @ cost.T) + residual
-        # The last term covers what underflows in the products.
-        log_mgf = np.log(total * (1 + 4 * UNIT * (size + 16 + reach)) + size * 1e-300).ravel()
+        total = math.exp(shift) * (gain @ cost.T) + self.randomizer.infimum.residual
+        # Weights are off by 8 units, ratios by 17, which exponents multiply by at most the reach.
+        # What underflows in the products is below e**-400 of a total of at least e**shift (Jensen).
+        log_mgf = np.log(total * (1 + 4 * UNIT * (size + 16 + 8 * reach))).ravel()
+        # This also covers the rounding of the last line: n (16 + |log M|) exceeds all its terms.
         log_mgf += 4 * UNIT * np.abs(log_mgf)
         bounds: FloatArray = n * log_mgf - 1 - math.log(theta * n)
         return bounds
@@ -140,11 +147,8 @@ class MatrixPairs:
     def _candidate(self, index: int) -> Candidate:
         x, y = divmod(index, len(self.rows))
         pair = Pair(self.rows[x], self.rows[y])
-        return Candidate(str(pair), self.randomizer.blanket(pair))
+        return Candidate(pair, None, self.randomizer.blanket(pair))
 
     def max_epsilon(self) -> Interval:
-        """Return the LDP level, to a few ulps."""
-        level = self.randomizer.epsilon0
-        if level == 0:
-            return Interval(0.0, 0.0)
-        return Interval(level * (1 - 8 * UNIT), level * (1 + 8 * UNIT) + 4 * UNIT)
+        """Return the LDP level."""
+        return self.randomizer.epsilon0_interval

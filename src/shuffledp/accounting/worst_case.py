@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 
 from shuffledp.accounting.candidates import Candidate, Candidates
-from shuffledp.accounting.inversion import MAX_RAISES, find_root, log_target, raise_epsilon
+from shuffledp.accounting.inversion import MAX_RAISES, find_root, log_target
 from shuffledp.accounting.profile_point import enclose_log_delta
+from shuffledp.accounting.proposals import raise_epsilon
 from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval, exp_up
@@ -19,7 +20,7 @@ class WorstCase:
     """The pointwise maximum of the bounds of ``candidates`` for n users.
 
     A cheap upper bound discards the candidates that cannot be the largest; only the others are
-    evaluated with the contour. No candidates means that nothing is revealed: delta = 0.
+    evaluated with the contour. Without candidates delta is 0: whoever lists them must know why.
     """
 
     def __init__(self, candidates: Candidates, n: int, rtol: float) -> None:
@@ -39,7 +40,7 @@ class WorstCase:
                 top = bound
             elif bound <= best.lower:
                 break
-            if known is not None and candidate is known.candidate:
+            if known is not None and candidate == known.candidate:
                 value = known.log_delta
             elif (
                 worst is not None
@@ -72,13 +73,13 @@ class WorstCase:
         result, known = self.candidates.max_epsilon(), None
         if delta > 0:
             result, known = self._root(worst, target)
-        searched, raises = {worst.label}, 0
+        searched, raises = {worst}, 0
         while result.upper <= MAX_EPSILON0:
             value, largest = self._largest(result.upper, known)
             if largest is None or exp_up(value.upper) <= delta:
                 return result, worst
-            if delta > 0 and largest.label not in searched:
-                searched.add(largest.label)
+            if delta > 0 and largest not in searched:
+                searched.add(largest)
                 other, evaluated = self._root(largest, target)
                 if (other.upper, other.lower) > (result.upper, result.lower):
                     worst, known = largest, evaluated
@@ -94,13 +95,13 @@ class WorstCase:
         return result, worst
 
     def _beyond(
-        self, result: Interval, worst: Candidate, target: Interval, searched: set[str]
+        self, result: Interval, worst: Candidate, target: Interval, searched: set[Candidate]
     ) -> tuple[Interval, Candidate]:
         """Look at all other candidates where epsilon is beyond the largest one can ask about."""
         for bound, candidate in self.candidates.ranked(self.n, MAX_EPSILON0):
             if bound <= target.lower or result.lower == math.inf:
                 break
-            if candidate.label in searched:
+            if candidate in searched:
                 continue
             other, _ = self._root(candidate, target)
             if (other.upper, other.lower) > (result.upper, result.lower):

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from shuffledp.accounting import Report, ShuffleAccountant
-from shuffledp.accounting.datasets import Datasets, find_datasets
+from shuffledp.accounting import Datasets, Report, ShuffleAccountant, as_accountant
+from shuffledp.accounting.profile_point import enclose_log_delta
+from shuffledp.accounting.report import Quantity
+from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.auditing.confidence import lower_limit, upper_limit
 from shuffledp.auditing.runs import inputs, run
-from shuffledp.decomposition.arithmetic import FloatArray, IntArray
+from shuffledp.auditing.size import MAX_TRIALS, enough_trials
 from shuffledp.errors import (
     NoAnswerError,
     check_delta,
@@ -21,6 +22,7 @@ from shuffledp.errors import (
     check_integer,
     check_probability,
 )
+from shuffledp.interval import exp_down
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.sampling import Bits
 
@@ -36,15 +38,14 @@ class Audit:
     """What runs of a mechanism reveal, beside what is certified about it.
 
     Attributes:
-        quantity: what the bounds are bounds of; the other one of epsilon and delta was given.
-        report: the certified guarantee and lower bound, and the datasets that were run.
-        lower_bound: what the runs show: ``quantity`` is at least this, with ``confidence``.
+        report: the question, the certified guarantee and lower bound, and the datasets that were
+            run.
+        lower_bound: what the runs show: ``report.quantity`` is at least this, with ``confidence``.
         confidence: probability with which a statement of this kind is true.
         runs: number of runs on each dataset that were counted.
         hits: how many of them showed the event, on the first and on the second dataset.
     """
 
-    quantity: Literal["epsilon", "delta"]
     report: Report
     lower_bound: float
     confidence: float
@@ -56,9 +57,30 @@ class Audit:
         """Whether the runs show no more than the guarantee allows."""
         return self.lower_bound <= self.report.guarantee.upper
 
+    @property
+    def enough_trials(self) -> int | None:
+        """About how many trials show more than 0, if the mechanism runs as it is described.
+
+        It follows from what these datasets are certified to reveal. None if that is nothing, or if
+        so many trials cannot be made.
+
+        >>> found = audit("krr(k=10, epsilon0=1)", n=1000, target_delta=1e-6, trials=100)
+        >>> found.lower_bound, 10**5 < found.enough_trials < 10**7
+        (0.0, True)
+        """
+        report = self.report
+        if report.datasets is None:
+            return None
+        bounds_delta = report.quantity == "delta"
+        epsilon, allowed = (report.target, 0.0) if bounds_delta else (0.0, report.target)
+        seen = report.randomizer.background(report.datasets.pair, report.datasets.other)
+        revealed = exp_down(enclose_log_delta(seen, report.n, epsilon, report.rtol).lower)
+        return enough_trials(revealed - allowed, epsilon, (1 - self.confidence) / 2)
+
 
 def audit(
-    accountant: ShuffleAccountant,
+    accountant: ShuffleAccountant | LocalRandomizer | str,
+    n: int | None = None,
     *,
     target_delta: float | None = None,
     target_epsilon: float | None = None,
@@ -80,7 +102,9 @@ def audit(
     as 1e-6 are never seen in 10,000 runs, so it is a check for blunders, not a measurement.
 
     Args:
-        accountant: the mechanism and the number of users, at most 10**6.
+        accountant: the mechanism and the number of users, at most 10**6; or the mechanism, or its
+            text.
+        n: number of users, only where no accountant is given.
         target_delta: the delta at which to bound epsilon.
         target_epsilon: the epsilon at which to bound delta; exactly one of the two is given.
         trials: number of runs on each dataset, at least 2.
@@ -91,22 +115,20 @@ def audit(
     Raises:
         NoAnswerError: if the mechanism cannot run, or no two datasets are known.
 
-    >>> from shuffledp import KRR
-    >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=4.0), n=10)
-    >>> found = audit(accountant, target_delta=0.01, rng=np.random.default_rng(1))
+    >>> rng = np.random.default_rng(1)
+    >>> found = audit("krr(k=10, epsilon0=4)", n=10, target_delta=0.01, rng=rng)
     >>> shown, certified = found.lower_bound, found.report.lower_bound
     >>> print(f"{shown:.1f} of {certified:.1f}, {found.agrees}")
     3.1 of 4.0, True
     """
-    if not isinstance(accountant, ShuffleAccountant):
-        raise TypeError(f"accountant must be a ShuffleAccountant, got {accountant!r}")
+    accountant = as_accountant(accountant, n)
     if (target_delta is None) == (target_epsilon is None):
         raise ValueError(
             "exactly one of target_delta and target_epsilon must be given, got "
             f"{target_delta!r} and {target_epsilon!r}"
         )
     target = _Target.at(target_delta, target_epsilon)
-    trials = check_integer("trials", trials, 2, 10**9)
+    trials = check_integer("trials", trials, 2, MAX_TRIALS)
     risk = (1 - check_probability("confidence", confidence)) / 2
     if accountant.n > MAX_USERS:
         raise NoAnswerError(
@@ -114,7 +136,7 @@ def audit(
             f"{accountant.n:,}"
         )
     report, bits = target.report(accountant), Bits(rng)
-    datasets = _datasets(accountant.randomizer, report, bits)
+    datasets = _datasets(report, bits)
     batches, done = [], 0
     for batch in run(accountant.randomizer, datasets, accountant.n, trials, bits):
         batches.append(batch)
@@ -127,7 +149,6 @@ def audit(
     hits0, hits1 = (int((ratios[half:] >= event).sum()) for ratios in (first, second))
     shown = float(target.bound(hits0, hits1, trials - half, risk))
     return Audit(
-        quantity=target.quantity,
         report=report,
         lower_bound=max(shown, 0.0),  # no mechanism has a negative epsilon or delta
         confidence=confidence,
@@ -140,7 +161,7 @@ def audit(
 class _Target:
     """One of epsilon and delta is given; the other one is bounded."""
 
-    quantity: Literal["epsilon", "delta"]
+    quantity: Quantity
     given: float
 
     @staticmethod
@@ -166,15 +187,15 @@ class _Target:
             return np.log(np.maximum(often - self.given, 0.0) / rarely)
 
 
-def _datasets(randomizer: LocalRandomizer, report: Report, bits: Bits) -> Datasets:
+def _datasets(report: Report, bits: Bits) -> Datasets:
     """Return the datasets behind the lower bound, after a trial of what the mechanism can do."""
-    try:
-        datasets = find_datasets(randomizer, report.datasets)
-    except ValueError:
-        raise NoAnswerError(f"no two datasets are known to audit {randomizer} with") from None
+    randomizer, datasets = report.randomizer, report.datasets
+    if datasets is None:
+        raise NoAnswerError(f"no two datasets are known to audit {randomizer} with")
     values = inputs(datasets.other, datasets.pair.first, np.arange(1), 1)
     try:
-        randomizer.log_likelihood(randomizer.draw(values, bits), datasets.other)
+        reports = randomizer.draw(randomizer.check_values(values), bits)
+        randomizer.log_likelihood(reports, datasets.other)
     except (TypeError, ValueError) as error:
         raise NoAnswerError(f"cannot audit what cannot run: {error}") from None
     return datasets
@@ -184,7 +205,7 @@ def _choose(first: FloatArray, second: FloatArray, target: _Target, risk: float)
     """Return the ratio t whose event "at least t" shows most in these runs."""
     runs = first.size
     ordered0, ordered1 = np.sort(first), np.sort(second)
-    ranks = np.unique(np.geomspace(1, runs, _EVENTS).astype(np.int64))
+    ranks = np.unique(np.rint(np.geomspace(1, runs, _EVENTS)).astype(np.int64))
     events = np.unique(ordered0[runs - ranks])
     hits = [runs - np.searchsorted(ordered, events) for ordered in (ordered0, ordered1)]
     return float(events[np.argmax(target.bound(hits[0], hits[1], runs, risk))])

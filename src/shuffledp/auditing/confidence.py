@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import FloatArray, IntArray
+from shuffledp.arrays import FloatArray, IntArray
 
 #: The quantiles below are good to more digits than this; the limits are moved by it, outwards.
 _ACCURACY = 1e-9

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.decomposition.arithmetic import FloatArray, IntArray
+from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.randomizers import Input, LocalRandomizer
 from shuffledp.randomizers.base import Values
 from shuffledp.sampling import Bits, below
@@ -40,7 +40,7 @@ def _ratios(
     randomizer: LocalRandomizer, datasets: Datasets, own: Input, n: int, runs: int, bits: Bits
 ) -> FloatArray:
     places = n * np.arange(runs) + below(bits, n, runs).astype(np.int64)
-    values = inputs(datasets.other, own, places, n * runs)
+    values = randomizer.check_values(inputs(datasets.other, own, places, n * runs))
     return log_likelihood_ratio(randomizer, randomizer.draw_in_blocks(values, bits), datasets, n)
 
 

@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.arrays import UNIT
 from shuffledp.errors import (
     MAX_EPSILON0,
     MIN_EPSILON0,
@@ -23,7 +23,7 @@ class Baseline(ABC):
     """One published analysis of n users who run a local randomizer behind a shuffler.
 
     Upper bounds are rounded up, lower bounds down. Outside the regime of its theorem a baseline
-    raises :class:`shuffledp.errors.NoAnswerError` and says why; it never falls back on epsilon0,
+    raises :class:`shuffledp.NoAnswerError` and says why; it never falls back on epsilon0,
     and delta has no floor.
 
     Args:
@@ -75,11 +75,12 @@ class Baseline(ABC):
         """Answer for a checked epsilon."""
 
     def _level(self) -> float:
-        """Return the LDP level of the randomizer, rounded up where it is computed.
+        """Return the LDP level of the randomizer over all inputs, rounded up where it is computed.
 
-        A level below 1e-12 is replaced by 1e-12, which holds as well.
+        The level of neighbouring inputs is not enough, because the other users may hold anything. A
+        level below 1e-12 is replaced by 1e-12, which holds as well.
         """
-        level = self.randomizer.epsilon0
+        level = self.randomizer.domain_epsilon0
         if level == math.inf:
             raise NoAnswerError("it needs a pure LDP level, and this mechanism has none")
         if "epsilon0" not in {f.name for f in dataclasses.fields(self.randomizer)}:  # type: ignore[arg-type]

@@ -16,50 +16,23 @@ anybody is expected to report from the blanket.)
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from shuffledp.baselines.base import Baseline
 from shuffledp.baselines.decimals import float_up, power_down, power_up, precise
-from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, finite_or_zero
+from shuffledp.baselines.moments import Assumed, Measured, Moments, View
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers import LocalRandomizer, pairs_to_compare
 
 _STEP = 0.8  # from one epsilon of the coarse search to the next
 _MAX_STEPS = 400  # to 1e-39 of where delta vanishes
 _RTOL = 1e-10
 _SMALL = Decimal("1e-10")
 _ZERO, _ONE = Decimal(0), Decimal(1)
-
-
-@dataclass(frozen=True)
-class Moments:
-    """What the inequalities know of L at one epsilon, each number rounded to its safe side.
-
-    Attributes:
-        gamma_low: mass of the blanket, rounded down.
-        gamma_high: the same, rounded up.
-        drift: a = -E[L], rounded down.
-        smallest: the smallest value of L, rounded down.
-        largest: the largest value of L, rounded up.
-        square: E[L^2], not centred, rounded up.
-        singular: what outputs outside the blanket's support add to delta, rounded up.
-    """
-
-    gamma_low: Decimal
-    gamma_high: Decimal
-    drift: Decimal
-    smallest: Decimal
-    largest: Decimal
-    square: Decimal
-    singular: Decimal = _ZERO
 
 
 class _Inequality(Baseline):
@@ -70,7 +43,7 @@ class _Inequality(Baseline):
         """Return K and 1 - q, for a positive drift and a positive largest value."""
 
     @abstractmethod
-    def _views(self) -> Iterator[_View]:
+    def _views(self) -> Iterator[View]:
         """Yield what there is to know of L, for every pair of inputs."""
 
     def _delta(self, epsilon: float) -> float:
@@ -95,7 +68,7 @@ class _Inequality(Baseline):
             )
         return result
 
-    def _search(self, view: _View, target: Decimal) -> float:
+    def _search(self, view: View, target: Decimal) -> float:
         """Return the smallest safe epsilon: steps down from the end, then bisection.
 
         The formulas need not fall with epsilon everywhere, so all steps are looked at, down to
@@ -123,7 +96,7 @@ class _Inequality(Baseline):
                 unsafe = middle
         return safe
 
-    def _bound(self, view: _View, epsilon: float) -> Decimal:
+    def _bound(self, view: View, epsilon: float) -> Decimal:
         """Return an upper bound on delta for one pair."""
         if epsilon >= view.end:
             return _ZERO  # L is never positive
@@ -138,128 +111,6 @@ class _Inequality(Baseline):
             most, least = 1 - low * gap, max(1 - high, _ZERO)
             mixture = power_up(most, self.n) - power_down(least, self.n)
             return min(K * mixture / (low * n) + moments.singular, _ONE)
-
-
-class _View(ABC):
-    """L for one pair of inputs; at ``end`` and beyond delta is 0."""
-
-    end: float
-
-    @abstractmethod
-    def at(self, epsilon: float) -> Moments:
-        """Return the moments of L."""
-
-
-class _Measured(_View):
-    r"""L as the decomposition of the randomizer has it.
-
-    On the blanket :math:`G=d-\mu r`, with the difference d and the second r of the two ratios and
-    :math:`\mu=e^\varepsilon-1`: its second moment is a quadratic in mu and its extremes are
-    envelopes of lines, so one pass over the components serves all epsilons.
-    """
-
-    def __init__(self, decomposition: Decomposition) -> None:
-        self.end = max(decomposition.max_epsilon, 0.0)
-        upper = decomposition.upper
-        at_zero = decomposition.at(0.0).upper
-        self.slack = (upper.size + 16) * UNIT
-        difference, error = at_zero.values[: upper.size], at_zero.value_error[: upper.size]
-        second = np.exp(upper.log_ratio1)
-        relative = upper.log_ratio_error + UNIT * (8 + np.abs(finite_or_zero(upper.log_ratio1)))
-        with np.errstate(over="ignore"):
-            weight = upper.weight * (1 + upper.weight_error)
-            self.square = tuple(
-                float(weight @ product)
-                for product in (difference**2, difference * second, second**2)
-            )
-            self.errors = tuple(math.sqrt(float(weight @ e**2)) for e in (error, relative * second))
-        self.finite = all(map(math.isfinite, (*self.square, *self.errors)))
-        self.top = _envelope(difference + error, second * (1 - relative))
-        self.bottom = _envelope(error - difference, -second * (1 + relative))
-        self.gamma = (
-            Decimal(float((upper.weight * (1 - upper.weight_error)).sum()) * (1 - self.slack)),
-            min(Decimal(float(weight.sum()) * (1 + self.slack)), _ONE),
-        )
-        self.exposed = decomposition if upper.singular0.size else None
-        slack = upper.singular_error + (upper.singular0.size + 8) * UNIT
-        self.lost = (
-            Decimal(float(upper.singular0.sum()) * (1 - slack)),
-            Decimal(float(upper.singular1.sum()) * (1 + slack)),
-        )
-
-    def at(self, epsilon: float) -> Moments:
-        """Return the moments of L, which is gamma times G: its mean square is gamma times G's."""
-        mu = math.expm1(epsilon)
-        low, high = self.gamma
-        singular = 0.0 if self.exposed is None else self.exposed.at(epsilon).singular_upper
-        with precise():
-            excess = _expm1(Decimal(epsilon))
-            drift = excess - (1 + excess) * self.lost[1] + self.lost[0]
-            return Moments(
-                gamma_low=low,
-                gamma_high=high,
-                drift=drift if self.finite else _ZERO,
-                smallest=-high * Decimal(_highest(self.bottom, mu)),
-                largest=high * Decimal(_highest(self.top, mu)),
-                square=high * self._mean_square(excess) if self.finite else _ZERO,
-                singular=Decimal(singular),
-            )
-
-    def _mean_square(self, mu: Decimal) -> Decimal:
-        """Bound E[G^2]: the root of the computed one plus those of its errors (Minkowski)."""
-        square, mixed, other = map(Decimal, self.square)
-        # |E[dr]| is at most the root of E[d^2] E[r^2], so the size of all terms is this square.
-        size = (square.sqrt() + mu * other.sqrt()) ** 2
-        computed = max(square - 2 * mu * mixed + mu**2 * other, _ZERO)
-        exact = computed + 4 * Decimal(self.slack) * size
-        own, second = map(Decimal, self.errors)
-        return (exact.sqrt() + 2 * own + 2 * mu * second) ** 2
-
-
-def _envelope(intercept: FloatArray, fall: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Keep the lines intercept - mu fall that are highest somewhere on mu >= 0, or nearly so."""
-    order = np.lexsort((-intercept, fall))
-    intercept, fall = intercept[order], fall[order]
-    record = np.maximum.accumulate(intercept)
-    kept = np.append(True, record[1:] > record[:-1])[: record.size]
-    return intercept[kept], fall[kept]
-
-
-def _highest(lines: tuple[FloatArray, FloatArray], mu: float) -> float:
-    """Return the highest line at mu, rounded up; 0 if the blanket is empty and there is none."""
-    intercept, fall = lines
-    if not intercept.size:
-        return 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        rounding = 8 * UNIT * (np.abs(intercept) + mu * np.abs(fall))
-        return float((intercept - mu * fall + rounding).max())
-
-
-class _Assumed(_View):
-    r"""L as every randomizer of a given level has it.
-
-    The blanket is scaled down to the mass :math:`\gamma=1/E` that every such randomizer reaches,
-    which leaves L as it is; its ratios lie between those of Property 2 of the paper times the
-    unscaled mass, which is at most 1. :math:`E[L^2]\le E(1+\lambda^2)-2\lambda` because
-    ratios to the unscaled blanket r, r' have mean 1, are at most E, and :math:`E[rr']\ge E[r]`.
-    """
-
-    def __init__(self, level: float) -> None:
-        self.end = level
-
-    def at(self, epsilon: float) -> Moments:
-        """Return the worst moments that the level allows."""
-        with precise():
-            E, excess = Decimal(self.end).exp(), _expm1(Decimal(epsilon))
-            ratio = 1 + excess
-            return Moments(
-                gamma_low=1 / E,
-                gamma_high=1 / E,
-                drift=excess,
-                smallest=1 - E * ratio,
-                largest=E - ratio,
-                square=E * (1 + ratio**2) - 2 * ratio,
-            )
 
 
 class _Hoeffding(_Inequality):
@@ -287,23 +138,18 @@ def _one_minus_exp(x: Decimal) -> Decimal:
     return x - x**2 / 2 if x < _SMALL else 1 - (-x).exp()
 
 
-def _expm1(x: Decimal) -> Decimal:
-    """Return e^x - 1 for x >= 0; for small x the lower bound of three terms."""
-    return x + x**2 / 2 + x**3 / 6 if x < _SMALL else x.exp() - 1
-
-
 class _Specific(_Inequality):
     """Takes gamma, range and second moment from the decomposition of the randomizer."""
 
-    def _views(self) -> Iterator[_View]:
+    def _views(self) -> Iterator[View]:
         return iter(_measure(self.randomizer))
 
 
 @lru_cache(maxsize=4)
-def _measure(randomizer: LocalRandomizer) -> tuple[_Measured, ...]:
+def _measure(randomizer: LocalRandomizer) -> tuple[Measured, ...]:
     """Return L for every pair of inputs; both inequalities use it, and blankets can take long."""
     views = []
-    for pair in randomizer.neighbours():
+    for pair in pairs_to_compare(randomizer):
         blanket = randomizer.blanket(pair)
         cut = blanket.upper.singular0.size > blanket.singular0.size
         if cut and randomizer.epsilon0 == math.inf:  # tails had to be cut off
@@ -311,15 +157,15 @@ def _measure(randomizer: LocalRandomizer) -> tuple[_Measured, ...]:
                 "it needs outputs whose ratios to the blanket are bounded, and those of this "
                 "mechanism are not"
             )
-        views.append(_Measured(blanket))
+        views.append(Measured(blanket))
     return tuple(views)
 
 
 class _Generic(_Inequality):
     """Takes gamma, range and second moment from epsilon0 alone."""
 
-    def _views(self) -> Iterator[_View]:
-        yield _Assumed(self._level())
+    def _views(self) -> Iterator[View]:
+        yield Assumed(self._level())
 
 
 class BlanketHoeffding(_Hoeffding, _Specific):

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from shuffledp.arrays import UNIT
 from shuffledp.baselines.numeric import NumericBaseline
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import KRR
 
@@ -44,7 +44,7 @@ class GhaziUniform(NumericBaseline):
     def decomposition(self) -> Decomposition:
         """Return the decomposition with c = 1/k for each output."""
         mechanism = self.randomizer
-        if not isinstance(mechanism, KRR):
+        if type(mechanism) is not KRR:  # one derived from it may state another law
             raise NoAnswerError("it is known for k-ary randomized response (krr) only")
         k, level = mechanism.k, mechanism.epsilon0
         scale = math.log1p(math.expm1(level) / k)  # log((E+k-1)/k)
@@ -52,9 +52,9 @@ class GhaziUniform(NumericBaseline):
         outputs = np.array([1, 1, k - 2])
         kept = outputs > 0
         return Decomposition(
-            np.array([high, low, low])[kept],
-            np.array([low, high, low])[kept],
-            outputs[kept] / k,
-            0.0,
+            log_ratio0=np.array([high, low, low])[kept],
+            log_ratio1=np.array([low, high, low])[kept],
+            weight=outputs[kept] / k,
+            residual=0.0,
             log_ratio_error=np.array(8 * UNIT * (level + scale)),
         )

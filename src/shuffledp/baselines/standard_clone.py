@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from shuffledp.arrays import UNIT
 from shuffledp.baselines.base import Baseline
 from shuffledp.baselines.decimals import float_up, precise
 from shuffledp.baselines.numeric import NumericBaseline
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.errors import NoAnswerError
 
 
@@ -47,10 +47,10 @@ class StandardClone(NumericBaseline):
         level = self._level()
         shared = -math.log1p(math.expm1(-level) / 2)
         return Decomposition(
-            np.array([level + shared, shared]),
-            np.array([shared, level + shared]),
-            np.full(2, math.exp(-level) / 2),
-            -math.expm1(-level),
+            log_ratio0=np.array([level + shared, shared]),
+            log_ratio1=np.array([shared, level + shared]),
+            weight=np.full(2, math.exp(-level) / 2),
+            residual=-math.expm1(-level),
             log_ratio_error=np.array(4 * UNIT * (level + shared)),
             weight_error=np.array(4 * UNIT),
         )

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar
-
-import numpy as np
 
 from shuffledp.baselines.numeric import NumericBaseline
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT
 from shuffledp.errors import NoAnswerError
+from shuffledp.randomizers.masses import working_digits
 from shuffledp.randomizers.support import SupportRandomizer
-
-#: Relative error of masses: that of the support masses and a few operations.
-_MASS_ERROR = 64 * UNIT
 
 
 class StrongerClone(NumericBaseline):
@@ -49,23 +43,11 @@ class StrongerClone(NumericBaseline):
         mechanism = self.randomizer
         if not isinstance(mechanism, SupportRandomizer):
             raise NoAnswerError("it is available for support mechanisms such as krr and oue only")
-        level = mechanism.epsilon0
-        one, both = mechanism.support_mass(1, 2), mechanism.partial_support_mass(2)
-        rest = (
-            mechanism.ratio * both
-            + mechanism.support_mass(0, 2)
-            + mechanism.ratio * mechanism.full_support_mass
-        )
-        lag = level if both > 0 else 0.0
-        shared = rest * math.exp(-lag)
-        residual = mechanism.ratio_excess * one - math.expm1(-lag) * rest
-        kept = np.array([one, one, shared]) > 0
-        return Decomposition(
-            np.array([level, 0.0, lag])[kept],
-            np.array([0.0, level, lag])[kept],
-            np.array([one, one, shared])[kept],
-            residual,
-            log_ratio_error=np.array([1, 1, 2])[kept] * mechanism.log_ratio_error,
-            weight_error=np.array(_MASS_ERROR + 2 * mechanism.log_ratio_error),
-            residual_error=_MASS_ERROR + 2 * mechanism.log_ratio_error,
-        )
+        with working_digits(mechanism.digits):
+            E, one = mechanism.ratio, mechanism.support_mass(1, 2)
+            rest = E * mechanism.support_mass(2, 2) + mechanism.support_mass(0, 2)
+            lag = int(mechanism.partial_support_mass(2) > 0)
+            shared = rest / E**lag
+            residual = (E - 1) * one + (rest - shared)
+            masses = {(1, 0): one, (0, 1): one, (lag, lag): shared}
+            return mechanism.decompose(masses, residual)

@@ -9,18 +9,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn
 
+from shuffledp._version import __version__
+from shuffledp.wording import shorten
+
 #: Version of the fields below.
 FORMAT = "shuffledp certificate 1"
-
-#: What every number of a certificate is based on.
-ASSUMPTIONS = (
-    "n counts all users, the one whose data changes included",
-    "neighbouring datasets replace the input of one user",
-    "the analyst sees the shuffled multiset of whole reports",
-    "parameters of the mechanism are the doubles nearest to the decimals written",
-    "rows of a matrix and weights of a parallel composition are divided by their exact sums",
-    "epsilon, delta and the enclosures are the decimals written, exactly",
-)
 
 #: Longer files are not read.
 MAX_CHARACTERS = 4_000_000
@@ -28,6 +21,7 @@ MAX_CHARACTERS = 4_000_000
 _DECIMAL = re.compile(r"\d{1,30}(\.\d{1,30})?(E[+-]?\d{1,12})?")
 _CLAIM = re.compile(r"\d{1,30}(\.\d{1,30})?(E[+-]?\d{1,3})?")
 _METHOD_DEPTH = 3
+_MAX_ECHO, _MAX_REASON = 60, 80
 
 
 class CertificateError(ValueError):
@@ -101,7 +95,7 @@ class Certificate:
         except CertificateError:
             raise
         except (ValueError, RecursionError) as error:
-            raise CertificateError(f"not JSON: {str(error)[:80]}") from None
+            raise CertificateError(f"not JSON: {shorten(str(error), _MAX_REASON)}") from None
         return _read(found)
 
     def computed_digest(self) -> str:
@@ -120,6 +114,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise CertificateError(f"not JSON: {name} is not a number")
+
+
+def current_versions() -> dict[str, str]:
+    """Return the versions that a certificate issued now names."""
+    import flint
+
+    return {"shuffledp": __version__, "python-flint": flint.__version__}
 
 
 def _read(found: object) -> Certificate:
@@ -201,5 +202,4 @@ def _check(valid: bool, name: str, allowed: str, value: object) -> None:
 
 
 def _show(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shorten(repr(value), _MAX_ECHO)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import lru_cache
 
 from flint import arb, ctx
@@ -34,8 +33,7 @@ class _Channel:
     """The rows of a matrix as fractions, and the logs of their ratios to a common law."""
 
     def __init__(self, randomizer: MatrixRandomizer) -> None:
-        rows = [[Fraction(p) for p in row] for row in randomizer.matrix.tolist()]
-        self.rows = [[p / sum(row) for p in row] for row in rows]
+        self.rows = [randomizer.law(x) for x in range(randomizer.matrix.shape[0])]
         self.infimum = [min(column) for column in zip(*self.rows, strict=True)]
         self._logs: dict[tuple[int, Input | None, int], list[arb | None]] = {}
 

@@ -6,21 +6,27 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from shuffledp.certification.availability import versions
+from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS
+from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.report import in_words
 from shuffledp.certification.certificate import (
-    ASSUMPTIONS,
     Certificate,
     CertificateError,
     Statement,
+    current_versions,
 )
+from shuffledp.certification.derivation import check_known
 from shuffledp.certification.issue import guarantee_in_words, leak_in_words
 from shuffledp.certification.mechanism import read_mechanism
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
 from shuffledp.certification.worst_pair import pairs_looked_at
-from shuffledp.errors import MAX_EPSILON0, MAX_USERS
+from shuffledp.errors import MAX_EPSILON0, MAX_USERS, NoAnswerError
+from shuffledp.randomizers import LocalRandomizer, pairs_to_compare
+from shuffledp.wording import shorten
 
 _EXACT_EXPONENTS = range(-5000, 5000)
+_MAX_ECHO = 120
 
 
 def check_certificate(certificate: Certificate, progress: Progress) -> None:
@@ -33,10 +39,14 @@ def check_certificate(certificate: Certificate, progress: Progress) -> None:
         raise CertificateError("digest does not match: the certificate was altered")
     if certificate.n > MAX_USERS:
         raise CertificateError(f"n must be at most {MAX_USERS}, got {certificate.n}")
-    _agree("assumptions", certificate.assumptions, ASSUMPTIONS)
+    _agree("assumptions", certificate.assumptions, (*ASSUMPTIONS, *EXACT_NUMBERS))
     randomizer = read_mechanism(certificate.mechanism)
+    try:
+        check_known(randomizer)
+    except NoAnswerError as error:
+        raise CertificateError(f"mechanism: {error}") from None
     _agree("pairs", certificate.pairs, pairs_looked_at(randomizer))
-    same = certificate.versions == versions()
+    same = certificate.versions == current_versions()
 
     def claim(statement: Statement) -> Claim:
         epsilon, delta = Decimal(statement.epsilon), Decimal(statement.delta)
@@ -58,16 +68,36 @@ def check_certificate(certificate: Certificate, progress: Progress) -> None:
     _compare("guarantee", guarantee, proof, same)
     if lower is not None:
         _check("lower_bound", lower, leak_in_words, certificate.n)
-        try:
-            proof = prove_leak(claim(lower), lower.where, progress)
-        except ValueError as error:
-            raise CertificateError(f"lower_bound: {error}") from None
+        proof = prove_leak(claim(lower), named_datasets(randomizer, lower.where), progress)
         if not proof.lower >= Decimal(lower.delta):
             raise CertificateError(
                 f"lower_bound: delta at this epsilon is proved to be at least {proof.lower} only, "
                 f"not {lower.delta}"
             )
         _compare("lower_bound", lower, proof, same)
+
+
+def named_datasets(randomizer: LocalRandomizer, words: str) -> Datasets:
+    """Return those of the datasets looked at for a mechanism that have this name.
+
+    Raises:
+        CertificateError: if there are none.
+    """
+    pairs = (p for pair in pairs_to_compare(randomizer) for p in (pair, pair.reversed))
+    # Only the whole name decides; what does not even hold that of the pair need not be spelt out.
+    candidates = (
+        Datasets(pair, other)
+        for pair in pairs
+        if str(pair) in words
+        for other in randomizer.common_inputs(pair)
+    )
+    for datasets in candidates:
+        if str(datasets) == words:
+            return datasets
+    raise CertificateError(
+        f"lower_bound: datasets must be looked at for {shorten(str(randomizer), _MAX_ECHO)}, got "
+        f"{_show(words)}"
+    )
 
 
 def _check(name: str, statement: Statement, words: Callable[[int, str, str], str], n: int) -> None:
@@ -77,7 +107,7 @@ def _check(name: str, statement: Statement, words: Callable[[int, str, str], str
 
 def _compare(name: str, statement: Statement, proof: Proof, same_versions: bool) -> None:
     """Compare what is recorded with what was proved again."""
-    _agree(f"{name}.where", statement.where, proof.where)
+    _agree(f"{name}.where", statement.where, in_words(proof.where))
     lower, upper = Decimal(statement.lower), Decimal(statement.upper)
     found = f"[{proof.lower}, {proof.upper}]"
     reason = f"{name}: the enclosure [{lower}, {upper}] does not agree with the proof {found}"
@@ -105,5 +135,4 @@ def _agree(name: str, recorded: object, expected: object) -> None:
 
 
 def _show(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."
+    return shorten(repr(value), _MAX_ECHO)

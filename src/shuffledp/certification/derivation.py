@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from flint import arb
@@ -10,24 +10,27 @@ from flint import arb
 from shuffledp.certification.balls import ball
 from shuffledp.certification.channel import channel_decomposition
 from shuffledp.certification.decomposition import BallDecomposition, Component, Side, mixture
-from shuffledp.certification.noise import noise_decomposition
+from shuffledp.certification.noise import NOISE_LAWS, noise_decomposition
 from shuffledp.certification.product import product_of
-from shuffledp.certification.support import support_background, support_blanket
+from shuffledp.certification.support import (
+    SUPPORT_LAWS,
+    support_background,
+    support_blanket,
+)
+from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import (
     KRR,
     AnyPureLDP,
-    DiscreteLaplace,
-    Gaussian,
     Input,
     Joint,
-    Laplace,
     LocalRandomizer,
     MatrixRandomizer,
+    OneOf,
     Pair,
     Parallel,
     Subsample,
 )
-from shuffledp.randomizers.composition import split
+from shuffledp.randomizers.parts import parts_of
 
 
 def blanket(randomizer: LocalRandomizer, pair: Pair, side: Side) -> BallDecomposition:
@@ -45,34 +48,91 @@ def background(
 def _derive(
     randomizer: LocalRandomizer, pair: Pair, other: Input | None, side: Side
 ) -> BallDecomposition:
-    if isinstance(randomizer, Joint | Parallel | Subsample):
-        return _compose(randomizer, pair, other, side)
-    if isinstance(randomizer, AnyPureLDP):
-        randomizer = KRR(k=3 if other == 2 else 2, epsilon0=randomizer.epsilon0)
-    if isinstance(randomizer, MatrixRandomizer):
-        return channel_decomposition(randomizer, pair, other)
-    if isinstance(randomizer, Laplace | DiscreteLaplace | Gaussian):
-        return noise_decomposition(randomizer, pair, other, side)
+    check_known(randomizer)
+    return _LAWS[type(randomizer)](randomizer, pair, other, side)
+
+
+def check_known(randomizer: LocalRandomizer) -> None:
+    """Reject a mechanism whose law, or that of a part, is not written down in balls.
+
+    Classes must be the very ones listed: a class derived from one may state another law.
+
+    Raises:
+        NoAnswerError: if it is one.
+    """
+    if type(randomizer) not in _LAWS:
+        known = ", ".join(sorted(law.name for law in _LAWS))
+        raise NoAnswerError(
+            f"no certificate exists for {randomizer}: its exact law is not known to the prover, "
+            f"which knows {known}; a finite mechanism can be given as a matrix"
+        )
+    for part in parts_of(randomizer):
+        check_known(part)
+
+
+def _subsample(
+    randomizer: Subsample, pair: Pair, other: Input | None, side: Side
+) -> BallDecomposition:
+    """Mix the part with silence; the rate is exact."""
+    rate = Fraction(randomizer.rate)
+    silent = BallDecomposition((Component(arb(0), arb(0), arb(1)),), arb(0))
+    part = _derive(randomizer.part, pair, other, side)
+    return mixture([ball(rate), ball(1 - rate)], [part, silent])
+
+
+def _joint(randomizer: Joint, pair: Pair, other: Input | None, side: Side) -> BallDecomposition:
+    """Multiply the decompositions of the parts."""
+    return product_of(_parts(randomizer, pair, other, side), side)
+
+
+def _mixture(
+    randomizer: Parallel | OneOf, pair: Pair, other: Input | None, side: Side
+) -> BallDecomposition:
+    """Mix the decompositions of the parts; their weights are exact."""
+    weights = [Fraction(w) for w in randomizer.weights]
+    parts = _parts(randomizer, pair, other, side)
+    return mixture([ball(w / sum(weights)) for w in weights], parts)
+
+
+def _parts(
+    randomizer: Joint | Parallel | OneOf, pair: Pair, other: Input | None, side: Side
+) -> list[BallDecomposition]:
+    own = map(Pair, randomizer.entries(pair.first), randomizer.entries(pair.second))
+    others = (None,) * len(randomizer.parts) if other is None else randomizer.entries(other)
+    triples = zip(randomizer.parts, own, others, strict=True)
+    return [_derive(part, entry, x, side) for part, entry, x in triples]
+
+
+def _any_pure_ldp(
+    randomizer: AnyPureLDP, pair: Pair, other: Input | None, side: Side
+) -> BallDecomposition:
+    """Return that of k-ary randomized response, which is worst for its level."""
+    worst = KRR(k=3 if other == 2 else 2, epsilon0=randomizer.epsilon0)
+    return _support(worst, pair, other, side)
+
+
+def _matrix(
+    randomizer: MatrixRandomizer, pair: Pair, other: Input | None, side: Side
+) -> BallDecomposition:
+    return channel_decomposition(randomizer, pair, other)
+
+
+def _support(
+    randomizer: LocalRandomizer, pair: Pair, other: Input | None, side: Side
+) -> BallDecomposition:
     if other is None:
         return support_blanket(randomizer, pair)
     return support_background(randomizer, pair, other)
 
 
-def _compose(
-    randomizer: Joint | Parallel | Subsample, pair: Pair, other: Input | None, side: Side
-) -> BallDecomposition:
-    """Multiply or mix the decompositions of the parts; their weights are exact."""
-    if isinstance(randomizer, Subsample):
-        rate = Fraction(randomizer.rate)
-        silent = BallDecomposition((Component(arb(0), arb(0), arb(1)),), arb(0))
-        part = _derive(randomizer.part, pair, other, side)
-        return mixture([ball(rate), ball(1 - rate)], [part, silent])
-    others: Sequence[Input | None] = [None] * len(randomizer.parts)
-    if isinstance(other, tuple):
-        others = other
-    triples = zip(randomizer.parts, split(pair), others, strict=True)
-    parts = [_derive(part, own, x, side) for part, own, x in triples]
-    if isinstance(randomizer, Joint):
-        return product_of(parts, side)
-    weights = [Fraction(w) for w in randomizer.weights]
-    return mixture([ball(w / sum(weights)) for w in weights], parts)
+#: What is known, by the exact class.
+_LAWS: Mapping[type[LocalRandomizer], Callable[..., BallDecomposition]] = {
+    **dict.fromkeys(SUPPORT_LAWS, _support),
+    **dict.fromkeys(NOISE_LAWS, noise_decomposition),
+    MatrixRandomizer: _matrix,
+    AnyPureLDP: _any_pure_ldp,
+    Joint: _joint,
+    Parallel: _mixture,
+    OneOf: _mixture,
+    Subsample: _subsample,
+}

@@ -8,8 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from shuffledp.accounting import Report, ShuffleAccountant
-from shuffledp.certification.availability import versions
-from shuffledp.certification.certificate import ASSUMPTIONS, FORMAT, Certificate, Statement
+from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS
+from shuffledp.accounting.report import in_words
+from shuffledp.certification.certificate import FORMAT, Certificate, Statement, current_versions
 from shuffledp.certification.mechanism import self_contained
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
@@ -53,15 +54,19 @@ def issue_for_epsilon(
 
 def guarantee_in_words(n: int, epsilon: str, delta: str) -> str:
     """Return what a guarantee says."""
-    return f"the shuffled reports of {n} users are ({epsilon}, {delta})-differentially private"
+    return f"the shuffled reports of {_users(n)} are ({epsilon}, {delta})-differentially private"
 
 
 def leak_in_words(n: int, epsilon: str, delta: str) -> str:
     """Return what a lower bound says."""
     return (
-        f"two datasets of {n} users have a delta of at least {delta} at epsilon = {epsilon}: "
+        f"two datasets of {_users(n)} have a delta of at least {delta} at epsilon = {epsilon}: "
         "no analysis can prove less"
     )
+
+
+def _users(n: int) -> str:
+    return "1 user" if n == 1 else f"{n} users"
 
 
 def _claim(accountant: ShuffleAccountant, epsilon: float, delta: float) -> Claim:
@@ -99,7 +104,7 @@ def _leak_at_delta(
 ) -> Statement | None:
     epsilon, nudge = report.lower_bound, 0.0
     for _ in range(_MAX_NUDGES):
-        if not 0 < epsilon <= MAX_EPSILON0 or delta == 0:
+        if report.datasets is None or not 0 < epsilon <= MAX_EPSILON0 or delta == 0:
             break
         claim = _claim(accountant, epsilon, delta)
         proof = prove_leak(claim, report.datasets, progress)
@@ -113,7 +118,7 @@ def _leak_at_delta(
 def _leak_at_epsilon(
     accountant: ShuffleAccountant, report: Report, epsilon: float, progress: Progress
 ) -> Statement | None:
-    if report.lower_bound == 0:
+    if report.datasets is None or report.lower_bound == 0:
         return None
     claim, slack = _claim(accountant, epsilon, report.lower_bound), Decimal(1)
     for _ in range(_MAX_NUDGES):
@@ -140,8 +145,8 @@ def _certificate(claim: Claim, proof: Proof, leak: Statement | None) -> Certific
         guarantee=_statement(words, claim, proof),
         pairs=pairs_looked_at(claim.randomizer),
         lower_bound=leak,
-        assumptions=ASSUMPTIONS,
-        versions=versions(),
+        assumptions=(*ASSUMPTIONS, *EXACT_NUMBERS),
+        versions=current_versions(),
         digest="",
     )
     return replace(certificate, digest=certificate.computed_digest())
@@ -156,7 +161,7 @@ def _statement(words: str, claim: Claim, proof: Proof) -> Statement:
         statement=words,
         epsilon=str(claim.epsilon),
         delta=str(claim.delta),
-        where=proof.where,
+        where=in_words(proof.where),
         lower=str(proof.lower),
         upper=str(proof.upper),
         method=proof.methods,

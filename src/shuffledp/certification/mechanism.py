@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from shuffledp.certification.certificate import MAX_CHARACTERS, CertificateError
 from shuffledp.errors import NoAnswerError
-from shuffledp.randomizers import (
-    Joint,
-    LocalRandomizer,
-    MatrixRandomizer,
-    Parallel,
-    Subsample,
-    parse,
-)
+from shuffledp.randomizers import LocalRandomizer, parse
+from shuffledp.randomizers.parts import without_paths
+from shuffledp.wording import shorten
 
 #: Longer texts cannot be read back.
 _MAX_TEXT = min(1_000_000, MAX_CHARACTERS)
+_MAX_ECHO = 80
 
 _FILE = re.compile(r"matrix\s*\(\s*[^\[\s]")
 
@@ -28,20 +23,10 @@ def self_contained(randomizer: LocalRandomizer) -> LocalRandomizer:
     Raises:
         NoAnswerError: if the text is too long to be read back.
     """
-    whole = _written_out(randomizer)
+    whole = without_paths(randomizer)
     if len(str(whole)) > _MAX_TEXT:
         raise NoAnswerError(f"the mechanism written out has more than {_MAX_TEXT} characters")
     return whole
-
-
-def _written_out(randomizer: LocalRandomizer) -> LocalRandomizer:
-    if isinstance(randomizer, MatrixRandomizer):
-        return MatrixRandomizer(randomizer.matrix)
-    if isinstance(randomizer, Joint | Parallel):
-        return replace(randomizer, parts=tuple(map(_written_out, randomizer.parts)))
-    if isinstance(randomizer, Subsample):
-        return replace(randomizer, part=_written_out(randomizer.part))
-    return randomizer
 
 
 def read_mechanism(text: str) -> LocalRandomizer:
@@ -57,5 +42,6 @@ def read_mechanism(text: str) -> LocalRandomizer:
     except ValueError as error:
         raise CertificateError(f"mechanism: {error}") from None
     if str(randomizer) != text:
-        raise CertificateError(f"mechanism must be written as {str(randomizer)[:80]!r}")
+        own = shorten(str(randomizer), _MAX_ECHO)
+        raise CertificateError(f"mechanism must be written as {own!r}")
     return randomizer

@@ -8,6 +8,7 @@ every epsilon, because G is linear in the ratios. Where the edges lie is a matte
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -49,9 +50,15 @@ def noise_decomposition(
 
     On the half near 0 the ratio of R(0) to the smaller law is u and that of R(B) is 1, on the other
     half the reverse. Outputs beyond the cells stay together on the lower side; on the upper side
-    every one of them is taken to give the input away, which is a smaller blanket.
+    every one of them is taken to give the input away, which is a smaller blanket. Inputs in between
+    have the blanket of the end points, which dominates theirs, and no law of their own.
     """
-    half = _half(randomizer)
+    ends = (0, randomizer.largest_input)
+    if holder is None and not (pair.first in ends and pair.second in ends):
+        pair = Pair(*ends)
+    if any(x not in ends for x in (pair.first, pair.second, ends[0] if holder is None else holder)):
+        raise ValueError(f"inputs must be {ends[0]} or {ends[1]}, got {pair} and {holder}")
+    half = NOISE_LAWS[type(randomizer)](randomizer)
     components: list[Component] = []
     singular: list[tuple[arb, arb]] = []
     exposed = arb(0)
@@ -88,14 +95,6 @@ def _places(cell: _Cell, held: int, side: Side) -> list[tuple[arb, arb]]:
     start, mean, stop = ((sign * log).exp() for log in (cell.inner, log_mean, cell.outer))
     share = (mean - start) / (stop - start)
     return [(cell.inner, 1 - share), (cell.outer, share)]
-
-
-def _half(randomizer: Noise) -> _Half:
-    if isinstance(randomizer, Laplace):
-        return _laplace(randomizer)
-    if isinstance(randomizer, DiscreteLaplace):
-        return _discrete_laplace(randomizer)
-    return _gaussian(randomizer)
 
 
 def _laplace(randomizer: Laplace) -> _Half:
@@ -182,3 +181,11 @@ def _gaussian_edges(half: float) -> list[float]:
             edges.append(short(place, 40))
     edges[-1] = reach if edges[-1] >= places[-1] else edges[-1]
     return edges
+
+
+#: The cells of every kind of noise.
+NOISE_LAWS: Mapping[type[Noise], Callable[..., _Half]] = {
+    Laplace: _laplace,
+    DiscreteLaplace: _discrete_laplace,
+    Gaussian: _gaussian,
+}

@@ -9,15 +9,15 @@ from decimal import Decimal
 
 from flint import arb, ctx
 
-from shuffledp.accounting.datasets import find_datasets
+from shuffledp.accounting.datasets import Datasets
 from shuffledp.certification.balls import above, ball, below
 from shuffledp.certification.bound import Question, enclose
-from shuffledp.certification.derivation import background
+from shuffledp.certification.derivation import background, check_known
 from shuffledp.certification.enclosure import Enclosure, Method, PrecisionError
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.worst_pair import enclose_worst_pair
 from shuffledp.errors import NoAnswerError
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers import LocalRandomizer, Pair
 
 _PRECISIONS = (128, 256, 512, 1024)
 _RTOLS = (5e-5, 5e-6, 5e-7)
@@ -45,39 +45,41 @@ class Proof:
     Attributes:
         lower: delta is at least this.
         upper: delta is at most this.
-        where: the pair of inputs, or the datasets, that attain it, in words.
+        where: the pair of inputs, or the datasets, that attain it; None if no two inputs differ.
         methods: how the two bounds were computed, and with how many bits.
     """
 
     lower: Decimal
     upper: Decimal
-    where: str
+    where: Pair | Datasets | None
     methods: Method
+
+
+#: Encloses a bound up to a relative width, and tells where it is attained.
+_Attempt = Callable[[float], tuple[Enclosure, Pair | Datasets | None]]
 
 
 def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
     """Enclose the optimal decomposition bound; stop when it is proved to be at most delta."""
+    check_known(claim.randomizer)
 
-    def attempt(rtol: float) -> tuple[Enclosure, str]:
+    def attempt(rtol: float) -> tuple[Enclosure, Pair | None]:
         question = Question(claim.n, rtol, claim.hint(), progress)
         worst = enclose_worst_pair(claim.randomizer, ball(claim.epsilon), question)
-        return worst.enclosure, worst.label
+        return worst.enclosure, worst.pair
 
     return _prove(claim, attempt, lambda proof: proof.upper <= claim.delta)
 
 
-def prove_leak(claim: Claim, datasets: str, progress: Progress) -> Proof:
-    """Enclose what two named datasets reveal; stop when it is proved to be at least delta.
+def prove_leak(claim: Claim, datasets: Datasets, progress: Progress) -> Proof:
+    """Enclose what two datasets reveal; stop when it is proved to be at least delta."""
+    check_known(claim.randomizer)
+    pair, other = datasets.pair, datasets.other
 
-    Raises:
-        ValueError: if no such datasets are looked at for the mechanism.
-    """
-    found = find_datasets(claim.randomizer, datasets)
-
-    def attempt(rtol: float) -> tuple[Enclosure, str]:
+    def attempt(rtol: float) -> tuple[Enclosure, Datasets]:
         question = Question(claim.n, rtol, claim.hint(), progress)
         lower, upper = (
-            background(claim.randomizer, found.pair, found.other, side).at(ball(claim.epsilon))
+            background(claim.randomizer, pair, other, side).at(ball(claim.epsilon))
             for side in ("lower", "upper")
         )
         return enclose(lower, upper, question), datasets
@@ -87,7 +89,7 @@ def prove_leak(claim: Claim, datasets: str, progress: Progress) -> Proof:
 
 def _prove(
     claim: Claim,
-    attempt: Callable[[float], tuple[Enclosure, str]],
+    attempt: _Attempt,
     holds: Callable[[Proof], bool],
 ) -> Proof:
     """Try ever smaller tolerances until the proof holds, or cannot."""
@@ -100,7 +102,7 @@ def _prove(
     return proof
 
 
-def _with_enough_bits(attempt: Callable[[float], tuple[Enclosure, str]], rtol: float) -> Proof:
+def _with_enough_bits(attempt: _Attempt, rtol: float) -> Proof:
     """Compute with more bits where balls get too wide."""
     for precision in _PRECISIONS:
         with ctx.workprec(precision):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from shuffledp.accounting import ShuffleAccountant
-from shuffledp.certification.availability import check_available
+from shuffledp.accounting import ShuffleAccountant, as_accountant
 from shuffledp.certification.certificate import Certificate
 from shuffledp.certification.progress import Progress, silent
 from shuffledp.errors import check_delta, check_epsilon
+from shuffledp.extras import import_extra
+from shuffledp.randomizers import LocalRandomizer
 
 
 def certify(
-    accountant: ShuffleAccountant,
+    accountant: ShuffleAccountant | LocalRandomizer | str,
+    n: int | None = None,
     *,
     target_delta: float | None = None,
     target_epsilon: float | None = None,
@@ -24,32 +26,32 @@ def certify(
     is, from below, what the accountant's pair of datasets reveals.
 
     Args:
-        accountant: the mechanism and the number of users.
+        accountant: the mechanism and the number of users; or the mechanism, or its text.
+        n: number of users, only where no accountant is given.
         target_delta: the delta at which to prove an epsilon.
         target_epsilon: the epsilon at which to prove a delta; exactly one of the two is given.
         progress: is told how far a long proof is.
 
     Raises:
-        NoAnswerError: if python-flint is missing, or nothing can be proved.
+        NoAnswerError: if nothing can be proved.
+        MissingExtraError: if python-flint is not installed.
 
-    >>> from shuffledp import KRR
-    >>> certificate = certify(
-    ...     ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000), target_delta=1e-6
-    ... )
+    >>> certificate = certify("krr(k=10, epsilon0=2)", n=10_000, target_delta=1e-6)
     >>> certificate.guarantee.epsilon[:6], certificate.guarantee.delta
     ('0.0798', '0.000001')
     >>> verify(certificate)
     """
-    if not isinstance(accountant, ShuffleAccountant):
-        raise TypeError(f"accountant must be a ShuffleAccountant, got {accountant!r}")
+    accountant = as_accountant(accountant, n)
     if (target_delta is None) == (target_epsilon is None):
         raise ValueError(
             "exactly one of target_delta and target_epsilon must be given, got "
             f"{target_delta!r} and {target_epsilon!r}"
         )
-    check_available()
+    import_extra("flint")
+    from shuffledp.certification.derivation import check_known
     from shuffledp.certification.issue import issue_for_delta, issue_for_epsilon
 
+    check_known(accountant.randomizer)
     if target_delta is not None:
         return issue_for_delta(accountant, check_delta(target_delta), progress)
     return issue_for_epsilon(accountant, check_epsilon(target_epsilon), progress)
@@ -60,11 +62,11 @@ def verify(certificate: Certificate, *, progress: Progress = silent) -> None:
 
     Raises:
         CertificateError: with the reason if a statement cannot be proved or a field does not agree.
-        NoAnswerError: if python-flint is missing.
+        MissingExtraError: if python-flint is not installed.
     """
     if not isinstance(certificate, Certificate):
         raise TypeError(f"certificate must be a Certificate, got {certificate!r}")
-    check_available()
+    import_extra("flint")
     from shuffledp.certification.check import check_certificate
 
     check_certificate(certificate, progress)

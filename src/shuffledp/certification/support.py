@@ -8,7 +8,7 @@ inputs; these are the formulas of the papers, written again, not the doubles of 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import product
 
@@ -92,25 +92,44 @@ class _Hash(_Support):
 class _Unary(_Support):
     r""":math:`\frac{1-a}{1-b}b^m(1-b)^{t-m}`; the report of all ones supports everybody."""
 
-    def __init__(self, randomizer: RAPPOR | OUE | UnaryEncoding) -> None:
-        self.inputs = randomizer.domain_size
-        if isinstance(randomizer, UnaryEncoding):
-            p, q = ball(randomizer.p), ball(randomizer.q)
-            if randomizer.p < randomizer.q:
-                p, q = 1 - p, 1 - q
-            self.one, self.low = q, (1 - p) / (1 - q)
-            self.level = (p / q / self.low).log()
-            return
-        self.level = ball(randomizer.epsilon0)
-        odds = (-self.level / 2).exp() if isinstance(randomizer, RAPPOR) else (-self.level).exp()
-        self.one = odds / (1 + odds)
-        self.low = odds if isinstance(randomizer, RAPPOR) else (1 + odds) / 2
+    one: arb  # the probability b of a one where the value is not
+    low: arb  # (1-a)/(1-b)
 
     def mass(self, supported: int, named: int) -> arb:
         return self.low * self.one**supported * (1 - self.one) ** (named - supported)
 
     def everybody(self) -> arb:
         return arb(0) if self.inputs is None else self.low * self.one**self.inputs
+
+
+class _Rappor(_Unary):
+    r""":math:`b=1-a=1/(e^{\varepsilon_0/2}+1)`."""
+
+    def __init__(self, randomizer: RAPPOR) -> None:
+        self.level, self.inputs = ball(randomizer.epsilon0), randomizer.domain_size
+        self.low = (-self.level / 2).exp()
+        self.one = self.low / (1 + self.low)
+
+
+class _Optimized(_Unary):
+    r""":math:`a=1/2` and :math:`b=1/(E+1)`."""
+
+    def __init__(self, randomizer: OUE) -> None:
+        self.level, self.inputs = ball(randomizer.epsilon0), randomizer.domain_size
+        odds = (-self.level).exp()
+        self.one, self.low = odds / (1 + odds), (1 + odds) / 2
+
+
+class _AnyUnary(_Unary):
+    """The larger of the two probabilities is that of the value's own bit, after a flip of bits."""
+
+    def __init__(self, randomizer: UnaryEncoding) -> None:
+        self.inputs = randomizer.domain_size
+        p, q = ball(randomizer.p), ball(randomizer.q)
+        if randomizer.p < randomizer.q:
+            p, q = 1 - p, 1 - q
+        self.one, self.low = q, (1 - p) / (1 - q)
+        self.level = (p / q / self.low).log()
 
 
 class _Hadamard(_Support):
@@ -161,13 +180,14 @@ class _Subset(_Support):
         return ball(max(share, Fraction(0))) / odds
 
 
-_TABLES: dict[type[LocalRandomizer], Callable[..., _Support]] = {
+#: The masses of every support mechanism.
+SUPPORT_LAWS: Mapping[type[LocalRandomizer], Callable[..., _Support]] = {
     KRR: _RandomizedResponse,
     BinaryLocalHash: _Hash,
     LocalHash: _Hash,
-    RAPPOR: _Unary,
-    OUE: _Unary,
-    UnaryEncoding: _Unary,
+    RAPPOR: _Rappor,
+    OUE: _Optimized,
+    UnaryEncoding: _AnyUnary,
     HadamardResponse: _Hadamard,
     SubsetSelection: _Subset,
 }
@@ -180,7 +200,7 @@ def support_blanket(randomizer: LocalRandomizer, pair: Pair) -> BallDecompositio
     :math:`p=W_2[1]`, :math:`q=W_2[2]-W_{all}`, :math:`r=W_2[0]+E\,W_{all}` and residual
     :math:`(E-1)(W_1[1]-W_{all})`; for equal inputs only the masses at :math:`(E,E)` and (1,1).
     """
-    table = _TABLES[type(randomizer)](randomizer)
+    table = SUPPORT_LAWS[type(randomizer)](randomizer)
     level, one = table.level, arb(0)
     residual = level.expm1() * table.some(1)
     named = 2 if pair.changes else 1
@@ -194,7 +214,7 @@ def support_blanket(randomizer: LocalRandomizer, pair: Pair) -> BallDecompositio
 
 def support_background(randomizer: LocalRandomizer, pair: Pair, other: Input) -> BallDecomposition:
     """Return the decomposition with c = R(other): outputs by which inputs they support."""
-    table = _TABLES[type(randomizer)](randomizer)
+    table = SUPPORT_LAWS[type(randomizer)](randomizer)
     named = tuple(dict.fromkeys((pair.first, pair.second, other)))
     first, second, holder = (named.index(x) for x in (pair.first, pair.second, other))
     level, components = table.level, []

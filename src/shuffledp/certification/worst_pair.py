@@ -11,17 +11,21 @@ from shuffledp.certification.bound import Question, cheap_upper_bound, enclose
 from shuffledp.certification.derivation import blanket
 from shuffledp.certification.enclosure import Enclosure
 from shuffledp.certification.law import Law
-from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Pair
-
-NOBODY = "no two inputs differ"
+from shuffledp.randomizers import (
+    LocalRandomizer,
+    MatrixRandomizer,
+    Pair,
+    pairs_to_compare,
+    why_no_other_is_worse,
+)
 
 
 @dataclass(frozen=True)
 class WorstPair:
-    """The enclosure of the largest delta and the pair that has it, in words."""
+    """The enclosure of the largest delta and the pair that has it; None if no two inputs differ."""
 
     enclosure: Enclosure
-    label: str
+    pair: Pair | None
 
 
 @dataclass(frozen=True)
@@ -38,26 +42,23 @@ def enclose_worst_pair(randomizer: LocalRandomizer, epsilon: arb, question: Ques
     largest upper end found so far; the others are evaluated in full.
     """
     candidates = list(_candidates(randomizer, epsilon, question))
-    best = WorstPair(Enclosure.between(arb(0), arb(0), {"name": "elementary"}), NOBODY)
+    best = WorstPair(Enclosure.between(arb(0), arb(0), {"name": "elementary"}), None)
     for candidate in sorted(candidates, key=lambda c: c.bound.fmpq(), reverse=True):
-        if best.label != NOBODY and candidate.bound <= best.enclosure.upper:
+        if best.pair is not None and candidate.bound <= best.enclosure.upper:
             continue
         below = blanket(randomizer, candidate.pair, "lower").at(epsilon)
         found = enclose(below, candidate.law, question)
         lower = found if found.lower >= best.enclosure.lower else best.enclosure
-        if best.label == NOBODY or found.upper > best.enclosure.upper:
-            best = WorstPair(found.from_below(lower), str(candidate.pair))
+        if best.pair is None or found.upper > best.enclosure.upper:
+            best = WorstPair(found.from_below(lower), candidate.pair)
         else:
-            best = WorstPair(best.enclosure.from_below(lower), best.label)
+            best = WorstPair(best.enclosure.from_below(lower), best.pair)
     return best
 
 
 def pairs_looked_at(randomizer: LocalRandomizer) -> str:
     """Return how it is known that no other pair is worse."""
-    if randomizer.has_worst_pair:
-        return "proved"
-    count = len(randomizer.neighbours())
-    return f"compared {count} pair{'' if count == 1 else 's'}"
+    return why_no_other_is_worse(randomizer, pairs_to_compare(randomizer))
 
 
 def _candidates(
@@ -82,4 +83,4 @@ def _pairs(randomizer: LocalRandomizer) -> list[Pair]:
     if isinstance(randomizer, MatrixRandomizer):
         rows = randomizer.distinct_rows()
         return [Pair(x, y) for x in rows for y in rows if x != y]
-    return list(randomizer.neighbours())
+    return list(pairs_to_compare(randomizer))

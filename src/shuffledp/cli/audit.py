@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-import textwrap
 from dataclasses import dataclass
 
 import click
 import numpy as np
 
-from shuffledp import __version__
-from shuffledp.accounting import ShuffleAccountant
 from shuffledp.auditing import Audit
 from shuffledp.auditing import audit as run_audit
-from shuffledp.cli.answer import WIDTH, ends, shorten
-from shuffledp.cli.counter import counter
-from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.auditing.size import MAX_TRIALS
+from shuffledp.cli.document import envelope
+from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import (
     DELTA,
     EPSILON,
@@ -28,8 +24,10 @@ from shuffledp.cli.parameters import (
     reading,
     whole,
 )
+from shuffledp.cli.terminal import counter
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.wording import counted, fill, shorten
 
 _PARAMETERS = [
     MECHANISM,
@@ -38,7 +36,7 @@ _PARAMETERS = [
     optional(EPSILON),
     click.Option(
         ["--trials"],
-        callback=reading(whole("trials", 2, 10**9)),
+        callback=reading(whole("trials", 2, MAX_TRIALS)),
         metavar="INTEGER",
         default="10000",
         show_default=True,
@@ -55,6 +53,18 @@ _PARAMETERS = [
     ),
     JSON,
 ]
+
+#: What the JSON says of the certified answer.
+_KEPT = (
+    "mechanism",
+    "n",
+    "target_epsilon",
+    "target_delta",
+    "quantity",
+    "guarantee",
+    "lower_bound",
+    "datasets",
+)
 
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
@@ -80,9 +90,10 @@ def audit(
     """
     if (delta is None) == (epsilon is None):
         raise click.UsageError("give one of --delta and --epsilon: the other one is bounded")
-    with counter(trials, "runs") as on_done:
+    with counter(trials, "run") as on_done:
         found = run_audit(
-            ShuffleAccountant(mechanism, n),
+            mechanism,
+            n,
             target_delta=delta,
             target_epsilon=epsilon,
             trials=trials,
@@ -90,8 +101,7 @@ def audit(
             rng=None if seed is None else np.random.default_rng(seed),
             on_done=on_done,
         )
-    given = ("epsilon", epsilon) if delta is None else ("delta", delta)
-    result = _Result(mechanism, n, given, trials, seed, found)
+    result = _Result(found, trials, seed)
     if not found.agrees:
         raise click.ClickException(result.contradiction)
     click.echo(result.to_json() if as_json else result.to_text())
@@ -99,38 +109,37 @@ def audit(
 
 @dataclass(frozen=True)
 class _Result:
-    """An audit, with the question it answers."""
+    """An audit, and how it was run."""
 
-    mechanism: LocalRandomizer
-    n: int
-    given: tuple[str, float | None]
+    audit: Audit
     trials: int
     seed: int | None
-    audit: Audit
 
     def to_text(self) -> str:
         """Return aligned lines and one sentence of meaning."""
-        audit, report, name = self.audit, self.audit.report, self.audit.quantity
-        hits, runs = " and ".join(f"{count:,}" for count in audit.hits), f"{audit.runs:,}"
+        audit, report, name = self.audit, self.audit.report, self.audit.report.quantity
+        hits, runs = " and ".join(f"{count:,}" for count in audit.hits), counted(audit.runs, "run")
         rows = [
-            ("mechanism", shorten(str(self.mechanism))),
-            ("users", f"{self.n:,}"),
-            (self.given[0], plain(self.given[1] or 0.0)),
-            ("datasets", report.datasets),
+            ("mechanism", shorten(str(report.randomizer))),
+            ("users", f"{report.n:,}"),
+            ("delta" if name == "epsilon" else "epsilon", plain(report.target)),
+            ("datasets", report.datasets_in_words),
             ("guarantee", f"{name} = {self._guarantee}  (certified)"),
             ("lower bound", f"{name} = {_down(report.lower_bound)}  (certified)"),
             (
                 "audit",
                 f"{name} >= {_down(audit.lower_bound)}  ({self._confidence}; event seen in {hits} "
-                f"of {runs} runs)",
+                f"of {runs})",
             ),
         ]
         lines = [label.ljust(13) + value for label, value in rows]
-        return "\n".join([*lines, "", textwrap.fill(self._meaning, WIDTH)])
+        return "\n".join([*lines, "", fill(self._meaning)])
 
     @property
     def _meaning(self) -> str:
-        name, shown = self.audit.quantity, _down(self.audit.lower_bound)
+        if self.audit.lower_bound == 0:
+            return self._nothing
+        name, shown = self.audit.report.quantity, _down(self.audit.lower_bound)
         text = (
             f"Runs on these datasets show {name} >= {shown} with {self._confidence}, which agrees "
             "with the guarantee."
@@ -143,14 +152,28 @@ class _Result:
         return text
 
     @property
+    def _nothing(self) -> str:
+        """What to say when the runs show nothing."""
+        enough = self.audit.enough_trials
+        text = "The runs show nothing, which agrees with every guarantee: "
+        if enough is None:
+            return (
+                f"{text}what these datasets reveal is too little for {MAX_TRIALS:,} --trials. "
+                "Fewer users reveal more."
+            )
+        if enough > self.trials:
+            return f"{text}they are too few. About {_two_digits(enough)} --trials show something."
+        return f"{text}chance hid what these datasets reveal. More --trials show more."
+
+    @property
     def contradiction(self) -> str:
         """What to say when the runs show more than the guarantee allows."""
-        audit = self.audit
+        audit, report = self.audit, self.audit.report
         return (
-            f"the runs contradict the guarantee: they show {audit.quantity} >= "
-            f"{_down(audit.lower_bound)} with {self._confidence}, but {audit.quantity} = "
-            f"{self._guarantee} is certified for {self.n:,} users of "
-            f"{shorten(str(self.mechanism))}; chance alone explains that in at most "
+            f"the runs contradict the guarantee: they show {report.quantity} >= "
+            f"{_down(audit.lower_bound)} with {self._confidence}, but {report.quantity} = "
+            f"{self._guarantee} is certified for {counted(report.n, 'user')} of "
+            f"{shorten(str(report.randomizer))}; chance alone explains that in at most "
             f"{_percent(1 - audit.confidence)} of audits"
         )
 
@@ -164,31 +187,24 @@ class _Result:
         return round_up(upper) if upper < math.inf else "infinity"
 
     def to_json(self) -> str:
-        """Return one JSON object; README.md documents its fields."""
-        audit, report = self.audit, self.audit.report
-        given = dict([self.given])
-        fields = {
-            "command": "audit",
-            "mechanism": str(self.mechanism),
-            "n": self.n,
-            "target_epsilon": given.get("epsilon"),
-            "target_delta": given.get("delta"),
-            "quantity": audit.quantity,
-            "guarantee": ends(report.guarantee),
-            "lower_bound": report.lower_bound if math.isfinite(report.lower_bound) else None,
-            "datasets": report.datasets,
-            "audit": {
-                "lower_bound": audit.lower_bound,
-                "confidence": audit.confidence,
-                "trials": self.trials,
-                "runs_counted": audit.runs,
-                "hits": list(audit.hits),
-                "seed": self.seed,
-            },
-            "assumptions": ASSUMPTIONS,
-            "version": __version__,
+        """Return one JSON object; docs/json.md documents its fields."""
+        audit, answer = self.audit, self.audit.report.to_dict()
+        fields = {name: answer[name] for name in _KEPT}
+        fields["audit"] = {
+            "lower_bound": audit.lower_bound,
+            "confidence": audit.confidence,
+            "trials": self.trials,
+            "runs_counted": audit.runs,
+            "hits": list(audit.hits),
+            "seed": self.seed,
         }
-        return json.dumps(fields, indent=2, allow_nan=False)
+        return envelope("audit", fields)
+
+
+def _two_digits(count: int) -> str:
+    """Return a whole number, rounded up."""
+    unit = 10 ** max(len(str(count)) - 2, 0)
+    return f"{-(-count // unit) * unit:,}"
 
 
 def _percent(share: float) -> str:

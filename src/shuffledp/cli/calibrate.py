@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from shuffledp.accounting import ShuffleAccountant, calibrate_epsilon0
-from shuffledp.cli.answer import Answer, shorten
+from shuffledp.accounting import Calibration, calibrate_epsilon0
+from shuffledp.cli.answer import Answer
 from shuffledp.cli.parameters import DELTA, EPSILON, FAMILY, USERS
 from shuffledp.cli.question import question
-from shuffledp.randomizers import LocalRandomizer, parse_family
 from shuffledp.rounding import plain, round_down
+from shuffledp.wording import shorten
 
 
 @question(FAMILY, USERS, EPSILON, DELTA)
@@ -17,31 +17,24 @@ def calibrate(family: str, n: int, epsilon: float, delta: float) -> Answer:
     FAMILY is a mechanism without epsilon0, for example "krr(k=10)"; see "shuffledp mechanisms" for
     all of them. In a composition every part without epsilon0 gets the same one.
     """
-    epsilon0 = calibrate_epsilon0(family, n=n, target_epsilon=epsilon, target_delta=delta)
-    randomizer = parse_family(family)(epsilon0)
-    accountant = ShuffleAccountant(randomizer, n)
+    found = calibrate_epsilon0(family, n=n, target_epsilon=epsilon, target_delta=delta)
     return Answer(
-        quantity="epsilon",
         head=(
             ("family", shorten(family)),
             ("users", f"{n:,}"),
             ("target", f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"),
-            ("epsilon0", _show(epsilon0, randomizer)),
-            ("mechanism", str(randomizer)),
+            ("epsilon0", _show(found)),
+            ("mechanism", str(found.mechanism)),
         ),
-        randomizer=randomizer,
-        n=n,
-        target_epsilon=epsilon,
-        target_delta=delta,
-        rtol=accountant.rtol,
-        report=accountant.epsilon_report(delta),
+        report=found.report,
+        met=epsilon,
         family=family,
-        epsilon0=epsilon0,
+        epsilon0=found.epsilon0,
     )
 
 
-def _show(epsilon0: float, randomizer: LocalRandomizer) -> str:
+def _show(found: Calibration) -> str:
     """Return epsilon0 in few digits, or in all where a smaller one can be less private."""
-    if randomizer.monotone:
-        return f"{round_down(epsilon0)}  (the largest safe value, rounded down)"
-    return f"{epsilon0!r}  (the largest safe value found)"
+    if found.mechanism.monotone:
+        return f"{round_down(found.epsilon0)}  (the largest safe value, rounded down)"
+    return f"{found.epsilon0!r}  (the largest safe value found)"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
 import click
 
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM, USERS, optional
-from shuffledp.cli.ticker import ticking
+from shuffledp.cli.terminal import proving
 from shuffledp.randomizers import LocalRandomizer
 
 
@@ -35,38 +31,3 @@ def certify(mechanism: LocalRandomizer, n: int, delta: float | None, epsilon: fl
             accountant, target_delta=delta, target_epsilon=epsilon, progress=progress
         )
     click.echo(certificate.to_json())
-
-
-@contextmanager
-def proving() -> Iterator[Callable[[str, float], None]]:
-    """Give a function that takes what is being done and which share of it is done.
-
-    It is shown with the time that is left.
-    """
-    state = ("", 0.0, time.monotonic())
-
-    def report(what: str, share: float) -> None:
-        nonlocal state
-        begun = state[2] if what == state[0] and share > state[1] else time.monotonic()
-        state = (what, share, begun)
-
-    def line(elapsed: float) -> str:
-        what, share, begun = state
-        return show(elapsed, what, share, time.monotonic() - begun)
-
-    with ticking(line):
-        yield report
-
-
-def show(elapsed: float, what: str, share: float, in_step: float) -> str:
-    """Return the line for a terminal.
-
-    >>> show(12.0, "contour", 0.25, 5.0)
-    'proving for 12 s; contour: 25%, about 15 s left'
-    >>> show(3.0, "", 0.0, 3.0)
-    'proving for 3 s ...'
-    """
-    if share <= 0:
-        return f"proving for {elapsed:.0f} s ..."
-    left = in_step * (1 - share) / share
-    return f"proving for {elapsed:.0f} s; {what}: {share:.0%}, about {left:.0f} s left"

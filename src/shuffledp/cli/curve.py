@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from shuffledp import __version__
-from shuffledp.cli.counter import counter
+from shuffledp.cli.chart_files import read_outputs, write_chart
 from shuffledp.cli.curve_request import CurveRequest
-from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
-from shuffledp.cli.output import all_files, read_outputs
+from shuffledp.cli.document import envelope
+from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, optional
-from shuffledp.cli.progress import progress
+from shuffledp.cli.terminal import counter, progress
+from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, trace
 from shuffledp.errors import NoAnswerError
-from shuffledp.figures import Chart, PlottingMissingError, draw
-from shuffledp.figures.axis import AXES
-from shuffledp.figures.bounds import BOUNDS
-from shuffledp.figures.curve import Curve, curves, to_chart
-from shuffledp.rounding import plain
-from shuffledp.whole_file import write_whole
 
 _MAX_POINTS = 10_000
 
@@ -61,9 +53,9 @@ _PARAMETERS = [
         type=click.Choice([*BOUNDS, "all"]),
         metavar="NAME",
         multiple=True,
-        default=("guarantee", "lower_bound"),
+        default=OURS,
         help="What to show; may be repeated. Default: guarantee and lower_bound. Also: "
-        f"{', '.join([*list(BOUNDS)[2:], 'all'])}.",
+        f"{', '.join([*list(BOUNDS)[len(OURS) :], 'all'])}.",
     ),
     click.Option(
         ["-o", "--out", "outputs"],
@@ -86,104 +78,24 @@ def curve(**options: Any) -> None:
     "shuffledp mechanisms" for all of them. Against epsilon0 leave that out, as in "krr(k=10)".
     """
     request = CurveRequest(**options)
-    mechanisms = request.mechanisms()
+    families = request.families()
     with progress():
-        x = request.points(mechanisms)
-    with counter(len(x) * len(mechanisms)) as report:
-        found = curves(
-            mechanisms,
-            request.axis,
-            x,
-            n=request.n,
-            delta=request.delta,
-            bounds=request.bound_names,
-            rtol=request.rtol,
-            on_done=report,
-        )
-    chart = to_chart(found, request.axis, _title(request, list(mechanisms)))
-    notes = _notes(request, found, chart)
-    if all(y is None for line in chart.lines for y in line.y):
-        raise NoAnswerError(notes[0])
+        course = request.course(families)
+    with counter(len(course.x) * len(families)) as report:
+        found = trace(families, course, bounds=request.bounds, rtol=request.rtol, on_done=report)
+    if all(value.number is None for item in found.curves for value in item.values):
+        raise NoAnswerError(found.notes[0])
     if request.as_json:
-        click.echo(_to_json(request, found, chart))
+        click.echo(_to_json(found))
         return
+    chart = found.to_chart()
     if request.outputs:
-        _write(request, found, chart)
+        click.echo("\n".join(write_chart(chart, request.outputs, _to_json(found))))
     else:
         click.echo(chart.to_csv(), nl=False)
-    for note in notes:
+    for note in found.notes:
         click.echo(note, err=True)
 
 
-def _title(request: CurveRequest, mechanisms: list[str]) -> str:
-    facts = mechanisms if len(mechanisms) == 1 else []
-    facts += [f"{request.n:,} users"] if request.n is not None else []
-    facts += [f"delta = {plain(request.delta)}"] if request.delta is not None else []
-    return ", ".join(facts)
-
-
-def _notes(request: CurveRequest, found: Sequence[Curve], chart: Chart) -> list[str]:
-    """Say once for every curve where it has no answer, and where it is less precise than asked."""
-    notes = []
-    for item, line in zip(found, chart.lines, strict=True):
-        points = list(zip(item.x, item.values, strict=True))
-        gaps = [(x, value.reason) for x, value in points if value.number is None]
-        wide = [value for value in item.values if not value.rtol_reached]
-        if gaps:
-            x, reason = gaps[0]
-            notes.append(
-                f"{line.label}: no answer at {len(gaps)} of {len(points)} points, first at "
-                f"{request.against} = {plain(x)}: {reason}"
-            )
-        if wide:
-            notes.append(
-                f"{line.label}: valid but wider than rtol = {plain(request.rtol)} at {len(wide)} "
-                f"of {len(points)} points"
-            )
-    return notes
-
-
-def _to_json(request: CurveRequest, found: Sequence[Curve], chart: Chart) -> str:
-    document = {
-        "command": "curve",
-        "against": request.against,
-        "quantity": request.axis.quantity,
-        "n": request.n,
-        "target_delta": request.delta,
-        "rtol": request.rtol,
-        "curves": [
-            {
-                "mechanism": item.mechanism,
-                "bound": item.bound,
-                "label": line.label,
-                "kind": line.kind,
-                "x": line.x,
-                "y": line.y,
-                "reasons": [value.reason for value in item.values],
-                "rtol_reached": [value.rtol_reached for value in item.values],
-            }
-            for item, line in zip(found, chart.lines, strict=True)
-        ],
-        "assumptions": ASSUMPTIONS,
-        "version": __version__,
-    }
-    return json.dumps(document, indent=2, allow_nan=False)
-
-
-def _write(request: CurveRequest, found: Sequence[Curve], chart: Chart) -> None:
-    """Write all files, pictures last, and print their names."""
-    written: list[str] = []
-    for path in all_files(request.outputs):
-        suffix = path.suffix.lower()
-        if suffix == ".csv":
-            write_whole(path, chart.to_csv().encode())
-        elif suffix == ".json":
-            write_whole(path, _to_json(request, found, chart).encode() + b"\n")
-        else:
-            try:
-                draw(chart, path)
-            except PlottingMissingError as error:
-                done = f"; written without: {', '.join(written)}"
-                raise click.ClickException(f"{error}{done}") from None
-        written.append(str(path))
-    click.echo("\n".join(written))
+def _to_json(found: Curves) -> str:
+    return envelope("curve", found.to_dict())

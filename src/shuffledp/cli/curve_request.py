@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shuffledp.accounting import ShuffleAccountant
-from shuffledp.cli.answer import shorten
 from shuffledp.cli.parameters import DELTA, EPSILON, USERS
-from shuffledp.errors import MAX_EPSILON0, NoAnswerError, check_epsilon0
-from shuffledp.figures.axis import AXES, Axis
-from shuffledp.figures.bounds import BOUNDS
-from shuffledp.randomizers import LocalRandomizer, parse, parse_family
-from shuffledp.rounding import plain, round_up
-
-#: Where curves start and end unless told; how far epsilon goes depends on the mechanisms.
-_RANGES: dict[str, tuple[str, str | None]] = {
-    "users": ("1e3", "1e6"),
-    "epsilon0": ("0.1", "8"),
-    "delta": ("1e-12", "1e-3"),
-    "epsilon": ("0", None),
-}
-_LEAST_DELTA = 1e-12  # where a privacy profile ends unless told
-
-Mechanisms = Mapping[str, Callable[[float], LocalRandomizer]]
+from shuffledp.comparison import AXES, Axis, Course, Families, end_of_profile, read_families
+from shuffledp.errors import check_epsilon0
+from shuffledp.rounding import plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,42 +50,27 @@ class CurveRequest:
         """What varies."""
         return AXES[self.against]
 
-    @property
-    def bound_names(self) -> tuple[str, ...]:
-        """The bounds in the usual order, each once."""
-        return tuple(name for name in BOUNDS if name in self.bounds or "all" in self.bounds)
-
-    def mechanisms(self) -> Mechanisms:
+    def families(self) -> Families:
         """Return by text what each user runs at a point."""
-        found: dict[str, Callable[[float], LocalRandomizer]] = {}
-        known: list[tuple[LocalRandomizer, LocalRandomizer]] = []
-        for text in self.mechanism:
-            try:
-                make = parse_family(text) if self.against == "epsilon0" else _constant(parse(text))
-            except ValueError as error:
-                raise _bad("mechanism", str(error)) from None
-            probe = (make(1.0), make(2.0))
-            if probe in known:
-                raise _bad("mechanism", f"{shorten(text)!r} is given twice")
-            known.append(probe)
-            name = shorten(text.strip() if self.against == "epsilon0" else str(probe[0]))
-            found[name if name not in found else f"{name} ({len(known)})"] = make
-        return found
+        try:
+            return read_families(self.mechanism, self.against)
+        except ValueError as error:
+            raise _bad("mechanism", str(error)) from None
 
-    def points(self, mechanisms: Mechanisms) -> tuple[float, ...]:
-        """Return where the curves are computed."""
-        first, last = _RANGES[self.against]
-        low = self._end("low", first if self.low is None else self.low)
-        high_text = last if self.high is None else self.high
-        if high_text is None:
-            high = self._end_of_profile(mechanisms)
+    def course(self, families: Families) -> Course:
+        """Return where the curves are computed, and what stays."""
+        low = self.axis.low if self.low is None else self._end("low", self.low)
+        if self.high is not None:
+            high = self._end("high", self.high)
+        elif self.axis.high is not None:
+            high = self.axis.high
         else:
-            high = self._end("high", high_text)
+            high = end_of_profile((make(1.0) for make in families.values()), self.n or 1)
         if low > high:
             raise click.UsageError(
                 f"--from must be at most --to, got {plain(low)} and {plain(high)}"
             )
-        return self.axis.points(low, high, self.count)
+        return Course(self.axis, self.axis.points(low, high, self.count), self.n, self.delta)
 
     def _end(self, name: str, text: str) -> float:
         """Read one end of the range, by the rules of what varies."""
@@ -114,18 +83,6 @@ class CurveRequest:
             raise _bad(name, f"{self.against} must be above 0 on a logarithmic axis, got {text!r}")
         return end
 
-    def _end_of_profile(self, mechanisms: Mechanisms) -> float:
-        """Return the epsilon at which every guarantee is small."""
-        ends = [0.0]
-        for make in mechanisms.values():
-            accountant = ShuffleAccountant(make(1.0), self.n or 1, rtol=0.1)
-            try:
-                ends.append(accountant.get_epsilon(_LEAST_DELTA))
-            except NoAnswerError:
-                continue
-        end = max(end for end in ends if end <= MAX_EPSILON0)
-        return min(float(round_up(end, 2)), MAX_EPSILON0) or 1.0
-
 
 def _read_epsilon0(name: str, text: str) -> float:
     try:
@@ -136,10 +93,6 @@ def _read_epsilon0(name: str, text: str) -> float:
         return check_epsilon0(number)
     except ValueError as error:
         raise _bad(name, str(error)) from None
-
-
-def _constant(randomizer: LocalRandomizer) -> Callable[[float], LocalRandomizer]:
-    return lambda _: randomizer
 
 
 def _parameter(name: str) -> click.Parameter:

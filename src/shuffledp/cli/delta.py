@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from shuffledp.accounting import ShuffleAccountant
-from shuffledp.cli.answer import Answer, shorten
-from shuffledp.cli.parameters import EPSILON, MECHANISM, RTOL, USERS
+from shuffledp.accounting.report import Bound
+from shuffledp.cli.answer import Answer
+from shuffledp.cli.parameters import BOUND, EPSILON, MECHANISM, RTOL, USERS
 from shuffledp.cli.question import question
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain
+from shuffledp.wording import shorten
 
 
-@question(MECHANISM, USERS, EPSILON, RTOL)
-def delta(mechanism: LocalRandomizer, n: int, epsilon: float, rtol: float) -> Answer:
+@question(MECHANISM, USERS, EPSILON, RTOL, BOUND)
+def delta(mechanism: LocalRandomizer, n: int, epsilon: float, rtol: float, bound: Bound) -> Answer:
     """Find the delta of the shuffled reports at a given epsilon.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    accountant = ShuffleAccountant(mechanism, n, rtol=rtol)
     text = shorten(str(mechanism))
-    return Answer(
-        quantity="delta",
-        head=(("mechanism", text), ("users", f"{n:,}"), ("epsilon", plain(epsilon))),
-        randomizer=mechanism,
-        n=n,
-        target_epsilon=epsilon,
-        rtol=rtol,
-        report=accountant.delta_report(epsilon),
-    )
+    head = (("mechanism", text), ("users", f"{n:,}"), ("epsilon", plain(epsilon)))
+    accountant = ShuffleAccountant(mechanism, n, rtol=rtol, bound=bound)
+    return Answer(head=head, report=accountant.delta_report(epsilon))

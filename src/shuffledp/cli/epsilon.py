@@ -5,37 +5,32 @@ from __future__ import annotations
 import math
 
 from shuffledp.accounting import ShuffleAccountant
-from shuffledp.cli.answer import Answer, shorten
-from shuffledp.cli.parameters import DELTA, MECHANISM, RTOL, USERS
+from shuffledp.accounting.report import Bound
+from shuffledp.cli.answer import Answer
+from shuffledp.cli.parameters import BOUND, DELTA, MECHANISM, RTOL, USERS
 from shuffledp.cli.question import question
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down
+from shuffledp.wording import counted, shorten
 
 
-@question(MECHANISM, USERS, DELTA, RTOL)
-def epsilon(mechanism: LocalRandomizer, n: int, delta: float, rtol: float) -> Answer:
+@question(MECHANISM, USERS, DELTA, RTOL, BOUND)
+def epsilon(mechanism: LocalRandomizer, n: int, delta: float, rtol: float, bound: Bound) -> Answer:
     """Find the epsilon of the shuffled reports at a given delta.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    report = ShuffleAccountant(mechanism, n, rtol=rtol).epsilon_report(delta)
+    report = ShuffleAccountant(mechanism, n, rtol=rtol, bound=bound).epsilon_report(delta)
     text = shorten(str(mechanism))
     if report.guarantee.upper == math.inf:
         raise NoAnswerError(
-            f"no finite epsilon can be certified at so small a delta as {plain(delta)} for {n:,} "
-            f"users of {text}" + _leak(report.lower_bound)
+            f"no finite epsilon can be certified at so small a delta as {plain(delta)} for "
+            f"{counted(n, 'user')} of {text}" + _leak(report.lower_bound)
         )
-    return Answer(
-        quantity="epsilon",
-        head=(("mechanism", text), ("users", f"{n:,}"), ("delta", plain(delta))),
-        randomizer=mechanism,
-        n=n,
-        target_delta=delta,
-        rtol=rtol,
-        report=report,
-    )
+    head = (("mechanism", text), ("users", f"{n:,}"), ("delta", plain(delta)))
+    return Answer(head=head, report=report)
 
 
 def _leak(lower_bound: float) -> str:

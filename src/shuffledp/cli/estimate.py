@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
-import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -14,15 +12,14 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp import __version__
-from shuffledp.cli.answer import shorten
+from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option
-from shuffledp.cli.progress import progress
+from shuffledp.cli.terminal import progress
 from shuffledp.files import DataError, Estimation, Section, estimate_files
-from shuffledp.rounding import plain, round_up
+from shuffledp.rounding import decade, plain, round_up
+from shuffledp.wording import fill, shorten
 
-_WIDTH = 88
 _MAX_DECIMALS = 12
 
 
@@ -111,7 +108,7 @@ def _decimals(errors: NDArray[np.float64]) -> int:
     known = errors[np.isfinite(errors) & (errors > 0)]
     if not known.size:
         return 4
-    return min(max(1 - math.floor(math.log10(known.min())), 0), _MAX_DECIMALS)
+    return min(max(1 - decade(float(known.min())), 0), _MAX_DECIMALS)
 
 
 def _fixed(numbers: NDArray[np.float64], decimals: int) -> list[str]:
@@ -134,7 +131,7 @@ def _to_text(estimation: Estimation, rows: Sequence[_Rows], project: bool) -> st
     lines = ["\n".join(f"{label:<11}{value}" for label, value in head)]
     lines += [table.to_text() for table in rows]
     notes = list(_notes(estimation, project))
-    return "\n\n".join([*lines, *(textwrap.fill(note, _WIDTH) for note in notes)])
+    return "\n\n".join([*lines, *(fill(note) for note in notes)])
 
 
 def _guarantee(estimation: Estimation) -> tuple[float, float]:
@@ -186,8 +183,7 @@ def _to_json(
     estimation: Estimation, rows: Iterable[_Rows], paths: Iterable[Path], confidence: float
 ) -> str:
     epsilon, delta = _guarantee(estimation)
-    document = {
-        "command": "estimate",
+    fields = {
         "mechanism": estimation.sidecars[0].mechanism,
         "n": estimation.n,
         "guarantee": {"epsilon": epsilon, "delta": delta},
@@ -204,10 +200,8 @@ def _to_json(
             for path, sidecar in zip(paths, estimation.sidecars, strict=True)
         ],
         "warnings": list(_notes(estimation, project=False)),
-        "assumptions": estimation.sidecars[0].assumptions,
-        "version": __version__,
     }
-    return json.dumps(document, indent=2, allow_nan=False)
+    return envelope("estimate", fields, estimation.sidecars[0].assumptions)
 
 
 def _section_fields(table: _Rows) -> dict[str, object]:

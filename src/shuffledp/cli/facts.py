@@ -1,18 +1,10 @@
-"""What n, neighbours, the view and epsilon0 mean: said in every help text and every JSON answer."""
+"""The end of every help text: what the numbers mean, and the exit codes."""
 
 from __future__ import annotations
 
-#: The assumptions behind every number.
-ASSUMPTIONS = (
-    "n counts all users, the one whose data changes included",
-    "neighbouring datasets replace the input of one user",
-    "the analyst sees the shuffled multiset of whole reports",
-)
+from shuffledp.accounting.assumptions import ASSUMPTIONS, LEVEL
 
-#: What the level in a mechanism's text means.
-LEVEL = "epsilon0 is the replace-one LDP level of the local randomizer"
-
-#: The end of every help text; \b keeps click from refilling the lines.
+#: It is the same for all commands; \b keeps click from refilling the lines.
 EPILOG = "\n".join(
     (
         "\b\nWhat the numbers mean:",

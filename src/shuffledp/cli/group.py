@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.cli.audit import audit
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.certify import certify
@@ -20,12 +20,14 @@ from shuffledp.cli.estimate import estimate
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.internal_error import InternalError
 from shuffledp.cli.mechanisms import mechanisms
+from shuffledp.cli.misspelling import with_guess
 from shuffledp.cli.plan import plan
 from shuffledp.cli.randomize import randomize
 from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.users import users
 from shuffledp.cli.verify import verify
 from shuffledp.errors import NoAnswerError
+from shuffledp.extras import MissingExtraError
 
 _INTERRUPTED = 130  # what shells report after Ctrl-C
 _ARGUMENTS = "shuffledp.arguments"
@@ -48,15 +50,18 @@ class _Group(click.Group):
 
         Warnings are not shown: answers say themselves where the asked accuracy was not reached.
         """
+        typed = list(ctx.args)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            raise with_guess(error, typed) from None
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
-        except NoAnswerError as error:
+        except (NoAnswerError, MissingExtraError) as error:
             raise click.ClickException(str(error)) from error
         except OSError as error:
             if error.errno == errno.EPIPE:

@@ -12,7 +12,7 @@ from typing import IO, Any
 import click
 import numpy as np
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 
 #: Set it to see the traceback of an internal error.
 TRACEBACK = "SHUFFLEDP_TRACEBACK"

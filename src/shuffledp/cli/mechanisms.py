@@ -4,35 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import click
 
-from shuffledp import __version__
+from shuffledp._version import __version__
+from shuffledp.cli.document import to_json
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
-from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, LocalRandomizer, parameters, parse
-
-#: A sensible value of every parameter that has no default.
-_EXAMPLE_VALUES: Mapping[str, object] = {
-    "k": 10,
-    "epsilon0": 1.0,
-    "p": 0.75,
-    "q": 0.25,
-    "domain_size": 10,
-    "sigma": 1.0,
-    "bound": 4,
-    "path": [[0.75, 0.25], [0.25, 0.75]],
-}
-
-_COMPOSED_EXAMPLES: Mapping[str, str] = {
-    "joint": "joint(krr(k=10, epsilon0=1), oue(epsilon0=1))",
-    "parallel": "parallel(0.5*krr(k=10, epsilon0=1), 0.5*blh(epsilon0=1))",
-    "subsample": "subsample(krr(k=10, epsilon0=1), rate=0.1)",
-}
+from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, LocalRandomizer, parameters
 
 
 @click.command(params=[JSON], epilog=EPILOG)
@@ -41,16 +22,16 @@ def mechanisms(as_json: bool) -> None:
 
     A parameter with "=" may be left out. domain_size=None stands for the limit of large domains,
     which is an upper bound for every size. The path of a matrix may also be the rows themselves.
-    joint, parallel and subsample combine other mechanisms as their examples show.
+    joint, parallel, one_of and subsample combine other mechanisms as their examples show.
     """
     known = {**MECHANISMS, **COMPOSITIONS}
     entries = [_describe(name, mechanism) for name, mechanism in known.items()]
     if as_json:
-        document = {
+        fields = {
             "mechanisms": [dataclasses.asdict(entry) for entry in entries],
             "version": __version__,
         }
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        click.echo(to_json(fields))
     else:
         click.echo("\n\n".join(entry.to_text() for entry in entries))
 
@@ -70,11 +51,12 @@ class _Entry:
     name: str
     parameters: tuple[_Parameter, ...]
     meaning: str
-    example: str
+    example: str | None
 
     def to_text(self) -> str:
         call = f"{self.name}({', '.join(map(str, self.parameters))})"
-        return f"{call}\n  {self.meaning}\n  Example: {self.example}"
+        shown = "" if self.example is None else f"\n  Example: {self.example}"
+        return f"{call}\n  {self.meaning}{shown}"
 
 
 def _describe(name: str, mechanism: type[LocalRandomizer]) -> _Entry:
@@ -82,9 +64,7 @@ def _describe(name: str, mechanism: type[LocalRandomizer]) -> _Entry:
     for key, parameter in parameters(mechanism).items():
         required = parameter.default is inspect.Parameter.empty
         known.append(_Parameter(key, required, None if required else parameter.default))
-    values = (f"{p.name}={_EXAMPLE_VALUES[p.name]!r}" for p in known if p.required)
-    example = _COMPOSED_EXAMPLES.get(name) or f"{name}({', '.join(values)})"
-    return _Entry(name, tuple(known), _meaning(mechanism), str(parse(example)))
+    return _Entry(name, tuple(known), _meaning(mechanism), mechanism.example)
 
 
 def _meaning(mechanism: type[LocalRandomizer]) -> str:

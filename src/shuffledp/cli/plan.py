@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shuffledp import __version__
-from shuffledp.cli.counter import counter
-from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
-from shuffledp.cli.output import all_files, read_outputs
+from shuffledp.cli.chart_files import read_outputs, write_chart
+from shuffledp.cli.document import envelope
+from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import (
     DELTA,
     EPSILON,
@@ -24,14 +22,12 @@ from shuffledp.cli.parameters import (
     whole,
 )
 from shuffledp.cli.plan_text import to_text
-from shuffledp.cli.progress import progress
+from shuffledp.cli.terminal import counter, progress
 from shuffledp.errors import MAX_SIZE, check_positive
-from shuffledp.figures import Chart, PlottingMissingError, draw
 from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
 from shuffledp.planning import plan as make_plan
 from shuffledp.planning.distribution import check_distribution, read_distribution
 from shuffledp.planning.error_chart import epsilons_around
-from shuffledp.whole_file import write_whole
 
 _PARAMETERS = [
     click.Option(
@@ -101,7 +97,9 @@ class _Request:
             raise click.UsageError("--distribution needs --domain")
         if self.distribution is not None and self.domain is not None:
             try:
-                check_distribution(self.distribution, self.domain)
+                check_distribution(
+                    self.distribution, self.domain, name="--distribution", size_name="--domain"
+                )
             except ValueError as error:
                 raise click.UsageError(str(error)) from None
 
@@ -137,31 +135,12 @@ def _draw(made: Plan, charts: tuple[Path, ...]) -> list[str]:
     epsilons = epsilons_around(min(option.ours.epsilon for option in made.options))
     with counter(len(epsilons)) as report:
         chart = error_chart(made.task, epsilons, made.target_delta, on_done=report)
-    written: list[str] = []
-    for path in all_files(charts):
-        try:
-            _write(chart, path)
-        except PlottingMissingError as missing:
-            done = f"; written without: {', '.join(written)}"
-            raise click.ClickException(f"{missing}{done}") from None
-        written.append(str(path))
-    return written
-
-
-def _write(chart: Chart, path: Path) -> None:
-    match path.suffix.lower():
-        case ".csv":
-            write_whole(path, chart.to_csv().encode())
-        case ".json":
-            write_whole(path, chart.to_json().encode() + b"\n")
-        case _:
-            draw(chart, path)
+    return write_chart(chart, charts, chart.to_json())
 
 
 def _to_json(made: Plan, written: list[str]) -> str:
-    """Return one JSON object with all digits; README.md documents its fields."""
-    document = {
-        "command": "plan",
+    """Return one JSON object with all digits; docs/json.md documents its fields."""
+    fields = {
         "task": made.task.name,
         "n": made.task.n,
         "domain_size": made.task.domain_size,
@@ -172,10 +151,8 @@ def _to_json(made: Plan, written: list[str]) -> str:
         "options": [_option(option) for option in made.options],
         "left_out": [asdict(left_out) for left_out in made.left_out],
         "files": written,
-        "assumptions": ASSUMPTIONS,
-        "version": __version__,
     }
-    return json.dumps(document, indent=2, allow_nan=False)
+    return envelope("plan", fields)
 
 
 def _option(option: Option) -> dict[str, object]:

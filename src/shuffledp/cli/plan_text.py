@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.planning import Option, Plan
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.wording import counted, fill
 
-_WIDTH = 88
 _NO_VALUE = "-"
 
 #: What happens to a value in [0, 1] before the mechanism of a mean sees it.
@@ -32,7 +31,7 @@ def to_text(made: Plan, written: Sequence[str]) -> str:
         ("error", f"root mean square of the estimates, for {data}"),
     )
     lines = [label.ljust(10) + value for label, value in head]
-    sentences = [textwrap.fill(sentence, _WIDTH) for sentence in _sentences(made)]
+    sentences = [fill(sentence) for sentence in _sentences(made)]
     files = [f"Written: {name}" for name in written]
     return "\n".join([*lines, "", *_table(made), "", *sentences, *files])
 
@@ -90,7 +89,7 @@ def _sentences(made: Plan) -> Iterator[str]:
     epsilon = round_up(best.epsilon) if made.target_epsilon is None else plain(best.epsilon)
     yield f"Best: {best.randomizer}"
     yield (
-        f"With {made.task.n:,} users an estimated {what} is typically off by "
+        f"With {counted(made.task.n, 'user')} an estimated {what} is typically off by "
         f"{round_up(best.error)}, and the shuffled reports are ({epsilon}, "
         f"{plain(made.target_delta)})-differentially private. {_published(made)}"
     )

@@ -9,7 +9,7 @@ import click
 from shuffledp.cli.answer import Answer
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
-from shuffledp.cli.progress import progress
+from shuffledp.cli.terminal import progress
 
 
 def question(*parameters: click.Parameter) -> Callable[[Callable[..., Answer]], click.Command]:

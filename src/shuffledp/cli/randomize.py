@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os.path
-import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shuffledp.cli.answer import shorten
-from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM
-from shuffledp.cli.progress import progress
+from shuffledp.cli.signals import ending_tidily
+from shuffledp.cli.terminal import progress
 from shuffledp.files import Column, DataError, Randomization, Sidecar, sidecar_path
 from shuffledp.files.formats import is_csv
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
-
-_WIDTH = 88
+from shuffledp.wording import fill, shorten
 
 #: What the guarantee of a file rests on besides.
 _ONE_ROW = "every row of the input is another user"
@@ -142,7 +141,7 @@ def randomize(**options: Any) -> None:
     request = _Request(**options)
     randomization = request.randomization()
     try:
-        with progress():
+        with ending_tidily(), progress():
             sidecar = randomization.run(
                 request.input,
                 request.out,
@@ -153,7 +152,7 @@ def randomize(**options: Any) -> None:
     except DataError as error:
         raise click.ClickException(str(error)) from None
     for warning in sidecar.warnings:
-        click.echo(_fill(f"Warning: {warning}."), err=True)
+        click.echo(fill(f"Warning: {warning}."), err=True)
     click.echo(sidecar.to_json() if request.as_json else _to_text(sidecar, request.out))
 
 
@@ -175,8 +174,4 @@ def _to_text(sidecar: Sidecar, out: Path) -> str:
         else "The reports are in random order and "
     )
     meaning += f"({epsilon}, {delta})-differentially private if every row is another user."
-    return "\n".join([*(f"{label:<13}{value}" for label, value in rows), "", _fill(meaning)])
-
-
-def _fill(text: str) -> str:
-    return textwrap.fill(text, _WIDTH)
+    return "\n".join([*(f"{label:<13}{value}" for label, value in rows), "", fill(meaning)])

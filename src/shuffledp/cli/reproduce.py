@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from pathlib import Path
 
 import click
 
-from shuffledp import __version__
-from shuffledp.cli.counter import counter
-from shuffledp.cli.facts import ASSUMPTIONS, EPILOG
+from shuffledp.cli.document import envelope
+from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
+from shuffledp.cli.terminal import counter
 from shuffledp.reproduction import ITEMS, Outcome, Settings
 from shuffledp.reproduction import reproduce as run
 from shuffledp.reproduction.folder import Folder
+from shuffledp.wording import fill
 
 _ALL = "all"
-_WIDTH, _HELP_WIDTH = 88, 76
+_HELP_WIDTH = 76
 
 
 def _read_names(
@@ -104,18 +104,14 @@ def _to_text(outcome: Outcome) -> str:
     measured = [claim for claim in outcome.claims if claim.verdict != "not measured"]
     for claim in measured:
         lines.append(f"{claim.verdict.upper()}: {claim.paper}")
-        lines += [
-            textwrap.fill(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
-            for text in claim.found
-        ]
+        lines += [fill(text, first="  ", rest="  ") for text in claim.found]
     if len(measured) < len(outcome.claims):
         lines.append(f"NOT MEASURED: {len(outcome.claims) - len(measured)} claims need more items.")
     return "\n".join(lines)
 
 
 def _to_json(outcome: Outcome, settings: Settings) -> str:
-    document = {
-        "command": "reproduce",
+    fields = {
         "settings": settings.to_dict(),
         "computed": outcome.computed,
         "reused": outcome.reused,
@@ -129,7 +125,5 @@ def _to_json(outcome: Outcome, settings: Settings) -> str:
             }
             for claim in outcome.claims
         ],
-        "assumptions": ASSUMPTIONS,
-        "version": __version__,
     }
-    return json.dumps(document, indent=2, allow_nan=False)
+    return envelope("reproduce", fields)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from shuffledp.accounting import ShuffleAccountant, required_users
-from shuffledp.cli.answer import Answer, shorten
+from shuffledp.accounting import required_users
+from shuffledp.cli.answer import Answer
 from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM
 from shuffledp.cli.question import question
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain
+from shuffledp.wording import shorten
 
 
 @question(MECHANISM, EPSILON, DELTA)
@@ -17,19 +18,13 @@ def users(mechanism: LocalRandomizer, epsilon: float, delta: float) -> Answer:
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    n = required_users(mechanism, target_epsilon=epsilon, target_delta=delta)
-    accountant = ShuffleAccountant(mechanism, n)
+    found = required_users(mechanism, target_epsilon=epsilon, target_delta=delta)
     return Answer(
-        quantity="epsilon",
         head=(
             ("mechanism", shorten(str(mechanism))),
             ("target", f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"),
-            ("users", f"{n:,}  (the smallest safe number)"),
+            ("users", f"{found.n:,}  (the smallest safe number)"),
         ),
-        randomizer=mechanism,
-        n=n,
-        target_epsilon=epsilon,
-        target_delta=delta,
-        rtol=accountant.rtol,
-        report=accountant.epsilon_report(delta),
+        report=found.report,
+        met=epsilon,
     )

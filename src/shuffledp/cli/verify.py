@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TextIO
 
 import click
 
-from shuffledp.cli.answer import shorten
-from shuffledp.cli.certify import proving
+from shuffledp.cli.document import to_json
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
+from shuffledp.cli.terminal import proving
+from shuffledp.wording import shorten
 
 
 @click.command(
@@ -43,7 +43,7 @@ def verify(file: TextIO, as_json: bool) -> None:
     if as_json:
         kept = ("mechanism", "n", "guarantee", "lower_bound")
         fields = {name: value for name, value in asdict(certificate).items() if name in kept}
-        click.echo(json.dumps({"command": "verify", "verified": True, **fields}, indent=2))
+        click.echo(to_json({"command": "verify", "verified": True, **fields}))
         return
     rows = [
         ("verified", "every statement is proved again"),

@@ -15,8 +15,8 @@ from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.moments import finish
 from shuffledp.collection.storage import Stored, read, write
 from shuffledp.collection.tally import check_some, number_of
-from shuffledp.randomizers import LocalRandomizer
-from shuffledp.randomizers.text import without_paths
+from shuffledp.randomizers import LocalRandomizer, as_randomizer
+from shuffledp.randomizers.parts import without_paths
 
 
 class Aggregator:
@@ -26,7 +26,7 @@ class Aggregator:
     the reports, made at different places, can be saved and merged.
 
     Args:
-        randomizer: the mechanism that made the reports.
+        randomizer: the mechanism that made the reports, or its text.
         candidates: the values whose frequencies are wanted; None for all values of the domain,
             which has to be known. For a joint composition one entry per attribute.
 
@@ -43,11 +43,11 @@ class Aggregator:
     True
     """
 
-    def __init__(self, randomizer: LocalRandomizer, *, candidates: Candidates = None) -> None:
-        self._randomizer = randomizer
-        self._tally = tally_for(randomizer, candidates)
+    def __init__(self, randomizer: LocalRandomizer | str, *, candidates: Candidates = None) -> None:
+        self._randomizer = as_randomizer(randomizer)
+        self._tally = tally_for(self._randomizer, candidates)
         self._state = self._tally.empty
-        what = f"{without_paths(randomizer)}: {self._tally.subject}"
+        what = f"{without_paths(self._randomizer)}: {self._tally.subject}"
         self._fingerprint = hashlib.sha256(what.encode()).hexdigest()
 
     @property
@@ -111,7 +111,7 @@ class Aggregator:
     def load(
         cls,
         path: str | PathLike[str],
-        randomizer: LocalRandomizer,
+        randomizer: LocalRandomizer | str,
         *,
         candidates: Candidates = None,
     ) -> Self:
@@ -119,7 +119,7 @@ class Aggregator:
 
         Args:
             path: the file.
-            randomizer: the mechanism it must be for.
+            randomizer: the mechanism it must be for, or its text.
             candidates: the candidates it must be for.
 
         Raises:

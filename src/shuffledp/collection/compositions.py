@@ -12,6 +12,7 @@ from shuffledp.collection.moments import Results, combine
 from shuffledp.collection.tally import State, Subject, Tally, Truth, check_some, number_of
 from shuffledp.randomizers import Joint, Parallel, Subsample
 from shuffledp.randomizers.base import Values
+from shuffledp.randomizers.mixture import Mixture
 
 
 class JointTally(Tally):
@@ -55,19 +56,20 @@ class JointTally(Tally):
         return tuple(part.truth(own) for part, own in zip(self._parts, values, strict=True))
 
 
-class ParallelTally(Tally):
+class MixtureTally(Tally):
     """One tally per part, of the users who ran it.
 
     Those are a random sample of all users, so each part has an unbiased estimate for all users. If
-    the parts estimate the same thing, their weighted mean is taken, else there is one entry each.
+    the parts read one value and estimate the same thing, their weighted mean is taken, else there
+    is one entry each.
 
     Args:
         randomizer: the composition.
         parts: the tallies of its parts.
     """
 
-    def __init__(self, randomizer: Parallel, parts: Sequence[Tally]) -> None:
-        self.randomizer: Parallel = randomizer
+    def __init__(self, randomizer: Mixture, parts: Sequence[Tally]) -> None:
+        self.randomizer: Mixture = randomizer
         self._parts = tuple(parts)
 
     @property
@@ -86,7 +88,7 @@ class ParallelTally(Tally):
     @property
     def _is_combined(self) -> bool:
         subjects = {part.subject for part in self._parts}
-        return self.randomizer.shares_inputs and len(subjects) == 1
+        return isinstance(self.randomizer, Parallel) and len(subjects) == 1
 
     @property
     def subject(self) -> Subject:

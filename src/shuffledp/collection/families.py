@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.collection.compositions import JointTally, ParallelTally, SubsampleTally
+from shuffledp.collection.compositions import JointTally, MixtureTally, SubsampleTally
 from shuffledp.collection.frequencies import MatrixTally, SupportTally
 from shuffledp.collection.means import MeanTally
 from shuffledp.collection.tally import Tally
-from shuffledp.randomizers import Joint, LocalRandomizer, MatrixRandomizer, Parallel, Subsample
+from shuffledp.randomizers import (
+    Joint,
+    LocalRandomizer,
+    MatrixRandomizer,
+    OneOf,
+    Parallel,
+    Subsample,
+)
 from shuffledp.randomizers.noise import SymmetricNoise
 from shuffledp.randomizers.support import SupportRandomizer
 
@@ -20,6 +28,7 @@ from shuffledp.randomizers.support import SupportRandomizer
 Candidates = Sequence[Any] | NDArray[np.integer] | None
 
 
+@singledispatch
 def tally_for(randomizer: LocalRandomizer, candidates: Candidates = None) -> Tally:
     """Return the tally for a mechanism and the candidates to count.
 
@@ -27,26 +36,57 @@ def tally_for(randomizer: LocalRandomizer, candidates: Candidates = None) -> Tal
         TypeError: if the mechanism cannot run.
         ValueError: if the candidates do not fit.
     """
-    if isinstance(randomizer, Joint):
-        size = len(randomizer.parts)
-        entries = [None] * size if candidates is None else list(candidates)
-        if len(entries) != size:
-            raise ValueError(
-                f"candidates must have one entry for each of {size} attributes, got {len(entries)}"
-            )
-        parts = zip(randomizer.parts, entries, strict=True)
-        return JointTally(randomizer, [tally_for(part, own) for part, own in parts])
-    if isinstance(randomizer, Parallel):
-        tallies = [tally_for(part, candidates) for part in randomizer.parts]
-        return ParallelTally(randomizer, tallies)
-    if isinstance(randomizer, Subsample):
-        return SubsampleTally(randomizer, tally_for(randomizer.part, candidates))
-    if isinstance(randomizer, SupportRandomizer):
-        return SupportTally(randomizer, candidates)
-    if isinstance(randomizer, MatrixRandomizer | SymmetricNoise):
-        if candidates is not None:
-            raise ValueError(f"candidates must be None for {randomizer}, got {candidates!r}")
-        if isinstance(randomizer, MatrixRandomizer):
-            return MatrixTally(randomizer)
-        return MeanTally(randomizer)
     raise TypeError(f"randomizer must be a mechanism that can run, got {randomizer}")
+
+
+@tally_for.register
+def _support(randomizer: SupportRandomizer, candidates: Candidates = None) -> Tally:
+    return SupportTally(randomizer, candidates)
+
+
+@tally_for.register
+def _matrix(randomizer: MatrixRandomizer, candidates: Candidates = None) -> Tally:
+    _check_none(randomizer, candidates)
+    return MatrixTally(randomizer)
+
+
+@tally_for.register
+def _noise(randomizer: SymmetricNoise, candidates: Candidates = None) -> Tally:
+    _check_none(randomizer, candidates)
+    return MeanTally(randomizer)
+
+
+@tally_for.register
+def _subsample(randomizer: Subsample, candidates: Candidates = None) -> Tally:
+    return SubsampleTally(randomizer, tally_for(randomizer.part, candidates))
+
+
+@tally_for.register
+def _parallel(randomizer: Parallel, candidates: Candidates = None) -> Tally:
+    tallies = [tally_for(part, candidates) for part in randomizer.parts]
+    return MixtureTally(randomizer, tallies)
+
+
+@tally_for.register
+def _one_of(randomizer: OneOf, candidates: Candidates = None) -> Tally:
+    return MixtureTally(randomizer, _by_attribute(randomizer, candidates))
+
+
+@tally_for.register
+def _joint(randomizer: Joint, candidates: Candidates = None) -> Tally:
+    return JointTally(randomizer, _by_attribute(randomizer, candidates))
+
+
+def _check_none(randomizer: LocalRandomizer, candidates: Candidates) -> None:
+    if candidates is not None:
+        raise ValueError(f"candidates must be None for {randomizer}, got {candidates!r}")
+
+
+def _by_attribute(randomizer: Joint | OneOf, candidates: Candidates) -> list[Tally]:
+    size = len(randomizer.parts)
+    entries = [None] * size if candidates is None else list(candidates)
+    if len(entries) != size:
+        raise ValueError(
+            f"candidates must have one entry for each of {size} attributes, got {len(entries)}"
+        )
+    return [tally_for(part, own) for part, own in zip(randomizer.parts, entries, strict=True)]

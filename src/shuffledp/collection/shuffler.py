@@ -8,28 +8,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.sampling import Bits
+from shuffledp.sampling.checks import bare_vector
 
 
-def shuffle(reports: NDArray[Any], rng: np.random.Generator | None = None) -> NDArray[Any]:
-    """Return the reports in a uniformly random order.
+def shuffle(reports: object, rng: np.random.Generator | None = None) -> NDArray[Any]:
+    """Return the reports in a uniformly random order, in a new array that holds nothing else.
 
     Every report gets 64 random bits and they are sorted by these; should two be equal, all are
-    drawn again.
+    drawn again. No index, label or name of the input survives, and of records only their fields:
+    what lies between these in memory, such as fields that were not selected, is left behind.
 
     Args:
-        reports: a one-dimensional array.
+        reports: numbers, or records and bytes as :meth:`LocalRandomizer.randomize` returns them: a
+            one-dimensional array, list or tuple, or a column of pandas, polars or pyarrow.
         rng: a generator, for simulations that can be repeated; None takes random bits from the
             operating system's secure source.
 
-    >>> sorted(shuffle(np.arange(5)).tolist())
-    [0, 1, 2, 3, 4]
+    >>> sorted(shuffle([3, 1, 4, 1, 5]).tolist())
+    [1, 1, 3, 4, 5]
+
+    Raises:
+        TypeError: if the reports are of another type, such as text or Python objects.
+        ValueError: if they are not one-dimensional.
     """
-    if np.ndim(reports) != 1:
-        raise ValueError(f"reports must be one-dimensional, got shape {np.shape(reports)}")
+    array = bare_vector("reports", reports, "biufV", "numbers, or what randomize returns")
     bits = Bits(rng)
     while True:
-        keys = bits.words(reports.size)
+        keys = bits.words(array.size)
         order = np.argsort(keys)
         if (np.diff(keys[order]) > 0).all():
-            shuffled: NDArray[Any] = reports[order]
-            return shuffled
+            return _without_gaps(array[order])
+
+
+def _without_gaps(records: NDArray[Any]) -> NDArray[Any]:
+    """Return records whose fields follow each other; other arrays as they are."""
+    if records.dtype.names is None:
+        return records
+    # Loaded here: few reports are records, and numpy itself does not load it.
+    from numpy.lib.recfunctions import repack_fields
+
+    packed: NDArray[Any] = repack_fields(records, align=False, recurse=True)
+    return packed

@@ -14,7 +14,7 @@ from shuffledp.collection.families import tally_for
 from shuffledp.collection.moments import finish
 from shuffledp.collection.shuffler import shuffle
 from shuffledp.errors import check_integer
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers import LocalRandomizer, as_randomizer
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Simulation:
 
 
 def simulate(
-    randomizer: LocalRandomizer,
+    randomizer: LocalRandomizer | str,
     values: object,
     *,
     repetitions: int = 1,
@@ -68,7 +68,7 @@ def simulate(
     """Randomize, shuffle, add up and estimate, again and again for the same inputs.
 
     Args:
-        randomizer: the mechanism.
+        randomizer: the mechanism, or its text.
         values: the users' inputs, as for :meth:`LocalRandomizer.randomize`.
         repetitions: how often.
         rng: a generator, to get the same result again; None takes the operating system's bits.
@@ -82,6 +82,7 @@ def simulate(
     True
     """
     repetitions = check_integer("repetitions", repetitions, 1)
+    randomizer = as_randomizer(randomizer)
     tally = tally_for(randomizer)
     truths = list(_leaves(tally.truth(randomizer.check_values(values))))
     errors, covered = np.empty(repetitions), np.empty(repetitions)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
-#: Unit round-off of IEEE double precision.
-UNIT = 2.0**-53
+from shuffledp.arrays import FloatArray, IntArray
 
 
 def vector(name: str, values: ArrayLike) -> FloatArray:
@@ -24,12 +20,20 @@ def vector(name: str, values: ArrayLike) -> FloatArray:
 
 
 def log_quotient(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Return log(numerator/denominator) to a few ulps of itself, also where it is near 0."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    """Return log(numerator/denominator), 0 <= numerator, 0 < denominator, to 8 UNIT of itself.
+
+    The difference of numbers within a factor of two is exact. Quotients beyond the range of normal
+    doubles are taken apart.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         quotient = numerator / denominator
         near = np.abs(quotient - 1) < 0.5
         difference = np.where(near, numerator - denominator, 0.0)
-        return np.where(near, np.log1p(difference / denominator), np.log(quotient))
+        logs = np.where(near, np.log1p(difference / denominator), np.log(quotient))
+        far = (numerator > 0) & ~((quotient > 1e-290) & (quotient < 1e290))
+        if far.any():
+            logs[far] = np.log(numerator[far]) - np.log(denominator[far])
+        return logs
 
 
 def two_sum(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

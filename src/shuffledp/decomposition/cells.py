@@ -7,9 +7,29 @@ survive independent sums, and the bound is the mean of a convex function of such
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import FloatArray, IntArray
+from shuffledp.arrays import FloatArray, IntArray
+
+#: Lighter masses are kept apart, with their logarithms: products of them would leave the range of
+#: normal doubles.
+FAINT = 1e-290
+
+
+class Corners(NamedTuple):
+    """Corners of a grid, by the numbers of their edges, and their masses.
+
+    Corners lighter than 1e-290 are listed apart, with the logarithms of their masses.
+    """
+
+    index_x: IntArray
+    index_y: IntArray
+    mass: FloatArray
+    faint_x: IntArray
+    faint_y: IntArray
+    faint_log_mass: FloatArray
 
 
 def choose_edges(values: FloatArray, mass: FloatArray, count: int) -> FloatArray:
@@ -40,7 +60,10 @@ def boxes(values: FloatArray, edges: FloatArray) -> IntArray:
 
 
 def interpolate(values: FloatArray, edges: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return for each value the index of the edge below it and its share of the gap above."""
+    """Return for each value the index of the edge below it and its share of the gap above.
+
+    A value beyond the edges counts as the nearest one; the caller states how far that moves it.
+    """
     if edges.size == 1:
         return np.zeros(values.size, dtype=np.int64), np.zeros(values.size)
     index = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, edges.size - 2)
@@ -50,20 +73,34 @@ def interpolate(values: FloatArray, edges: FloatArray) -> tuple[IntArray, FloatA
 
 def split_to_corners(
     x: FloatArray, y: FloatArray, mass: FloatArray, edges_x: FloatArray, edges_y: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> Corners:
     """Split points of the plane between the corners of their boxes with bilinear weights."""
     index_x, share_x = interpolate(x, edges_x)
     index_y, share_y = interpolate(y, edges_y)
-    corners, parts = [], []
-    for step_x, part_x in ((0, 1 - share_x), (1, share_x)):
-        for step_y, part_y in ((0, 1 - share_y), (1, share_y)):
-            corner = np.minimum(index_x + step_x, edges_x.size - 1) * edges_y.size
-            corners.append(corner + np.minimum(index_y + step_y, edges_y.size - 1))
-            parts.append(mass * part_x * part_y)
-    used, position = np.unique(np.concatenate(corners), return_inverse=True)
-    total = np.bincount(position, np.concatenate(parts)).astype(np.float64)
-    used, total = used[total > 0], total[total > 0]
-    return edges_x[used // edges_y.size], edges_y[used % edges_y.size], total
+    corners, parts, logs = [], [], []
+    with np.errstate(divide="ignore"):
+        log_mass = np.log(mass)
+        for step_x, part_x in ((0, 1 - share_x), (1, share_x)):
+            for step_y, part_y in ((0, 1 - share_y), (1, share_y)):
+                corner = np.minimum(index_x + step_x, edges_x.size - 1) * edges_y.size
+                corners.append(corner + np.minimum(index_y + step_y, edges_y.size - 1))
+                parts.append(mass * part_x * part_y)
+                logs.append(log_mass + np.log(part_x) + np.log(part_y))
+    log_part = np.concatenate(logs)
+    present = log_part > -np.inf
+    used, position = np.unique(np.concatenate(corners)[present], return_inverse=True)
+    total = np.bincount(position, np.concatenate(parts)[present]).astype(np.float64)
+    kept = total >= FAINT
+    lost = ~kept[position]
+    faint = used[position[lost]]
+    return Corners(
+        used[kept] // edges_y.size,
+        used[kept] % edges_y.size,
+        total[kept],
+        faint // edges_y.size,
+        faint % edges_y.size,
+        log_part[present][lost],
+    )
 
 
 def choose_axes(

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, vector
+from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.decomposition.arithmetic import vector
 from shuffledp.errors import MAX_EPSILON0, check_real
 
 if TYPE_CHECKING:
     from shuffledp.decomposition.decomposition import Decomposition
 
 
-@dataclass(frozen=True, eq=False)
+#: Larger ratios would leave the range of doubles together with e**epsilon.
+MAX_LOG_RATIO = 2 * MAX_EPSILON0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Components:
     """Arrays over components, converted, checked and frozen; see :class:`Decomposition`."""
 
@@ -70,13 +75,13 @@ class Components:
             )
         for name in ("log_ratio0", "log_ratio1"):
             logs = getattr(self, name)
-            if not (logs <= 2 * MAX_EPSILON0).all():
-                raise ValueError(f"{name} must be at most {2 * MAX_EPSILON0:g}, got {logs!r}")
+            if not (logs <= MAX_LOG_RATIO).all():
+                raise ValueError(f"{name} must be at most {MAX_LOG_RATIO:g}, got {logs!r}")
         if not (self.weight > 0).all() or not np.isfinite(self.weight).all():
             raise ValueError(f"weight must be positive and finite, got {self.weight!r}")
         for name in ("singular0", "singular1"):
             masses = getattr(self, name)
-            if not ((masses >= 0) & (masses <= 1)).all():
+            if not ((masses >= 0) & (masses <= 1 + self.singular_error + 4 * UNIT)).all():
                 raise ValueError(f"{name} must lie in [0, 1], got {masses!r}")
         for name in ("log_ratio_error", "weight_error", "residual_error", "singular_error"):
             error = np.asarray(getattr(self, name))
@@ -86,28 +91,31 @@ class Components:
         if residual < 0:
             raise ValueError(f"residual must be at least 0, got {residual!r}")
         object.__setattr__(self, "residual", residual)
-        rounding = (self.size + self.singular0.size + 8) * UNIT
-        tolerance = 1e-11 + 4 * rounding
-        tolerance += float(self.weight @ self.weight_error) + self.residual_error
-        error = self.log_ratio_error + self.weight_error
-        for name, total, slack in (
-            ("weight plus residual", float(self.weight.sum()) + residual, 0.0),
-            ("a", *self._mass(self.ratio0, error, self.singular0)),
-            ("b", *self._mass(self.ratio1, error, self.singular1)),
+        self._check_masses()
+
+    def _check_masses(self) -> None:
+        """Check that the weights, a and b sum to 1 up to their stated errors and nothing more."""
+        rounding = 4 * (self.size + self.singular0.size + 8) * UNIT
+        slack = float(self.weight @ self.weight_error) + self.residual * self.residual_error
+        total = float(self.weight.sum()) + self.residual
+        found = [("weight plus residual", total, slack)]
+        error = np.expm1(self.log_ratio_error) + self.weight_error * np.exp(self.log_ratio_error)
+        for name, ratio, singular in (
+            ("a", self.ratio0, self.singular0),
+            ("b", self.ratio1, self.singular1),
         ):
-            if not abs(total - 1) <= tolerance + slack:
+            parts, apart = self.weight * ratio, float(singular.sum())
+            slack = float(parts @ error) + apart * self.singular_error
+            found.append((name, float(parts.sum()) + apart, slack))
+        for name, total, slack in found:
+            if not abs(total - 1) <= rounding + slack:
                 raise ValueError(f"the masses of {name} must sum to 1, got {total!r}")
 
-    def _mass(
-        self, ratio: FloatArray, error: FloatArray, singular: FloatArray
-    ) -> tuple[float, float]:
-        """Return the mass sum(c ratio) + sum(singular) and the rounding error it may have."""
-        parts = self.weight * ratio
-        slack = float(parts @ error) + self.singular_error
-        return float(parts.sum() + singular.sum()), slack
-
     def _count_silent_components(self) -> None:
-        """Count components with a = b = 0, where G = 0, into the residual."""
+        """Count components with a = b = 0, where G = 0, into the residual.
+
+        A sum of positive numbers is relatively as good as the worst of them, up to rounding.
+        """
         silent = np.isneginf(self.log_ratio0) & np.isneginf(self.log_ratio1)
         if not silent.any():
             return

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.arithmetic import (
-    UNIT,
-    FloatArray,
     clusters,
     distance,
     finite_or_zero,
     log_quotient,
-    outer_sum,
     two_sum,
     vector,
 )
-from shuffledp.decomposition.cells import boxes, choose_axes, split_to_corners
-from shuffledp.decomposition.components import Components
+from shuffledp.decomposition.boxes import choose_log_edges, gather, lattice_edges
+from shuffledp.decomposition.components import MAX_LOG_RATIO, Components
 from shuffledp.decomposition.gparv import GPARV, Law
+from shuffledp.decomposition.masses import LOG_ERROR_UNITS, Masses, exact_sum, log_of
+from shuffledp.decomposition.mixture import mix
+from shuffledp.decomposition.product import multiply
 from shuffledp.errors import MAX_EPSILON0, check_integer, check_real
 from shuffledp.interval import Interval
 
-#: Products of weights below e**-660 are kept apart: they would leave the range of doubles.
-_LOG_TINY = -660.0
+#: Masses further from the sum 1 are a mistake, not rounding. They are divided by their exact sum,
+#: so nothing of what is tolerated is lost.
+_TOLERANCE = 1e-12
+
+#: Exact coefficients c below this count as 0.
+_SMALLEST_WEIGHT = 1e-290
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Decomposition(Components):
     r"""A decomposition :math:`R(x_1^0)=\sum a_jQ_j,\ R(x_1^1)=\sum b_jQ_j,\ R(x_i)\ge\sum c_jQ_j`.
 
@@ -57,9 +64,19 @@ class Decomposition(Components):
     >>> d = Decomposition.from_coefficients([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25] * 3)
     >>> [round(float(r), 12) for r in d.ratio0], d.residual
     ([2.0, 1.0, 1.0], 0.25)
-    >>> d.at(0.0).lower.values.tolist()
+    >>> d.at(0.0).lower.values.round(12).tolist()
     [1.0, -1.0, 0.0, 0.0]
     """
+
+    @classmethod
+    def silent(cls) -> Decomposition:
+        """Return that of one output, which all inputs produce: it reveals nothing.
+
+        >>> Decomposition.silent().at(0.0).lower.values.tolist()
+        [0.0]
+        """
+        zero, one = np.zeros(1), np.ones(1)
+        return cls(log_ratio0=zero, log_ratio1=zero, weight=one, residual=0.0, weight_error=zero)
 
     @classmethod
     def from_coefficients(
@@ -67,8 +84,9 @@ class Decomposition(Components):
     ) -> Decomposition:
         """Build a decomposition from the coefficients a, b, c of its components.
 
-        Components with c = 0 become singular ones. ``residual`` is 1 - sum(c) unless given;
-        rounding noise below 1e-12 counts as no residual.
+        Components with c = 0 become singular ones. a and b stand for the laws they are proportional
+        to: they are divided by their exact sums, which are 1 up to rounding. Unless given,
+        ``residual`` is exactly 1 - sum(c); a c that rounding made too large is divided by its sum.
 
         >>> d = Decomposition.from_coefficients([0.5, 0.5], [0.5, 0.5], [0.0, 0.5])
         >>> d.singular0.tolist(), d.residual
@@ -80,26 +98,85 @@ class Decomposition(Components):
                 f"a, b and c must have the same length, got {a.size}, {b.size} and {c.size}"
             )
         for name, masses in (("a", a), ("b", b), ("c", c)):
-            if not (masses >= 0).all():
-                raise ValueError(f"{name} must be at least 0, got {masses!r}")
-        covered = c > 0
-        singular = ~covered & ((a > 0) | (b > 0))
-        log0, log1 = log_quotient(a[covered], c[covered]), log_quotient(b[covered], c[covered])
-        residual_error = 4 * UNIT
+            if not ((masses >= 0) & (masses < math.inf)).all():
+                raise ValueError(f"{name} must be at least 0 and finite, got {masses!r}")
+        tolerance = max(_TOLERANCE, 8 * a.size * UNIT)
+        for name, masses in (("a", a), ("b", b)):
+            if abs((total := exact_sum(masses.tolist())) - 1) > tolerance:
+                raise ValueError(f"the masses of {name} must sum to 1, got {float(total)!r}")
+        common = Masses(c, np.array(0.0))
+        error = 4 * UNIT
         if residual is None:
-            gap = 1.0 - float(c.sum())
-            residual = gap if gap > 1e-12 else 0.0
-            residual_error = min((c.size + 4) * UNIT / residual, 0.5) if residual else 0.0
-        largest = np.maximum(np.abs(finite_or_zero(log0)), np.abs(finite_or_zero(log1)))
+            rest = 1 - exact_sum(c.tolist())
+            if rest < -tolerance:
+                raise ValueError(
+                    f"the masses of weight plus residual must sum to 1, got {float(1 - rest)!r}"
+                )
+            if rest < 0:
+                common, rest = Masses.normalised(c), Fraction(0)
+            residual, error = float(rest), UNIT
+        return cls.from_masses(
+            Masses.normalised(a),
+            Masses.normalised(b),
+            common,
+            residual=residual,
+            residual_error=error,
+        )
+
+    @classmethod
+    def from_masses(
+        cls, a: Masses, b: Masses, c: Masses, *, residual: float, residual_error: float
+    ) -> Decomposition:
+        """Build a decomposition from coefficients with exact sums and the residual that fits."""
+        covered = c.values > 0
+        singular = ~covered & ((a.values > 0) | (b.values > 0))
+        common = c.of(covered)
+        (log0, error0), (log1, error1) = (x.of(covered).log_over(common) for x in (a, b))
         return cls(
-            log0,
-            log1,
-            c[covered],
-            residual,
-            log_ratio_error=4 * UNIT * largest,
+            log_ratio0=log0,
+            log_ratio1=log1,
+            weight=common.doubles(),
+            residual=residual,
+            log_ratio_error=np.maximum(error0, error1),
+            weight_error=np.array(8 * UNIT),
             residual_error=residual_error,
-            singular0=a[singular],
-            singular1=b[singular],
+            singular0=a.of(singular).doubles(),
+            singular1=b.of(singular).doubles(),
+        )
+
+    @classmethod
+    def from_fractions(
+        cls, a: Sequence[Fraction], b: Sequence[Fraction], c: Sequence[Fraction]
+    ) -> Decomposition:
+        """Build a decomposition from exact coefficients; a and b have the sum 1.
+
+        Components with c below 1e-290, or a/c or b/c near e**600, count as ones with c = 0, which
+        makes the common part smaller.
+
+        >>> third = Fraction(1, 3)
+        >>> d = Decomposition.from_fractions([2 * third, third], [third, 2 * third], [third] * 2)
+        >>> d.weight.tolist() == [1 / 3] * 2, d.residual == 1 / 3
+        (True, True)
+        """
+        limit = Fraction(math.exp(MAX_LOG_RATIO - 1))
+        covered, singular = [], []
+        for row in zip(a, b, c, strict=True):
+            large = max(row[:2])
+            if row[2] >= _SMALLEST_WEIGHT and large <= limit * row[2]:
+                covered.append(row)
+            elif large > 0:
+                singular.append(row)
+        logs = np.array(
+            [[log_of(x / row[2]) if x else -math.inf for x in row[:2]] for row in covered]
+        ).reshape(-1, 2)
+        return cls(
+            log_ratio0=logs[:, 0],
+            log_ratio1=logs[:, 1],
+            weight=np.array([float(row[2]) for row in covered]),
+            residual=float(1 - sum((row[2] for row in covered), Fraction(0))),
+            log_ratio_error=LOG_ERROR_UNITS * UNIT * np.abs(finite_or_zero(logs)).max(axis=1),
+            singular0=np.array([_round_up(row[0]) for row in singular]),
+            singular1=np.array([float(row[1]) for row in singular]),
         )
 
     @property
@@ -131,7 +208,8 @@ class Decomposition(Components):
     def merge(self) -> Decomposition:
         """Merge components of equal ratios: the simplified decomposition (paper, theorem 7).
 
-        Ratios count as equal when they differ by no more than their rounding errors.
+        Ratios count as equal when they differ by no more than their rounding errors; how far they
+        are moved is added to their errors.
 
         >>> d = Decomposition.from_coefficients([0.25] * 4, [0.25] * 4, [0.25] * 4)
         >>> d.merge().size
@@ -149,51 +227,36 @@ class Decomposition(Components):
         )
         error = np.zeros(first.size)
         np.maximum.at(error, group, self.log_ratio_error + moved)
-        weight, weight_error = self._group_weights(group)
-        return self._with_components(
-            (log0, log1, weight, error, weight_error),
-            None if self.spread is None else self.spread.merge(),
+        weight, weight_error = self.group_weights(group)
+        return replace(
+            self,
+            log_ratio0=log0,
+            log_ratio1=log1,
+            weight=weight,
+            log_ratio_error=error * (1 + 4 * UNIT),
+            weight_error=weight_error,
+            spread=None if self.spread is None else self.spread.merge(),
         )
 
-    def _group_weights(self, group: np.ndarray) -> tuple[FloatArray, FloatArray]:
-        """Return the total weight of each group and its relative error."""
+    def group_weights(self, group: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the total weight of each group and its relative error.
+
+        A sum of positive numbers is relatively as good as the worst of them, up to rounding.
+        """
         error = np.zeros(int(group.max()) + 1)
         np.maximum.at(error, group, self.weight_error)
         weight = np.bincount(group, self.weight).astype(np.float64)
-        return weight, error + np.bincount(group) * UNIT
-
-    def _with_components(
-        self, components: Sequence[FloatArray], spread: Decomposition | None
-    ) -> Decomposition:
-        log0, log1, weight, log_error, weight_error = components
-        return Decomposition(
-            log0,
-            log1,
-            weight,
-            self.residual,
-            log_error,
-            weight_error,
-            self.residual_error,
-            self.singular0,
-            self.singular1,
-            self.singular_error,
-            spread,
-        )
+        return weight, error + np.bincount(group) * UNIT * (1 + error)
 
     def swap(self) -> Decomposition:
         """Return the decomposition of the reversed pair."""
-        return Decomposition(
-            self.log_ratio1,
-            self.log_ratio0,
-            self.weight,
-            self.residual,
-            self.log_ratio_error,
-            self.weight_error,
-            self.residual_error,
-            self.singular1,
-            self.singular0,
-            self.singular_error,
-            None if self.spread is None else self.spread.swap(),
+        return replace(
+            self,
+            log_ratio0=self.log_ratio1,
+            log_ratio1=self.log_ratio0,
+            singular0=self.singular1,
+            singular1=self.singular0,
+            spread=None if self.spread is None else self.spread.swap(),
         )
 
     def product(self, other: Decomposition) -> Decomposition:
@@ -204,115 +267,19 @@ class Decomposition(Components):
         >>> joint.size, round(joint.residual, 12)
         (4, 0.36)
         """
-        atoms = self.spread is None and other.spread is None
-        if atoms and not self._underflows(other):
-            return self._product(other, None)
-        return self._product(other, self.upper._product(other.upper, None, expose=True))
-
-    def _underflows(self, other: Decomposition) -> bool:
-        """Whether some product of weights leaves the range of doubles."""
-        if self.size == 0 or other.size == 0:
-            return False
-        return bool(np.log(self.weight.min()) + np.log(other.weight.min()) < _LOG_TINY)
-
-    def _product(
-        self, other: Decomposition, spread: Decomposition | None, *, expose: bool = False
-    ) -> Decomposition:
-        """Multiply atoms. Components of tiny weight are exposed or absorbed.
-
-        Exposed ones become singular, which is a smaller blanket: a spread. Absorbed ones are
-        merged with the lightest of the others, at the mean of both: a contraction.
-        """
-        log0, error0 = outer_sum(self.log_ratio0, other.log_ratio0)
-        log1, error1 = outer_sum(self.log_ratio1, other.log_ratio1)
-        error = np.add.outer(self.log_ratio_error, other.log_ratio_error).ravel()
-        error += np.maximum(error0, error1)
-        weight = np.outer(self.weight, other.weight).ravel()
-        weight_error = np.add.outer(self.weight_error, other.weight_error)
-        weight_error += np.multiply.outer(self.weight_error, other.weight_error)
-        weight_error = weight_error.ravel() + 2 * UNIT
-        singular0 = self._product_singular(other, "0")
-        singular1 = self._product_singular(other, "1")
-        singular_error = self.singular_error + other.singular_error + 8 * UNIT
-        if error.size:
-            singular_error += float((error + weight_error).max())
-        if self._underflows(other):
-            log_weight = np.add.outer(np.log(self.weight), np.log(other.weight)).ravel()
-            tiny = log_weight < _LOG_TINY
-            masses = np.exp(log_weight[tiny] + np.array((log0[tiny], log1[tiny])))
-            singular_error += 2000 * UNIT
-            log0, log1, weight = log0[~tiny], log1[~tiny], weight[~tiny]
-            error, weight_error = error[~tiny], weight_error[~tiny]
-            if expose:
-                singular0 = np.concatenate([singular0, masses[0]])
-                singular1 = np.concatenate([singular1, masses[1]])
-            else:
-                lightest = int(np.argmin(weight))
-                for logs, mass in ((log0, masses[0].sum()), (log1, masses[1].sum())):
-                    logs[lightest] = np.log(np.exp(logs[lightest]) + mass / weight[lightest])
-                error[lightest] += 1e-12
-        return Decomposition(
-            log0,
-            log1,
-            weight,
-            self.residual + other.residual * (1 - self.residual),
-            error,
-            weight_error,
-            2 * (self.residual_error + other.residual_error) + 4 * UNIT,
-            singular0,
-            singular1,
-            singular_error,
-            spread,
-        )
-
-    def _product_singular(self, other: Decomposition, which: str) -> FloatArray:
-        """Return the masses of outputs one part of which only the differing user can produce."""
-
-        def masses(d: Decomposition) -> tuple[FloatArray, FloatArray]:
-            ratio = np.exp(getattr(d, f"log_ratio{which}"))
-            return d.weight * ratio, getattr(d, f"singular{which}")
-
-        (mine, my_singular), (theirs, their_singular) = masses(self), masses(other)
-        either = np.concatenate([theirs, their_singular])
-        return np.concatenate(
-            [np.outer(my_singular, either).ravel(), np.outer(mine, their_singular).ravel()]
-        )
+        return multiply(self, other)
 
     @staticmethod
     def mixture(weights: Sequence[float], parts: Sequence[Decomposition]) -> Decomposition:
         """Return the weighted combination: parallel composition (paper, section 4.6).
 
+        The weights are divided by their sum, which is 1 up to rounding.
+
         >>> d = Decomposition.from_coefficients([0.6, 0.4], [0.4, 0.6], [0.4, 0.4])
         >>> Decomposition.mixture([0.5, 0.5], [d, d]).merge().size
         2
         """
-        if not parts or len(weights) != len(parts):
-            raise ValueError(
-                f"weights and parts must be non-empty and of equal length, got {len(weights)} "
-                f"and {len(parts)}"
-            )
-        shares = [check_real("weights", w) for w in weights]
-        excess = abs(sum(shares) - 1)
-        if min(shares) <= 0 or excess > 1e-12:
-            raise ValueError(f"weights must be positive and sum to 1, got {shares!r}")
-        spread = None
-        if any(part.spread is not None for part in parts):
-            spread = Decomposition.mixture(shares, [part.upper for part in parts])
-        slack = 2 * UNIT + excess
-        scaled = list(zip(shares, parts, strict=True))
-        return Decomposition(
-            np.concatenate([part.log_ratio0 for part in parts]),
-            np.concatenate([part.log_ratio1 for part in parts]),
-            np.concatenate([share * part.weight for share, part in scaled]),
-            sum(share * part.residual for share, part in scaled),
-            np.concatenate([part.log_ratio_error for part in parts]),
-            np.concatenate([part.weight_error for part in parts]) + slack,
-            max(part.residual_error for part in parts) + len(parts) * UNIT + slack,
-            np.concatenate([share * part.singular0 for share, part in scaled]),
-            np.concatenate([share * part.singular1 for share, part in scaled]),
-            max(part.singular_error for part in parts) + slack,
-            spread,
-        )
+        return mix(weights, parts)
 
     def coarsen(self, max_components: int) -> Decomposition:
         """Return at most about ``max_components`` cells that enclose this decomposition.
@@ -323,45 +290,16 @@ class Decomposition(Components):
         epsilon and n.
         """
         limit = check_integer("max_components", max_components, 4)
-        upper = self.upper
-        if max(self.size, upper.size) <= limit:
+        if max(self.size, self.upper.size) <= limit:
             return self
-        return self._coarsen(*choose_axes(upper.ratio0, upper.ratio1, upper.weight, limit))
+        return gather(self, *choose_log_edges(self.upper, limit))
 
     def coarsen_to_lattice(self, step: float) -> Decomposition:
         """Return cells whose corners lie on the lattice of multiples of ``step`` of both logs.
 
         Ratios that are 0 stay as they are. Products of such decompositions stay on the lattice.
         """
-        edges = []
-        for logs in (self.upper.log_ratio0, self.upper.log_ratio1):
-            finite = logs[np.isfinite(logs)]
-            low, high = np.floor(finite.min() / step), np.ceil(finite.max() / step)
-            points = np.exp(step * np.arange(low, high + 1))
-            edges.append(np.append(0.0, points) if finite.size < logs.size else points)
-        return self._coarsen(*edges)
-
-    def _coarsen(self, edges0: FloatArray, edges1: FloatArray) -> Decomposition:
-        """Gather components in boxes; the spread goes to the corners of the boxes."""
-        upper = self.upper
-        box = boxes(self.ratio0, edges0) * (2 * edges1.size + 1) + boxes(self.ratio1, edges1)
-        _, group = np.unique(box, return_inverse=True)
-        weight, weight_error = self._group_weights(group)
-        mean0 = np.bincount(group, self.weight * self.ratio0) / weight
-        mean1 = np.bincount(group, self.weight * self.ratio1) / weight
-        error = np.zeros(weight.size)
-        np.maximum.at(error, group, self.log_ratio_error)
-        error += (np.bincount(group) + 16) * UNIT
-        corner0, corner1, mass = split_to_corners(
-            upper.ratio0, upper.ratio1, upper.weight, edges0, edges1
-        )
-        rounding = (upper.size + 16) * UNIT
-        corner_error = np.full(mass.size, float(upper.log_ratio_error.max()) + rounding)
-        mass_error = np.full(mass.size, float(upper.weight_error.max()) + rounding)
-        with np.errstate(divide="ignore"):
-            means, corners = np.log((mean0, mean1)), np.log((corner0, corner1))
-        spread = upper._with_components((*corners, mass, corner_error, mass_error), None)
-        return self._with_components((*means, weight, error, weight_error), spread)
+        return gather(self, *lattice_edges(self.upper, step))
 
     def at(self, epsilon: float) -> GPARV:
         r"""Return the law of :math:`G=a_j/c_j-e^\varepsilon b_j/c_j` and its rounding errors.
@@ -390,7 +328,8 @@ class Decomposition(Components):
         magnitude = np.exp(log0) + cost
         error = magnitude * np.expm1(self.log_ratio_error + rho_error)
         logs = np.abs(finite_or_zero(log1 + epsilon)) + np.abs(finite_or_zero(log0)) * far
-        error += UNIT * np.abs(values) * (8 + logs + np.clip(finite_or_zero(excess), 0.0, 40.0))
+        # Two elementary functions to 4 units, two operations, and rounded exponents.
+        error += UNIT * np.abs(values) * (12 + logs + np.clip(finite_or_zero(excess), 0.0, 40.0))
         weights, weight_error = self.weight, self.weight_error
         if self.residual > 0:
             values, error = np.append(values, 0.0), np.append(error, 0.0)
@@ -407,3 +346,8 @@ class Decomposition(Components):
         lower = np.maximum(a * (1 - slack) - b * (1 + slack), 0).sum() * (1 - slack)
         upper = np.maximum(a * (1 + slack) - b * (1 - slack), 0).sum() * (1 + slack)
         return float(lower), float(upper)
+
+
+def _round_up(mass: Fraction) -> float:
+    """Return the nearest double, the smallest normal one for positive numbers below that."""
+    return max(float(mass), 2.0**-1022) if mass else 0.0

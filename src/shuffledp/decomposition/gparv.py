@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,7 @@ class GPARV:
         """Return ``factor`` times the random variable, singular part included."""
         lower = self.lower.scaled(factor)
         upper = lower if self.upper is self.lower else self.upper.scaled(factor)
-        return GPARV(
-            lower, upper, factor * self.singular_lower, factor * self.singular_upper * (1 + UNIT)
-        )
+        above = factor * self.singular_upper * (1 + 4 * UNIT)
+        if self.singular_upper > 0:
+            above = math.nextafter(above, math.inf)  # also if it underflows
+        return GPARV(lower, upper, factor * self.singular_lower * (1 - 4 * UNIT), above)

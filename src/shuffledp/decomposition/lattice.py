@@ -44,7 +44,7 @@ def product_of(factors: Sequence[Decomposition]) -> Decomposition:
 
 
 def _multiply(factors: Sequence[Decomposition]) -> Decomposition:
-    one = Decomposition(np.zeros(1), np.zeros(1), np.ones(1), 0.0)
+    one = Decomposition.silent()
     return reduce(_merged_product, factors, one)
 
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, log_quotient, vector
+from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.decomposition.arithmetic import log_quotient, vector
 from shuffledp.decomposition.decomposition import Decomposition
 
 #: Relative error of the masses of tails: normal probabilities at 37 standard deviations.
-_TAIL_ERROR = 4e-13
+_TAIL_ERROR = 8e-13
+
+#: Relative error of residuals, in units round-off.
+_RESIDUAL_UNITS = 24
+
+#: Log of the largest ratio of the two parts of a mean for which ends, not shares, are moved.
+_BALANCED = 2.0
 
 
 def decompose_segments(
@@ -37,8 +45,9 @@ def decompose_segments(
         weight: c-mass of each cell.
         start: logs of (a/c, b/c) at the first end of each cell.
         stop: logs of (a/c, b/c) at the second end.
-        residual: mass of the left-over laws, to 16 ulps.
-        log_ratio_error: bound on the absolute error of all logs.
+        residual: mass of the left-over laws, to 24 units round-off.
+        log_ratio_error: bound on the absolute error of all logs of a cell. The two ratios of a cell
+            must depend on one number, as (u, 1) or (u, u) do, with errors of that number.
         weight_error: bound on the relative error of the weights.
         tails: (a, b, c) of further cells whose ratios are unbounded. The contraction keeps them
             as atoms; the spread gives their c-mass to the residual and lets every output give the
@@ -61,22 +70,26 @@ def decompose_segments(
         np.broadcast_to(np.asarray(ends, dtype=np.float64), mass.shape) for ends in (*start, *stop)
     )
     along0 = np.abs(stop0 - start0) >= np.abs(stop1 - start1)
-    share = np.where(along0, _share(start0, log0, stop0), _share(start1, log1, stop1))
-    if not ((share >= 0) & (share <= 1)).all():
-        raise ValueError("the mean of every cell must lie between its ends")
+    first, middle, last = (
+        np.where(along0, *logs) for logs in ((start0, start1), (log0, log1), (stop0, stop1))
+    )
     error = np.broadcast_to(np.asarray(log_ratio_error, dtype=np.float64), mass.shape)
     mass_error = np.broadcast_to(np.asarray(weight_error, dtype=np.float64), mass.shape)
-    split = np.concatenate([mass * (1 - share), mass * share])
-    kept = split > 0
+    split = _split(first, middle, last, error)
+    kept = np.concatenate([split.to_start, split.to_stop]) > 0  # all but one end of an atom
     a, b, c = np.array(tails, dtype=np.float64).reshape(-1, 3).T
+    residual_error, given = _RESIDUAL_UNITS * UNIT, float(c.sum())
+    spread_error = residual_error
+    if given > 0:
+        spread_error = (residual * residual_error + given * _TAIL_ERROR) / (residual + given)
     spread = Decomposition(
-        np.concatenate([start0, stop0])[kept],
-        np.concatenate([start1, stop1])[kept],
-        split[kept],
-        residual + float(c.sum()),
-        np.tile(error, 2)[kept],
-        np.tile(mass_error, 2)[kept] + 4 * UNIT,
-        20 * UNIT,
+        log_ratio0=np.concatenate([start0, stop0])[kept],
+        log_ratio1=np.concatenate([start1, stop1])[kept],
+        weight=np.concatenate([mass * split.to_start, mass * split.to_stop])[kept],
+        residual=residual + given,
+        log_ratio_error=np.tile(split.end_error, 2)[kept],
+        weight_error=np.tile(mass_error + split.share_error, 2)[kept] + 2 * UNIT,
+        residual_error=spread_error + 4 * UNIT,
         # Ratios within a tail are unbounded, so nothing of b may be set against a.
         singular0=np.concatenate([a, np.zeros_like(a)]),
         singular1=np.concatenate([np.zeros_like(b), b]),
@@ -84,18 +97,58 @@ def decompose_segments(
     )
     tail0, tail1 = log_quotient(a, c), log_quotient(b, c)
     return Decomposition(
-        np.append(log0, tail0),
-        np.append(log1, tail1),
-        np.append(mass, c),
-        residual,
-        np.append(error, 2 * _TAIL_ERROR + 4 * UNIT * (np.abs(tail0) + np.abs(tail1))),
-        np.append(mass_error, np.full(c.size, _TAIL_ERROR)),
-        16 * UNIT,
+        log_ratio0=np.append(log0, tail0),
+        log_ratio1=np.append(log1, tail1),
+        weight=np.append(mass, c),
+        residual=residual,
+        log_ratio_error=np.append(
+            error, 2 * _TAIL_ERROR + 8 * UNIT * (np.abs(tail0) + np.abs(tail1))
+        ),
+        weight_error=np.append(mass_error, np.full(c.size, _TAIL_ERROR)),
+        residual_error=residual_error,
         spread=spread.merge(),
     ).merge()
 
 
-def _share(start: FloatArray, mean: FloatArray, stop: FloatArray) -> FloatArray:
-    """Return where exp(mean) lies between exp(start) and exp(stop), 0 in an empty cell."""
-    width = np.expm1(stop - start)
-    return np.divide(np.expm1(mean - start), width, out=np.zeros_like(width), where=width != 0)
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """How the mass of each cell is shared between its ends, and which errors cover the result."""
+
+    to_start: FloatArray
+    to_stop: FloatArray
+    share_error: FloatArray
+    end_error: FloatArray
+
+
+def _split(start: FloatArray, mean: FloatArray, stop: FloatArray, error: FloatArray) -> _Split:
+    r"""Share the mass between the ends such that the mean is kept.
+
+    If all three logs have an error e, the shares s, t of the ends u, v are only right for slightly
+    other numbers. With :math:`b=su/(tv)` there are two ways to say so.
+
+    - The shares are exact for ends that are moved outwards, by e at least so that they enclose the
+      true cell, and by so much more that the mean is the true one: :math:`(1+2\max(b,1/b))e` is
+      enough. In narrow cells b is near 1.
+    - The ends are moved outwards by e, and the shares have a relative error of 4e over the relative
+      distance of the mean from its nearer end, to first order. Wide cells have large distances.
+
+    Raises:
+        ValueError: if a mean is not strictly inside a cell that is no atom.
+    """
+    width = stop - start
+    empty = width == 0
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        to_stop = np.where(empty, 0.0, np.expm1(mean - start) / np.expm1(width))
+        to_start = np.where(empty, 1.0, np.expm1(mean - stop) / np.expm1(-width))
+        inside = (to_stop > 0) & (to_stop <= 1) & (to_start > 0) & (to_start <= 1)
+        if not (inside | empty).all():
+            raise ValueError("the mean of every cell must lie between its ends")
+        balance = np.abs(np.log(to_stop / to_start) + width)
+        nearest = np.minimum(np.abs(mean - start), np.abs(stop - mean))
+        narrow = ~empty & (balance < _BALANCED)
+        wide = ~empty & ~narrow
+        share_error = np.where(wide, 5 * error / -np.expm1(-nearest), 0.0)
+        end_error = np.where(narrow, error * (1 + 2.1 * np.exp(balance)), error)
+        end_error += np.where(empty, np.abs(mean - start), 0.0)  # two roundings of one number
+    rounding = np.where(empty, 0.0, UNIT * (12 + 2 * np.abs(width)))
+    return _Split(to_start, to_stop, share_error + rounding, end_error)

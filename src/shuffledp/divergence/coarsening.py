@@ -1,65 +1,27 @@
 r"""Few atoms for many: enclose a law of G, at one epsilon, between two small laws.
 
-Edges are chosen among the atoms by the tilted law, the one that decides the answer. Atoms between
-two edges are moved to their mean in the lower law and split between the edges in the upper law
-(:mod:`shuffledp.decomposition.cells`). A spread of variance v per summand changes log delta by
-about :math:`\frac12\theta^2nv`, which tells how many edges are needed.
+Atoms between two edges are moved to their mean in the lower law and split between the edges in the
+upper law (:mod:`shuffledp.decomposition.cells`). Any edges are valid.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
-from shuffledp.decomposition.cells import boxes, choose_edges, interpolate
+from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.decomposition.cells import boxes, interpolate
 from shuffledp.decomposition.gparv import Law
-from shuffledp.divergence.tail import estimate_saddle
-
-#: Laws with at most this many atoms are used as they are.
-MAX_ATOMS = 200
-
-_FIRST_EDGES = 150
-_MAX_EDGES = 600
-_SHARE_OF_RTOL = 0.3
 
 
-def coarsen_law(law: Law, n: int, rtol: float, log_delta: float = math.inf) -> tuple[Law, Law]:
+def coarsen_law(law: Law, edges: FloatArray) -> tuple[Law, Law]:
     """Return (lower, upper) with ``lower <=cx law <=cx upper`` and few atoms.
 
-    The two differ by about ``rtol/2`` in log delta where that takes no more than 600 edges. Laws of
-    up to 200 atoms are returned unchanged. ``log_delta`` is a guess that, if far below the
-    saddle-point estimate, says that single large values rule.
+    The smallest and the largest value are edges in any case.
     """
-    if law.size <= MAX_ATOMS or law.values.max() <= 0:
-        return law, law
-    saddle = estimate_saddle(law, n)
-    if log_delta < saddle.log_delta - 1:
-        edges = choose_edges(law.values, _jump_measure(law, saddle.probability, n), _MAX_EDGES)
-        return _contract(law, edges), _spread(law, edges)
-    edges = choose_edges(law.values, saddle.probability, _FIRST_EDGES)
-    index, share = interpolate(law.values, edges)
-    gap = np.append(np.diff(edges), 0.0)[index]
-    variance = float(saddle.probability @ (share * (1 - share) * gap**2))
-    loss = 0.5 * saddle.drift**2 / n * variance
-    wanted = _FIRST_EDGES * math.sqrt(loss / (_SHARE_OF_RTOL * rtol))
-    if wanted > _FIRST_EDGES:
-        edges = choose_edges(law.values, saddle.probability, int(min(wanted, _MAX_EDGES)))
+    least, most = law.values.min(), law.values.max()
+    inner = edges[(edges > least) & (edges < most)]
+    edges = np.unique(np.concatenate([[least], inner, [most]]))
     return _contract(law, edges), _spread(law, edges)
-
-
-def _jump_measure(law: Law, tilted: FloatArray, n: int) -> FloatArray:
-    """Return where cells cost most if one large value makes the sum positive.
-
-    They are the common values, and those that just make up for the drift of all others.
-    """
-    drift = -(n - 1) * float(law.weights @ law.values)
-    common = np.where(law.values < drift / 2, law.values, 0.0)
-    deviation = math.sqrt(n * float(law.weights @ common**2))
-    kink = law.weights * np.exp(-0.5 * ((law.values - drift) / deviation) ** 2)
-    total = float(kink.sum())
-    return (tilted + law.weights + (kink / total if total > 0 else 0.0)) / 3
 
 
 def _contract(law: Law, edges: FloatArray) -> Law:
@@ -67,9 +29,10 @@ def _contract(law: Law, edges: FloatArray) -> Law:
     _, group = np.unique(boxes(law.values, edges), return_inverse=True)
     mass = np.bincount(group, law.weights).astype(np.float64)
     mean = np.bincount(group, law.weights * law.values) / mass
+    # A sum of k products has at most k roundings on the way of each; a mean has two such sums.
     rounding = (np.bincount(group) + 4) * UNIT
     error = np.bincount(group, law.weights * _value_error(law)) / mass
-    error += rounding * np.bincount(group, law.weights * np.abs(law.values)) / mass
+    error += 2 * rounding * np.bincount(group, law.weights * np.abs(law.values)) / mass
     weight_error = np.bincount(group, law.weights * law.weight_error) / mass + rounding
     return Law(mean, mass, error, weight_error)
 
@@ -77,8 +40,12 @@ def _contract(law: Law, edges: FloatArray) -> Law:
 def _spread(law: Law, edges: FloatArray) -> Law:
     """Split every atom between its neighbouring edges, keeping the mean."""
     index, share = interpolate(law.values, edges)
-    ends = np.concatenate([index, np.minimum(index + 1, edges.size - 1)])
-    parts = np.concatenate([law.weights * (1 - share), law.weights * share])
+    above = np.minimum(index + 1, edges.size - 1)
+    # 1 - share would lose the digits of a small rest.
+    rest, gap = edges[above] - law.values, edges[above] - edges[index]
+    rest = np.clip(np.divide(rest, gap, out=np.ones(law.size), where=gap > 0), 0.0, 1.0)
+    ends = np.concatenate([index, above])
+    parts = np.concatenate([law.weights * rest, law.weights * share])
 
     def collect(factors: FloatArray) -> FloatArray:
         total = np.bincount(ends, parts * np.tile(factors, 2), edges.size)
@@ -86,6 +53,7 @@ def _spread(law: Law, edges: FloatArray) -> Law:
 
     used = collect(np.ones(law.size)) > 0
     mass = collect(np.ones(law.size))[used]
+    # k roundings of sums, as above; a share is a quotient of two differences, times a weight.
     rounding = (np.bincount(ends, minlength=edges.size)[used] + 8) * UNIT
     error = collect(_value_error(law))[used] / mass + rounding * np.abs(edges[used])
     weight_error = collect(law.weight_error)[used] / mass + rounding

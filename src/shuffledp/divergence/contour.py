@@ -21,7 +21,8 @@ Each step from the integral to a finite sum of doubles has a bound:
 
 S = 0 with all summands 0 adds nothing to :math:`E S_+` but, smoothed, much to both integrals; this
 part is known in closed form and subtracted. Sums are in units of F(theta); the cost does not depend
-on n.
+on n. Where the nodes lie and how much is smoothed is proposed by
+:mod:`shuffledp.divergence.proposals`; the bounds hold for every choice.
 """
 
 from __future__ import annotations
@@ -31,26 +32,37 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.nodes import NodeSums, sum_nodes
-from shuffledp.divergence.tilt import TiltedLaw, log_mgf, standardise, tilt
+from shuffledp.divergence.proposals.grid import Grid, alias_points, choose_grid
+from shuffledp.divergence.proposals.saddle import saddle_point
+from shuffledp.divergence.proposals.smoothing import Smoothing
+from shuffledp.divergence.tilt import TiltedLaw, in_units, log_mgf, tilt
 
 _ROUNDS = 12
 _MAX_RTOL = 1.0
+_LESS = 1000  # times the tolerance, if there is too much work for a first answer
 _SQRT_2PI = math.sqrt(2 * math.pi)
 
 
 @dataclass(frozen=True)
-class _Grid:
-    """Trapezoidal nodes t_k = k step, k = 0..count, and the errors they leave."""
+class GridErrors:
+    """What a grid leaves out: aliases (of the mean), and what lies beyond its last node."""
 
-    step: float
-    count: int
     alias: float
     tail_mean: float
     tail_density: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An enclosure of log E[S_+], and in units of F(theta) its smoothing error and its value."""
+
+    enclosure: LogEnclosure
+    bias: float
+    value: float
 
 
 def contour_log_mean(
@@ -66,12 +78,14 @@ def contour_log_mean(
         hint: a guess of the logarithm, used where it is below the saddle-point estimate.
     """
     best = LogEnclosure(-math.inf, math.inf)
-    law, factor = standardise(law, n)
+    factor = saddle_point(law, n)
+    law = in_units(law, factor, n)
     tilted = tilt(law, 1.0)
     shift = math.log(factor)
     while best.width == math.inf and rtol <= _MAX_RTOL:
         best = _refine(law, tilted, n, rtol, max_work, hint + shift)
-        rtol *= 1000  # too much work for a first answer: ask for less
+        rtol *= _LESS
+    # A logarithm is good to two units, and so is the sum with it.
     return LogEnclosure(best.lower - shift, best.upper - shift).widen(4 * UNIT * abs(shift))
 
 
@@ -79,131 +93,101 @@ def _refine(
     law: Law, tilted: TiltedLaw, n: int, rtol: float, max_work: float, hint: float
 ) -> LogEnclosure:
     """Evaluate with ever less smoothing until the enclosure is narrow or the work is spent."""
-    theta = tilted.theta
-    sigma = math.sqrt(n * tilted.variance)
-    value = 1 / (theta**2 * _SQRT_2PI * math.hypot(sigma, math.sqrt(2) / theta))
-    value = max(min(value, math.exp(min(hint - n * tilted.log_mgf, 700.0))), 1e-290)
-    tau = _first_tau(tilted, n, sigma, value, rtol)
+    smoothing = Smoothing(tilted, n, rtol, hint)
     best = LogEnclosure(-math.inf, math.inf)
     for _ in range(_ROUNDS):
-        grid = _choose_grid(law, tilted, n, sigma, tau, 0.04 * rtol * value)
+        tau = smoothing.tau
+        points = alias_points(tilted.theta, math.hypot(smoothing.sigma, tau))
+        heights = log_heights(law, tilted, n, tau, points)
+        grid = choose_grid(tilted.theta, tau, points, heights, smoothing.grid_allowance)
         if grid is None:
             break
-        allowance = 0.02 * rtol * value
-        sums = sum_nodes(tilted, n, tau, grid.step, grid.count, allowance, max_work)
+        sums = sum_nodes(tilted, n, tau, grid, smoothing.skip_allowance, max_work)
         if sums is None:
             break
         max_work -= sums.work
-        result, bias, measured = _assemble(tilted, n, tau, grid, sums)
-        best = best.intersect(result)
-        if best.width <= rtol:
+        errors = bound_grid(tilted.theta, tau, grid, points, heights)
+        found = assemble(tilted, n, tau, errors, sums)
+        best = best.intersect(found.enclosure)
+        other = errors.alias + errors.tail_mean + sums.skipped_mean
+        if best.width <= rtol or not smoothing.improve(found.bias, other, found.value):
             break
-        value = min(value, max(measured, 1e-3 * value))
-        target = 0.5 * rtol * value
-        if bias <= target and grid.alias + grid.tail_mean + sums.skipped_mean <= target:
-            break  # rounding dominates: no choice of parameters helps
-        shrink = min(max(target / bias, 0.12), 0.85) if bias > target else 1.0
-        tau *= math.sqrt(shrink) if shrink > 0.2 else shrink
     return best
 
 
-def _first_tau(tilted: TiltedLaw, n: int, sigma: float, value: float, rtol: float) -> float:
-    """Choose tau so that the predicted smoothing error is a fifth of the tolerance.
+def log_heights(law: Law, tilted: TiltedLaw, n: int, tau: float, points: FloatArray) -> FloatArray:
+    """Return upper bounds on log(F(s)/(e s F(theta))); NaN where s is not positive."""
+    k, error = log_mgf(law, points)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        log_s = np.log(points)
+    smoothing = 0.5 * tau**2 * (points**2 - tilted.theta**2)
+    height = n * (k - tilted.log_mgf) + smoothing - log_s - 1
+    # Each of the terms and their sums are rounded a few times, the squares before they cancel.
+    sizes = n * (np.abs(k) + abs(tilted.log_mgf)) + tau**2 * (points**2 + tilted.theta**2)
+    rounding = 8 * UNIT * (sizes + np.abs(log_s) + 1)
+    return height + n * (error + tilted.log_mgf_error) + rounding
 
-    The prediction takes the sum for normal; where it lies on a lattice the error is larger.
-    """
+
+def bound_grid(
+    theta: float, tau: float, grid: Grid, points: FloatArray, heights: FloatArray
+) -> GridErrors:
+    """Bound what the grid leaves out, with the best of the points on each side of theta."""
+    # The period 2 pi/step, a difference and a product: 5 roundings.
+    distance = np.abs(points - theta) * (2 * math.pi / grid.step) * (1 - 8 * UNIT)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        exponent = heights - distance - np.log1p(-np.exp(-distance))
+        exponent += 8 * UNIT * (np.abs(heights) + distance + 1)
+        bounds = np.exp(exponent)
+    bounds[np.isnan(bounds)] = math.inf
+    right = float(bounds[points > theta].min(initial=math.inf))
+    left = float(bounds[points < theta].min(initial=math.inf))
+    # The last node and tau: 2 roundings and a square; then an exponential and four more factors.
+    x = grid.count * grid.step * tau * (1 - 4 * UNIT)
+    gaussian = math.exp(-x * x / 2 * (1 - 4 * UNIT)) * (1 + 16 * UNIT)
+    return GridErrors(
+        alias=(right + left) * (1 + 2 * UNIT),
+        tail_mean=tau * gaussian / (math.pi * x**3),
+        tail_density=gaussian / (math.pi * tau * x),
+    )
+
+
+def assemble(
+    tilted: TiltedLaw, n: int, tau: float, errors: GridErrors, sums: NodeSums
+) -> Evaluation:
+    """Combine the sums and all error terms."""
     theta = tilted.theta
-    tau = 0.3 / theta
-    if sigma > 0:
-        distance = min(n * tilted.mean / sigma, 1e100)
-        log_density = -0.5 * distance**2 - math.log(_SQRT_2PI * sigma)
-        log_density = min(log_density, math.log(2 * theta**2 * value))
-        log_tau2 = math.log(0.2 * rtol * value) - log_density
-        if log_tau2 < 2 * math.log(tau):
-            tau = math.exp(log_tau2 / 2)
-    if theta * sigma > 1:
-        # Below this scale far blocks are skipped anyway: less smoothing costs nothing.
-        tau = min(tau, max(0.19 * math.sqrt(tilted.variance), 1e-3 * tau))
-    return tau
-
-
-def _choose_grid(
-    law: Law, tilted: TiltedLaw, n: int, sigma: float, tau: float, allowance: float
-) -> _Grid | None:
-    """Choose period and cut-off so that aliasing and truncation stay within ``allowance``."""
-    theta = tilted.theta
-    scale = 1 / math.hypot(sigma, tau)
-    right = np.concatenate(
-        [theta + scale * np.array([0.5, 1, 2, 3, 4, 6, 8, 12]), theta * np.array([1.5, 2, 3, 5])]
-    )
-    left = np.concatenate(
-        [theta - scale * np.array([0.5, 1, 2, 3, 4, 6, 8]), theta * np.array([0.9, 0.7, 0.4, 0.15])]
-    )
-    left = left[left > 0]
-    points = np.concatenate([right, left])
-    log_factor = (
-        n * (log_mgf(law, points) - tilted.log_mgf)
-        + 0.5 * tau**2 * (points**2 - theta**2)
-        - np.log(math.e * points)
-        + 1e-3  # covers the rounding of the line above; checked below
-    )
-    if n * tilted.log_mgf_error > 5e-4 or not np.isfinite(log_factor).any():
-        log_factor = log_factor + 4 * n * tilted.log_mgf_error
-    # q/(1-q) e^factor = allowance/2  =>  q = 1/(1 + 2 e^factor/allowance)
-    with np.errstate(over="ignore"):
-        log_q = -np.logaddexp(0.0, log_factor - math.log(allowance / 2))
-    lengths = -log_q / np.abs(points - theta)
-    length = max(float(np.nanmin(lengths[: right.size])), float(np.nanmin(lengths[right.size :])))
-    cut = 3.0
-    while tau * math.exp(-cut * cut / 2) / (math.pi * cut**3) > allowance:
-        cut += 0.25
-    step = 2 * math.pi / length
-    count = cut / tau / step
-    if not count < 2**52:
-        return None
-    count = max(math.ceil(count), 1)
-    cut = count * step * tau
-    gaussian = math.exp(-cut * cut / 2)
-    return _Grid(
-        step=step,
-        count=count,
-        alias=allowance,
-        tail_mean=tau * gaussian / (math.pi * cut**3),
-        tail_density=gaussian / (math.pi * tau * cut),
-    )
-
-
-def _assemble(
-    tilted: TiltedLaw, n: int, tau: float, grid: _Grid, sums: NodeSums
-) -> tuple[LogEnclosure, float, float]:
-    """Combine the sums and all error terms; also return the smoothing error and the value."""
-    theta = tilted.theta
-    zero = 0.0
+    zero = zero_error = 0.0
     if tilted.zero_probability > 0:
-        zero = math.exp(n * math.log(tilted.zero_probability) - 0.5 * (tau * theta) ** 2)
-    zero_error = zero * n * (tilted.zero_error + 8 * UNIT)
+        exponent = n * math.log(tilted.zero_probability) - 0.5 * (tau * theta) ** 2
+        zero = math.exp(exponent)
+        # The logarithm has 2 units and its product with n one; the rest are constant factors.
+        zero_error = zero * (n * tilted.zero_error + UNIT * (8 + 4 * abs(exponent)))
     mean = sums.mean - zero * tau / _SQRT_2PI
     density = sums.density - zero / (tau * _SQRT_2PI)
-    error = sums.rounding_mean + sums.skipped_mean + grid.tail_mean + zero_error * tau
+    error = sums.rounding_mean + sums.skipped_mean + errors.tail_mean + zero_error * tau
     density_error = (
-        sums.rounding_density + sums.skipped_density + grid.tail_density + zero_error / tau
+        sums.rounding_density + sums.skipped_density + errors.tail_density + zero_error / tau
     )
-    bias = tau**2 * max(density + density_error, 0.0)
-    upper = mean + error
-    lower = mean - error - grid.alias - bias
+    bias = tau**2 * max(density + density_error, 0.0) * (1 + 8 * UNIT)
+    # Six sums, rounded before anything cancels.
+    rounding = 8 * UNIT * (abs(mean) + error + errors.alias + bias)
+    upper = mean + error + rounding
+    lower = mean - error - errors.alias - bias - rounding
     base = n * tilted.log_mgf + 0.5 * (tau * theta) ** 2
-    base_error = n * tilted.log_mgf_error + 4 * UNIT * abs(base) + 1e-14
-    enclosure = LogEnclosure(
-        base + math.log(lower) if lower > 0 else -math.inf,
-        base + math.log(upper) if upper > 0 else math.inf,
-    ).widen(base_error)
-    return enclosure, bias, mean
+    base_error = n * tilted.log_mgf_error + 4 * UNIT * abs(base)
+    enclosure = LogEnclosure(_log(lower, -math.inf), _log(upper, math.inf)).widen(base_error)
+    return Evaluation(LogEnclosure(base + enclosure.lower, base + enclosure.upper), bias, mean)
+
+
+def _log(x: float, otherwise: float) -> float:
+    return math.log(x) if x > 0 else otherwise
 
 
 def chernoff_log_mean(law: Law, n: int) -> float:
     """Return an upper bound on log E[(G_1+...+G_n)_+] from one tilt: M^n/(e theta)."""
-    law, factor = standardise(law, n)
-    tilted = tilt(law, 1.0)
+    factor = saddle_point(law, n)
+    tilted = tilt(in_units(law, factor, n), 1.0)
     base, shift = n * tilted.log_mgf, math.log(factor)
-    slack = n * tilted.log_mgf_error + 8 * UNIT * (abs(base) + abs(shift)) + 1e-14
+    # A product, a logarithm and two sums.
+    slack = n * tilted.log_mgf_error + 8 * UNIT * (abs(base) + abs(shift) + 1)
     return base - 1 - shift + slack

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.arrays import UNIT
 from shuffledp.errors import ContradictionError
 
 #: What Python raises where numbers leave the range of doubles: too large, or a divisor became 0.

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT
+from shuffledp.arrays import UNIT
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.divergence.coarsening import coarsen_law
 from shuffledp.divergence.contour import chernoff_log_mean, contour_log_mean
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
 from shuffledp.divergence.enumeration import enumerate_log_mean, enumeration_size
-from shuffledp.divergence.tail import cut_tail, tail_cuts
+from shuffledp.divergence.proposals.cuts import choose_cut, cut_levels
+from shuffledp.divergence.proposals.edges import edges_for
+from shuffledp.divergence.rare import rare_log_mean
+from shuffledp.divergence.tail import cut_above
 
 # Work is counted in nodes times atoms; 1e5 of them take about as long as 3000 enumerated sums.
 _MAX_WORK = 5e6
+_MAX_ATOMS = 200  # laws with more are coarsened
 _HUGE = 1e100  # larger values are scaled down, so that squares stay finite
 _HEAVY_RTOL = 3e-4  # where single large values rule, more digits cost too much
+_QUICK_RTOL = 1e-2
 _QUICK_WORK = 2e5
 _QUICK_ENUMERATION = 3000
 _MAX_ENUMERATION = 200_000
@@ -54,19 +60,46 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
 
 
 def _log_delta_of_many(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
-    """Enclose log delta for n > 1: cut large values, coarsen, evaluate."""
-    cut = cut_tail(gparv.lower, n, rtol)
-    lower, upper = coarsen_law(cut.law, n, rtol, cut.log_delta)
-    if upper is lower is gparv.upper:
-        return _delta(gparv, n, _log_mean_positive(lower, n, rtol), 0.0)
-    hint = cut.log_delta + math.log(n)
-    if gparv.upper is not gparv.lower:
-        cut = cut_tail(gparv.upper, n, rtol)
-        _, upper = coarsen_law(cut.law, n, rtol, cut.log_delta)
+    """Enclose log delta for n > 1, without any integral where few users count."""
+    below, above = (rare_log_mean(law, n) for law in (gparv.lower, gparv.upper))
+    rare = _delta(gparv, n, LogEnclosure(below.lower, above.upper), 0.0)
+    return rare if rare.width <= rtol else _evaluate(gparv, n, rtol).intersect(rare)
+
+
+def _evaluate(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
+    """Enclose log delta for n > 1: cut large values, coarsen, add up."""
+    first = _simplify(gparv.lower, n, rtol)
+    if first.lower is first.upper is gparv.upper:
+        return _delta(gparv, n, _log_mean_positive(first.lower, n, rtol), 0.0)
+    second = first if gparv.upper is gparv.lower else _simplify(gparv.upper, n, rtol)
+    hint = first.log_delta + math.log(n)
     rtol = rtol / 2 if hint == math.inf else max(rtol / 2, _HEAVY_RTOL)
-    below = _log_mean_positive(lower, n, rtol, hint)
-    above = _log_mean_positive(upper, n, rtol, hint)
-    return _delta(gparv, n, LogEnclosure(below.lower, above.upper), cut.mass)
+    below = _log_mean_positive(first.lower, n, rtol, hint)
+    above = _log_mean_positive(second.upper, n, rtol, hint)
+    return _delta(gparv, n, LogEnclosure(below.lower, above.upper), second.cut_mass)
+
+
+@dataclass(frozen=True, eq=False)
+class _Simplified:
+    """Laws below and above one without its largest values, whose E[G; cut] is ``cut_mass``.
+
+    ``log_delta`` is a guess of the answer; infinite if there is none.
+    """
+
+    lower: Law
+    upper: Law
+    cut_mass: float
+    log_delta: float
+
+
+def _simplify(law: Law, n: int, rtol: float) -> _Simplified:
+    """Cut large values that are rare and coarsen what has many atoms."""
+    proposal = choose_cut(law, n, rtol)
+    cut = cut_above(law, proposal.level)
+    lower = upper = cut.law
+    if lower.size > _MAX_ATOMS and lower.values.max() > 0:
+        lower, upper = coarsen_law(cut.law, edges_for(cut.law, n, rtol, proposal.log_delta))
+    return _Simplified(lower, upper, cut.mass, proposal.log_delta)
 
 
 def log_delta_bound(gparv: GPARV, n: int) -> float:
@@ -77,7 +110,7 @@ def log_delta_bound(gparv: GPARV, n: int) -> float:
     single = _log_mean_single(law).upper
     if not _has_positive_value(law):
         bound = single
-    elif cut_tail(law, n, 1e-2).law is law:
+    elif choose_cut(law, n, _QUICK_RTOL).level == math.inf:
         bound = min(single, chernoff_log_mean(law, n) - math.log(n))
     else:
         bound = _bound_with_jumps(law, n, single)
@@ -90,7 +123,8 @@ def _largest(gparv: GPARV) -> float:
 
 def _bound_with_jumps(law: Law, n: int, best: float) -> float:
     """Return the best bound E[G; cut] + M^n/(e theta n) over several depths of the cut."""
-    for cut in tail_cuts(law):
+    for level in cut_levels(law):
+        cut = cut_above(law, level)
         rest = LogEnclosure(-math.inf, chernoff_log_mean(cut.law, n) - math.log(n))
         bound = rest.plus(0.0, cut.mass).upper
         if cut.law is law or (best < math.inf and rest.upper > best + 2):
@@ -108,7 +142,7 @@ def _delta(gparv: GPARV, n: int, total: LogEnclosure, tail: float) -> LogEnclosu
 
 def _log_mean_positive(law: Law, n: int, rtol: float, hint: float = math.inf) -> LogEnclosure:
     """Enclose log E[(G_1+...+G_n)_+], n > 1; ``hint`` is a guess of it that may be too large."""
-    elementary = _elementary_log_mean(law, n)
+    elementary = rare_log_mean(law, n)
     if elementary.width <= rtol or not _has_positive_value(law):
         return elementary
     terms = enumeration_size(law, n)
@@ -121,18 +155,6 @@ def _log_mean_positive(law: Law, n: int, rtol: float, hint: float = math.inf) ->
     return result.intersect(elementary)
 
 
-def _elementary_log_mean(law: Law, n: int) -> LogEnclosure:
-    """Enclose by E S_+ <= n E G_+ and E S_+ >= n E[G_+] P(G = 0)^(n-1)."""
-    single = _log_mean_single(law)
-    other = law.values != 0
-    error = law.weight_error[other] + (law.size + 4) * UNIT
-    away = float(law.weights[other] @ (1 + error))
-    still = (n - 1) * math.log1p(-away) if away < 1 else -math.inf
-    log_n = math.log(n)
-    lower, upper = single.lower + still, single.upper
-    return LogEnclosure(lower + log_n, upper + log_n).widen(4 * UNIT * log_n)
-
-
 def _has_positive_value(law: Law) -> bool:
     """Whether the largest value is positive beyond doubt, so that tilting makes sense."""
     top = int(np.argmax(law.values))
@@ -141,13 +163,16 @@ def _has_positive_value(law: Law) -> bool:
 
 def _log_mean_single(law: Law) -> LogEnclosure:
     """Enclose log E[G_+]."""
-    slack = law.weight_error + (law.size + 4) * UNIT
     above = np.maximum(law.values + law.value_error, 0.0)
     below = np.maximum(law.values - law.value_error, 0.0)
-    upper, lower = (
-        float(law.weights @ (above * (1 + slack))),
-        float(law.weights @ (below * (1 - slack))),
-    )
+    # In units near the largest value the largest product is about a weight and does not underflow;
+    # what underflows elsewhere is less than the least double per atom.
+    exponent = max(math.frexp(float(above.max()))[1], -1000)
+    unit, shift, least = 0.5**exponent, exponent * math.log(2), law.size * 5e-324
+    slack = law.weight_error + (law.size + 4) * UNIT
+    upper = float(law.weights @ (above * unit * (1 + slack))) + least * bool(above.any())
+    lower = float(law.weights @ (below * unit * (1 - slack))) - least
     return LogEnclosure(
-        math.log(lower) if lower > 0 else -math.inf, math.log(upper) if upper > 0 else -math.inf
-    ).widen(0.0)
+        math.log(lower) + shift if lower > 0 else -math.inf,
+        math.log(upper) + shift if upper > 0 else -math.inf,
+    ).widen(4 * UNIT * abs(shift))

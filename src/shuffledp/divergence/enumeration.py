@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.enclosure import LogEnclosure
 

@@ -3,12 +3,12 @@ r"""The sum over the nodes of the contour, visiting only the nodes that matter.
 Let :math:`\varphi` be the characteristic function of the centred tilted law. Because
 :math:`|\varphi|^n` is tiny for nearly all t once n is large, almost every node can be skipped, with
 a bound: :math:`R=|\varphi|^2=E\cos(t(G-G'))` satisfies :math:`|R''|\le2s^2` (s the standard
-deviation), so on a block with centre c and half width r
+deviation), so on a stretch of nodes with centre c and half width r
 
 .. math:: R \le R(c) + |R'(c)|\,r + s^2r^2 .
 
-Blocks whose bound is negligible are dropped and the bound is counted as an error; the others are
-split until they are small. This makes the cost independent of n. When n is small nothing can be
+Stretches whose bound is negligible are dropped and the bound is counted as an error; the others are
+split until they are short. This makes the cost independent of n. When n is small nothing can be
 skipped; then all nodes are evaluated together, :math:`e^{itc}` factorising over t = (aB + b) step.
 """
 
@@ -18,19 +18,26 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray, IntArray
+from shuffledp.divergence.proposals.grid import Grid
+from shuffledp.divergence.proposals.stretches import (
+    dense_work,
+    main_lobe,
+    node_work,
+    stretch_count,
+    stretch_starts,
+)
 from shuffledp.divergence.tilt import TiltedLaw
 
-_MAIN_LOBE = 7.5  # in standard deviations of the sum
-_BLOCK_GROWTH = 1.45
-_BLOCK_WIDTH = 0.7  # in units of 1/s
-_SMALL_BLOCK = 10
+_SHORT = 10  # stretches of fewer nodes are evaluated
+_SHARE_OF_STRETCH = 1 / 300  # of the allowance
 _DENSE_SIDE = 256
-_DENSE_COST = 0.1  # of an atom at a node, in units of a sine and a cosine
-_NODE_COST = 10  # of a node beyond its atoms, same unit
 _SPARSE_CHUNK = 2**19
+
+# Bounds are sums of at most 2^26 positive terms, added pairwise (26 + 19 units), each a product of
+# an exponential with an exponent above -745 (less than 8 * 745 units) and a few more factors.
+_ROUND_UP = 1 + 1e-9
 
 
 @dataclass
@@ -50,92 +57,70 @@ class NodeSums:
 
 
 def sum_nodes(
-    tilted: TiltedLaw,
-    n: int,
-    tau: float,
-    step: float,
-    count: int,
-    allowance: float,
-    max_work: float,
+    tilted: TiltedLaw, n: int, tau: float, grid: Grid, allowance: float, max_work: float
 ) -> NodeSums | None:
-    """Sum over the nodes t_k = k step, k = 0..count, of the contour.
+    """Sum over the nodes of the grid.
 
     Nodes may be skipped while their bounds add up to about ``allowance`` for the mean and
     ``allowance/tau**2`` for the density. Returns None if that takes more than ``max_work`` atoms
     times nodes.
     """
-    contour = _Contour(tilted, n, tau, step)
-    dense_work = count * (_DENSE_COST * tilted.probability.size + _NODE_COST)
-    kept = contour.select(count, allowance, min(dense_work, max_work))
+    integrand = _Integrand(tilted, n, tau, grid.step)
+    dense = dense_work(tilted.probability.size, grid.count)
+    kept = integrand.select(grid.count, allowance, min(dense, max_work))
     if kept is not None:
-        contour.add(kept)
-    elif dense_work <= max_work:
-        contour.add_all(count)
-        contour.sums.work = 2 * dense_work
+        integrand.add(kept)
+    elif dense <= max_work:
+        integrand.add_all(grid.count)
+        integrand.sums.work = 2 * dense
     else:
         return None
-    return contour.sums
+    return integrand.sums
 
 
-class _Contour:
-    """Evaluates and bounds the integrand; accumulates into ``sums``."""
+class _Integrand:
+    """F(theta + it)/F(theta) at the nodes: its values and its bounds, accumulated in ``sums``."""
 
     def __init__(self, tilted: TiltedLaw, n: int, tau: float, step: float) -> None:
         self.tilted, self.n, self.tau, self.step = tilted, n, tau, step
         self.sums = NodeSums()
         self.deviation = math.sqrt(tilted.variance)
+        # Sums of `size` products; 10 for the sines, cosines and products of one of them.
         self.relative = tilted.probability_error + (tilted.probability.size + 10) * UNIT
 
-    def select(self, count: int, allowance: float, max_work: float) -> NDArray[np.int64] | None:
+    def select(self, count: int, allowance: float, max_work: float) -> IntArray | None:
         """Return the nodes that cannot be skipped, or None if finding them is too much work."""
         s = self.deviation
-        if s == 0 or count * self.step * s / _BLOCK_WIDTH > max_work:
+        if s == 0 or stretch_count(s, self.step, count) > max_work:
             return None
-        main = min(count, int(_MAIN_LOBE / (s * math.sqrt(self.n) * self.step)) + 1)
-        unit = self.tilted.probability.size + _NODE_COST
+        main = min(count, max(main_lobe(s * math.sqrt(self.n), self.step), 0))
+        unit = node_work(self.tilted.probability.size)
         work = main * unit
         if work > max_work:
             return None
-        starts, sizes = self._partition(main + 1, count)
+        proposed = stretch_starts(s, self.step, main + 1, count)
+        starts, sizes = _stretches(proposed, main + 1, count)
         kept = [np.arange(main + 1)]
-        limit = allowance / 300
+        limit = allowance * _SHARE_OF_STRETCH
         while starts.size:
             work += starts.size * unit
             if work > max_work:
                 self.sums = NodeSums()
                 return None
-            mean, density = self._bounds(starts, sizes)
+            mean, density = self.bounds(starts, sizes)
             dropped = (mean <= limit) & (density <= limit / self.tau**2)
-            self.sums.skipped_mean += float(mean[dropped].sum())
-            self.sums.skipped_density += float(density[dropped].sum())
+            self.sums.skipped_mean += float(mean[dropped].sum()) * _ROUND_UP
+            self.sums.skipped_density += float(density[dropped].sum()) * _ROUND_UP
             starts, sizes = starts[~dropped], sizes[~dropped]
-            small = sizes < _SMALL_BLOCK
-            work += int(sizes[small].sum()) * unit
-            kept.extend(
-                np.arange(a, a + m) for a, m in zip(starts[small], sizes[small], strict=True)
-            )
-            starts, sizes = _quarter(starts[~small], sizes[~small])
+            short = sizes < _SHORT
+            work += int(sizes[short].sum()) * unit
+            kept.append(_listed(starts[short], sizes[short]))
+            starts, sizes = _quarter(starts[~short], sizes[~short])
         self.sums.work = work
         return np.concatenate(kept)
 
-    def _partition(self, begin: int, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Cut the nodes begin..count into blocks that grow and then keep the width 0.7/s."""
-        edges = [begin]
-        widest = max(int(_BLOCK_WIDTH / (self.deviation * self.step)), 1)
-        while edges[-1] <= count:
-            width = int((_BLOCK_GROWTH - 1) * edges[-1]) + 1
-            if width >= widest:
-                break
-            edges.append(edges[-1] + width)
-        tail = np.arange(edges[-1], count + 1 + widest, widest)
-        starts = np.concatenate([np.array(edges[:-1], dtype=np.int64), tail])
-        starts = starts[starts <= count]
-        return starts, np.diff(np.append(starts, count + 1))
-
-    def _bounds(
-        self, starts: NDArray[np.int64], sizes: NDArray[np.int64]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Bound what the nodes of each block add to the two sums."""
+    def bounds(self, starts: IntArray, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Bound what the nodes of each stretch add to the two sums."""
         p, c = self.tilted.probability, self.tilted.centred
         half = 0.5 * self.step * (sizes - 1)
         left = self.step * starts
@@ -146,13 +131,16 @@ class _Contour:
         square = real**2 + imag**2
         slope = 2 * np.abs(real * real_slope + imag * imag_slope)
         bound = square + slope * half + self.tilted.variance * half**2
+        # R moves by twice the error of phi; an angle t c has 3 roundings. The factors 4 and 8/3
+        # that are left cover those of the slope and of the width, where they can matter: while the
+        # sum of the three terms is below 1.
         bound *= 1 + 1e-12
         bound += 8 * (self.relative + 4 * UNIT * (left + half) * self.tilted.mean_deviation)
         exponent = 0.5 * self.n * np.log(np.minimum(bound, 1.0)) - 0.5 * (self.tau * left) ** 2
         density = sizes * (self.step / math.pi) * np.exp(exponent)
         return density / (self.tilted.theta**2 + left**2), density
 
-    def add(self, nodes: NDArray[np.int64]) -> None:
+    def add(self, nodes: IntArray) -> None:
         """Evaluate the given nodes with sums of sines and cosines of centred values."""
         p, half_c = self.tilted.probability, 0.5 * self.tilted.centred
         chunk = max(_SPARSE_CHUNK // p.size, 1)
@@ -165,6 +153,8 @@ class _Contour:
             y = 2 * ((sine * np.cos(angle)) @ p)
             with np.errstate(divide="ignore"):
                 log_modulus = 0.5 * np.log1p(np.maximum(2 * x + x * x + y * y, -1.0))
+            # |e^{itc} - 1| <= min(t|c|, 2) is what a relative error of p acts on; an angle has 3
+            # roundings (of t, c and their product), which move e^{itc} by as many units of t|c|.
             reach = t * self.tilted.mean_deviation
             error = self.relative * np.minimum(reach, 2.0) + 4 * UNIT * reach
             self._accumulate(k, t, log_modulus, np.arctan2(y, 1 + x), error)
@@ -184,12 +174,14 @@ class _Contour:
             t = self.step * k.astype(np.float64)
             with np.errstate(divide="ignore"):
                 log_modulus = np.log(np.abs(phi))
+            # Complex sums have twice the roundings; two exponentials and their product have 16
+            # units; two angles that add up to t c have 3 roundings each.
             error = 2 * self.relative + 16 * UNIT + 8 * UNIT * t * self.tilted.mean_deviation
             self._accumulate(k, t, log_modulus, np.angle(phi), error)
 
     def _accumulate(
         self,
-        k: NDArray[np.int64],
+        k: IntArray,
         t: FloatArray,
         log_modulus: FloatArray,
         argument: FloatArray,
@@ -207,21 +199,36 @@ class _Contour:
         density = scale * amplitude * cosine
         mean = scale * amplitude * norm**2
         mean *= (theta**2 - t * t) * cosine + 2 * theta * t * sine
+        # Every part of exponent and phase has at most 8 roundings, a node has 20 of its own, and
+        # pairwise sums have less than 44.
         with np.errstate(invalid="ignore"):
-            wobble = 4 + np.abs(n * log_modulus) + np.abs(n * argument) + np.abs(drift)
+            wobble = 8 + np.abs(n * log_modulus) + np.abs(n * argument) + np.abs(drift)
             wobble = np.where(amplitude > 0, (wobble + tau2 * t * t) * amplitude, 0.0)
-        modulus = np.minimum(np.exp(log_modulus) + error, 1.0)
-        power = np.exp((n - 1) * np.log(modulus) - 0.5 * tau2 * t * t)
+        # |x^n - y^n| <= n |x - y| max(|x|, |y|)^(n-1), and phi itself is at most 1.
+        modulus = np.exp(log_modulus)
+        largest = np.maximum(modulus, np.minimum(modulus + error, 1.0))
+        power = np.exp((n - 1) * np.log(largest) - 0.5 * tau2 * t * t)
         rounding = scale * (n * error * power + 8 * UNIT * wobble)
         self.sums.mean += float(mean.sum())
         self.sums.density += float(density.sum())
-        self.sums.rounding_density += float(rounding.sum()) * (1 + 1e-9)
-        self.sums.rounding_mean += float((rounding * norm).sum()) * (1 + 1e-9)
+        self.sums.rounding_density += float(rounding.sum()) * _ROUND_UP
+        self.sums.rounding_mean += float((rounding * norm).sum()) * _ROUND_UP
 
 
-def _quarter(
-    starts: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split every block into four."""
+def _stretches(proposed: IntArray, begin: int, count: int) -> tuple[IntArray, IntArray]:
+    """Return starts and sizes of stretches that cover begin..count, whatever is proposed."""
+    inner = proposed[(proposed > begin) & (proposed <= count)]
+    starts = np.unique(np.append(inner, begin)) if begin <= count else inner
+    return starts, np.diff(np.append(starts, count + 1))
+
+
+def _listed(starts: IntArray, sizes: IntArray) -> IntArray:
+    """Return the nodes of all stretches, one after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
+
+
+def _quarter(starts: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray]:
+    """Split every stretch into four."""
     cuts = starts[:, None] + (sizes[:, None] * np.arange(5)) // 4
     return cuts[:, :-1].ravel(), np.diff(cuts, axis=1).ravel()

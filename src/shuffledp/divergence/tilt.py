@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition.gparv import Law
 
-_MAX_NEWTON_STEPS = 200
 _FAR = 1e100
 _MAX_EXACT_SUM = 256
-_MAX_EXPONENT = 1e4  # of the largest value, at the start of the search for the saddle point
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +50,28 @@ class TiltedLaw:
     zero_error: float
 
 
-def log_mgf(law: Law, thetas: FloatArray) -> FloatArray:
-    """Return K at several tilts, to a few ulps of the largest summand."""
+def log_mgf(law: Law, thetas: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return K at several tilts and bounds on its errors, those of the weights included."""
     exponents = np.multiply.outer(thetas, law.values)
     top = exponents.max(axis=1)
-    scaled = np.exp(exponents - top[:, None]) @ law.weights
-    large = top + np.log(scaled)
+    scaled = np.exp(exponents - top[:, None])
+    total = scaled @ law.weights
     with np.errstate(over="ignore"):
-        small = np.expm1(np.minimum(exponents, 1.0)) @ law.weights
-    near = (np.abs(exponents).max(axis=1) < 1.0) & (small > -0.5)
-    return np.where(near, np.log1p(np.where(near, small, 0.0)), large)
+        growth = np.expm1(np.minimum(exponents, 1.0))
+    small = growth @ law.weights
+    sizes = np.abs(exponents)
+    near = (sizes.max(axis=1) < 1.0) & (small > -0.5)
+    small = np.where(near, small, 0.0)
+    k = np.where(near, np.log1p(small), top + np.log(total))
+    # Relative errors: 4 units of the exponential, 1 of a product, size of a sum, and what the
+    # rounding of an exponent x does to it: 2 units of e^x - 1 for |x| < 1, otherwise |x| units,
+    # and as many as |x - top| for the difference.
+    rounded = law.weight_error + (law.size + 8) * UNIT
+    near_error = np.abs(growth) @ (law.weights * rounded) / (1 + small)
+    spread = (scaled * sizes) @ law.weights / total
+    far_error = scaled @ (law.weights * rounded) / total
+    far_error += UNIT * (2 * spread + np.abs(top) + 4 * np.abs(np.log(total)))
+    return k, np.where(near, near_error, far_error) + 4 * UNIT * np.abs(k)
 
 
 def tilt(law: Law, theta: float) -> TiltedLaw:
@@ -121,82 +131,20 @@ def _sum(values: FloatArray) -> float:
     return math.fsum(values) if values.size <= _MAX_EXACT_SUM else float(values.sum())
 
 
-def standardise(law: Law, n: int) -> tuple[Law, float]:
-    """Return the law in units in which its saddle point is 1, and the factor that takes it there.
+def in_units(law: Law, factor: float, n: int) -> Law:
+    """Return the law of ``factor`` times the value, with losses that stay finite when squared.
 
-    In these units nothing overflows or underflows that matters, whatever the units of the values
-    were. Values below -1e100, whose tilted probability is less than exp(-1e100), become -1e100.
+    A loss that outweighs n - 1 copies of the largest gain makes every sum of n copies negative, so
+    that losses beyond twice as much, and beyond 1e100, can all be taken for the same.
     """
-    top = float(law.values.max())
-    factor = saddle_point(_in_units(law, 1 / top), n) / top
-    return _in_units(law, factor), factor
-
-
-def _in_units(law: Law, factor: float) -> Law:
     with np.errstate(over="ignore"):
         scaled = law.scaled(factor)
-    far = scaled.values < -_FAR
+    farthest = -max(_FAR, 2 * n * float((scaled.values + scaled.value_error).max()))
+    far = scaled.values < farthest
     if not far.any():
         return scaled
     return replace(
         scaled,
-        values=np.where(far, -_FAR, scaled.values),
+        values=np.where(far, farthest, scaled.values),
         value_error=np.where(far, 0.0, scaled.value_error),
     )
-
-
-def saddle_point(law: Law, n: int, start: float | None = None) -> float:
-    r"""Return the minimiser of :math:`nK(\theta)-2\log\theta`, to 5% of its local scale.
-
-    It is where the integrand :math:`M(\theta)^n/\theta^2` of the contour integral for
-    :math:`E[(G_1+\dots+G_n)_+]` is smallest on the real axis. The function is convex, so the root
-    of :math:`nK'(\theta)=2/\theta` is unique; it exists whenever the largest value is positive.
-    Any theta > 0 gives a valid bound, this one a sharp one.
-    """
-    values, log_weights = law.values, np.log(law.weights)
-
-    def derivatives(theta: float) -> tuple[float, float]:
-        exponent = theta * values + log_weights
-        probability = np.exp(exponent - exponent.max())
-        probability /= probability.sum()
-        mean = float(probability @ values)
-        return mean, float(probability @ (values - mean) ** 2)
-
-    theta = start if start is not None else _gaussian_start(law, n)
-    low, high = 0.0, math.inf
-    for _ in range(_MAX_NEWTON_STEPS):
-        mean, variance = derivatives(theta)
-        slope = n * mean - 2 / theta
-        curvature = n * variance + 2 / theta**2
-        if slope > 0:
-            high = theta
-        else:
-            low = theta
-        step = -slope / curvature
-        if abs(step) * math.sqrt(curvature) <= 0.05:
-            break
-        proposal = theta + step
-        if not low < proposal < high:
-            proposal = math.sqrt(low * high) if low > 0 and high < math.inf else 0.0
-        if proposal <= 0:
-            proposal = theta / 8
-        theta = min(proposal, 16 * theta)
-    return theta
-
-
-def _gaussian_start(law: Law, n: int) -> float:
-    """Return the root of n (mu + v theta) = 2/theta, exact for a normal law.
-
-    Where all values but 0 are very rare it lies far beyond the saddle point, which is at most a few
-    thousand over the largest value, because no weight is below 1e-308.
-    """
-    mean = float(law.weights @ law.values)
-    variance = float(law.weights @ (law.values - mean) ** 2)
-    top = float(law.values.max())
-    farthest = _MAX_EXPONENT / top if top > 0 else math.inf
-    if variance == 0:
-        return min(2 / (n * mean), farthest) if mean > 0 else 1.0
-    root = math.hypot(n * mean, math.sqrt(8 * n * variance))
-    # The two forms of the quadratic formula; each is stable for one sign of the mean.
-    start = (root - n * mean) / (2 * n * variance) if mean < 0 else 4 / (root + n * mean)
-    return min(start, farthest)

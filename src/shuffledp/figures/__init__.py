@@ -1,4 +1,4 @@
-"""Charts: their data, how they are drawn, and how their points are computed.
+"""Charts: their data, and how they are drawn.
 
 >>> from shuffledp.figures import Chart, Line
 >>> line = Line("krr", (1.0, 2.0), (0.5, 0.25), kind="upper", group="krr")
@@ -7,7 +7,7 @@
 """
 
 from shuffledp.figures.chart import Chart, Line
-from shuffledp.figures.drawing import PlottingMissingError, draw
-from shuffledp.figures.points import compute
+from shuffledp.figures.dots import Dot, plot_dots
+from shuffledp.figures.drawing import draw, plot
 
-__all__ = ["Chart", "Line", "PlottingMissingError", "compute", "draw"]
+__all__ = ["Chart", "Dot", "Line", "draw", "plot", "plot_dots"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import math
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
+from shuffledp.extras import import_extra
+from shuffledp.figures.axes import INSIDE, axes_or_new, can_show, describe, set_axis
 from shuffledp.figures.chart import Chart, Line
 from shuffledp.figures.style import Style, styles
-from shuffledp.figures.ticks import set_ticks
 from shuffledp.whole_file import write_whole
 
 #: What a file name may end with, and what must be left out for equal charts to be equal files.
@@ -24,19 +24,11 @@ _UNDATED: dict[str, dict[str, None]] = {
 #: The endings of files that :func:`draw` writes.
 PICTURE_SUFFIXES = tuple(_UNDATED)
 
-_INSIDE, _OUTSIDE = (7.2, 4.6), (9.6, 4.6)  # inches
+_OUTSIDE = (9.6, 4.6)  # inches
 _MAX_INSIDE = 6  # more entries of the legend stand beside the curves
 _ENTRY_WIDTH, _ENTRY_LINES = 38, 3  # characters and lines of a legend entry
-_TITLE_WIDTH = 90  # characters
+_ENTRY_SIZE = 8  # points, for which a legend beside the curves gets its room
 _MARKS = 9  # markers along a curve
-_MARGIN = 0.03  # of an axis, beyond the curves
-
-
-class PlottingMissingError(ImportError):
-    """Matplotlib, which draws the pictures, is not installed."""
-
-    def __init__(self) -> None:
-        super().__init__('drawing needs matplotlib: pip install "shuffledp[plot]"')
 
 
 def draw(chart: Chart, path: Path) -> None:
@@ -47,31 +39,53 @@ def draw(chart: Chart, path: Path) -> None:
 
     Raises:
         ValueError: if the suffix is another one.
-        PlottingMissingError: if matplotlib is not installed.
+        MissingExtraError: if matplotlib is not installed.
         OSError: if the file cannot be written; it is absent or complete.
     """
     suffix = path.suffix.lower()
     if suffix not in _UNDATED:
         known = ", ".join(PICTURE_SUFFIXES)
         raise ValueError(f"path must end in one of {known}, got {str(path)!r}")
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise PlottingMissingError from error
+    mpl = import_extra("matplotlib")
     picture = io.BytesIO()
     with mpl.rc_context():
         mpl.rcdefaults()  # the same picture whatever the user's own settings
-        mpl.rcParams.update({"svg.hashsalt": "shuffledp", "font.size": 9, "legend.fontsize": 8})
+        mpl.rcParams.update(
+            {"svg.hashsalt": "shuffledp", "font.size": 9, "legend.fontsize": _ENTRY_SIZE}
+        )
         figure = _figure(chart)
         figure.savefig(picture, format=suffix[1:], dpi=150, metadata=_UNDATED[suffix])
     write_whole(path, picture.getvalue())
 
 
+def plot(chart: Chart, ax: Any = None) -> Any:
+    """Draw a chart on matplotlib Axes, new ones unless given, and return them.
+
+    Raises:
+        MissingExtraError: if matplotlib is not installed.
+    """
+    axes = axes_or_new(ax, INSIDE)
+    curves = _draw_lines(axes, chart)
+    if ax is None:
+        _add_legend(axes.figure, axes, curves)
+    elif curves:
+        beside = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
+        place = {"loc": "best"} if len(curves) <= _MAX_INSIDE else beside
+        _no_formulas(axes.legend(curves, [curve.get_label() for curve in curves], **place))
+    return axes
+
+
 def _figure(chart: Chart) -> Any:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=_INSIDE, layout="constrained")
+    figure = Figure(figsize=INSIDE, layout="constrained")
     axes = figure.add_subplot()
+    _add_legend(figure, axes, _draw_lines(axes, chart))
+    return figure
+
+
+def _draw_lines(axes: Any, chart: Chart) -> list[Any]:
+    """Draw everything but the legend; return the curves."""
     groups = list(dict.fromkeys(line.group for line in chart.lines))
     look = dict(zip(groups, styles(len(groups)), strict=True))
     points = [_points(line, chart) for line in chart.lines]
@@ -84,26 +98,20 @@ def _figure(chart: Chart) -> Any:
     if not known:
         note = "no values above 0 to show" if chart.y_log else "no values to show"
         axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center")
-    asked = [value for x, _ in points for value in x if _can_show(value, chart.x_log)]
-    _set_axis(axes.xaxis, asked, log=chart.x_log)
-    _set_axis(axes.yaxis, known, log=chart.y_log)
-    _describe(axes, chart)
-    _add_legend(figure, axes, curves)
-    return figure
+    asked = [value for x, _ in points for value in x if can_show(value, chart.x_log)]
+    set_axis(axes.xaxis, asked, log=chart.x_log)
+    set_axis(axes.yaxis, known, log=chart.y_log)
+    describe(axes, chart.title, chart.x_label, chart.y_label)
+    return curves
 
 
 def _points(line: Line, chart: Chart) -> tuple[list[float], list[float]]:
     """Return the coordinates; y is NaN where nothing can be shown."""
     y = [
-        b if b is not None and _can_show(a, chart.x_log) and _can_show(b, chart.y_log) else math.nan
+        b if b is not None and can_show(a, chart.x_log) and can_show(b, chart.y_log) else math.nan
         for a, b in zip(line.x, line.y, strict=True)
     ]
     return list(line.x), y
-
-
-def _can_show(value: float, log: bool) -> bool:
-    """Tell whether an axis has a place for a number; those that underflow have no logarithm."""
-    return not log or value >= sys.float_info.min
 
 
 def _appearance(line: Line, y: list[float], style: Style, place: int) -> dict[str, Any]:
@@ -144,38 +152,6 @@ def _shade(axes: Any, chart: Chart, group: str, colour: str) -> None:
         axes.fill_between(x, one, other, color=colour, alpha=0.13, linewidth=0)
 
 
-def _set_axis(axis: Any, values: list[float], *, log: bool) -> None:
-    low, high = _limits(values, log=log)
-    name = axis.axis_name
-    axis.axes.set(**{f"{name}scale": "log" if log else "linear"})
-    axis.axes.set(**{f"{name}lim": (low, high)})
-    set_ticks(axis, low, high, log=log)
-
-
-def _describe(axes: Any, chart: Chart) -> None:
-    title = "\n".join(textwrap.wrap(chart.title, _TITLE_WIDTH, max_lines=3))
-    axes.set_title(title, loc="left", parse_math=False)
-    axes.set_xlabel(chart.x_label, parse_math=False)
-    axes.set_ylabel(chart.y_label, parse_math=False)
-    axes.grid(which="major", color="0.85", linewidth=0.7)
-    axes.grid(which="minor", color="0.94", linewidth=0.5)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _limits(values: list[float], *, log: bool) -> tuple[float, float]:
-    """Return the ends of an axis: those of the curves with a margin, never equal."""
-    if not values:
-        return (0.1, 1.0) if log else (0.0, 1.0)
-    low, high = min(values), max(values)
-    if not log:
-        margin = _MARGIN * (high - low) or 0.1 * abs(high) or 1.0
-        return low - margin, high + margin
-    low, high = math.log10(low), math.log10(high)
-    margin = _MARGIN * (high - low) or 0.1
-    return max(10 ** (low - margin), sys.float_info.min / 10), 10 ** min(high + margin, 308.0)
-
-
 def _add_legend(figure: Any, axes: Any, curves: list[Any]) -> None:
     """Put the legend where it covers no curve: inside if there is room, else on the right."""
     if not curves:
@@ -189,7 +165,7 @@ def _add_legend(figure: Any, axes: Any, curves: list[Any]) -> None:
         if not any(_meets(curve, box) for curve in curves):
             return
         legend.remove()
-    legend = figure.legend(curves, labels, loc="outside right upper")
+    legend = figure.legend(curves, labels, loc="outside right upper", fontsize=_ENTRY_SIZE)
     _no_formulas(legend)
     rows = sum(label.count("\n") + 1 for label in labels)
     figure.set_size_inches(_OUTSIDE[0], max(_OUTSIDE[1], 0.3 + 0.17 * rows))

@@ -6,6 +6,8 @@ import math
 from decimal import Decimal
 from typing import Any
 
+from shuffledp.rounding import decade
+
 _PLAIN = range(-4, 7)  # decimal exponents written without a power of ten
 
 
@@ -32,7 +34,7 @@ def set_ticks(axis: Any, low: float, high: float, *, log: bool) -> None:
         major, minor = LogLocator(subs=(1, 2, 5), numticks=100), within_decades
     axis.set_major_locator(major)
     axis.set_minor_locator(minor)
-    ends = (math.floor(math.log10(low)), math.floor(math.log10(high))) if log else (0, 0)
+    ends = (decade(low), decade(high)) if log else (0, 0)
     plain = all(end in _PLAIN for end in ends)
     axis.set_major_formatter(FuncFormatter(lambda value, _: tick_label(value, plain=plain)))
     axis.set_minor_formatter(NullFormatter())

@@ -2,7 +2,7 @@
 
 from shuffledp.files.columns import Column
 from shuffledp.files.estimation import Estimation, Section, estimate_files
-from shuffledp.files.problems import DataError, ParquetMissingError
+from shuffledp.files.problems import DataError
 from shuffledp.files.randomization import Randomization
 from shuffledp.files.sidecar import Guarantee, Sidecar, sidecar_path
 
@@ -11,7 +11,6 @@ __all__ = [
     "DataError",
     "Estimation",
     "Guarantee",
-    "ParquetMissingError",
     "Randomization",
     "Section",
     "Sidecar",

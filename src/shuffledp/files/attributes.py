@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
-from shuffledp.randomizers import Joint, LocalRandomizer, MatrixRandomizer, Parallel, Subsample
+from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.randomizers.base import Values
-from shuffledp.randomizers.noise import SymmetricNoise
-from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.randomizers.composition import Composition
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,14 @@ class Attribute:
     @property
     def has_values(self) -> bool:
         """Whether its frequencies are estimated, and not its mean."""
-        return all(
-            isinstance(reader, SupportRandomizer | MatrixRandomizer) for reader in self.readers
-        )
+        return all(reader.estimates == "frequencies" for reader in self.readers)
 
     @property
     def sizes(self) -> list[int | None]:
         """How many values each reader distinguishes; None where the mechanism does not say."""
         return [
-            reader.inputs
-            if isinstance(reader, SupportRandomizer)
-            else reader.matrix.shape[0]
-            if isinstance(reader, MatrixRandomizer)
+            int(size)
+            if reader.estimates == "frequencies" and (size := reader.input_domain.size) < math.inf
             else None
             for reader in self.readers
         ]
@@ -65,29 +61,23 @@ def shape_of(randomizer: LocalRandomizer) -> Shape:
     >>> shape = shape_of(parse("joint(krr(k=3, epsilon0=1), subsample(krr(4, 1), rate=0.5))"))
     >>> [attribute.sizes for attribute in flatten(shape)]
     [[3], [4]]
-
-    Raises:
-        ValueError: if parts of a parallel composition that share their inputs disagree on them.
     """
     if isinstance(randomizer, Subsample):
         return shape_of(randomizer.part)
-    if isinstance(randomizer, Joint):
+    if isinstance(randomizer, Composition):
         return tuple(map(shape_of, randomizer.parts))
     if isinstance(randomizer, Parallel):
-        shapes = tuple(map(shape_of, randomizer.parts))
-        return _share(shapes, randomizer) if randomizer.shares_inputs else shapes
+        return _share(tuple(map(shape_of, randomizer.parts)))
     return Attribute((randomizer,))
 
 
-def _share(shapes: Sequence[Shape], owner: LocalRandomizer) -> Shape:
-    """Return attributes that all parts read."""
+def _share(shapes: Sequence[Shape]) -> Shape:
+    """Return attributes that all parts read; they are nested alike, as their domains agree."""
     attributes = [shape for shape in shapes if isinstance(shape, Attribute)]
-    nested = [shape for shape in shapes if isinstance(shape, tuple)]
-    if not nested:
+    if attributes:
         return Attribute(tuple(reader for one in attributes for reader in one.readers))
-    if attributes or len(set(map(len, nested))) > 1:
-        raise ValueError(f"the parts of {owner} must read the same attributes, nested alike")
-    return tuple(_share(entries, owner) for entries in zip(*nested, strict=True))
+    nested = [shape for shape in shapes if isinstance(shape, tuple)]
+    return tuple(_share(entries) for entries in zip(*nested, strict=True))
 
 
 def flatten(shape: Shape) -> list[Attribute]:
@@ -106,4 +96,4 @@ def arrange(shape: Shape, columns: Iterator[NDArray[Any]]) -> Values:
 
 def is_continuous(randomizer: LocalRandomizer) -> bool:
     """Whether a mechanism adds continuous noise, which doubles can only imitate."""
-    return isinstance(randomizer, SymmetricNoise) and randomizer.report_dtype.kind == "f"
+    return randomizer.estimates == "mean" and randomizer.report_dtype.kind == "f"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,8 +47,13 @@ class Buckets:
     likely. (Where two keys of a bucket are equal, all of the bucket are drawn again, which treats
     its reports alike, too.) It does not matter how many reports a bucket happens to get.
 
+    The files have no names: they vanish when they are closed and when the process ends, also if it
+    is killed. (On Windows they have names until then.) Of the order of the reports they hold no
+    more than which of them were added together, since those are shuffled before they are written.
+
     Args:
-        folder: an empty folder for the files.
+        folder: a folder for the files, which only its owner may look into: where the operating
+            system cannot create a file without a name, an empty one has a name for a moment.
         dtype: the type of the reports.
         count: the number of buckets.
         rng: a generator, for simulations that can be repeated; None takes random bits from the
@@ -62,17 +68,19 @@ class Buckets:
         count: int,
         rng: np.random.Generator | None,
     ) -> None:
-        self._dtype, self._rng = dtype, rng
-        self._paths = [folder / f"bucket{i}" for i in range(count)]
+        self._folder, self._dtype, self._count, self._rng = folder, dtype, count, rng
         self._open = ExitStack()
         self.size = 0
 
     def __enter__(self) -> Self:
         """Create the files."""
         with ExitStack() as stack:
-            self._files = [stack.enter_context(path.open("xb")) for path in self._paths]
+            self._files = [stack.enter_context(self._create()) for _ in range(self._count)]
             self._open = stack.pop_all()
         return self
+
+    def _create(self) -> IO[bytes]:
+        return tempfile.TemporaryFile(prefix="bucket", dir=self._folder)
 
     def __exit__(
         self,
@@ -80,7 +88,7 @@ class Buckets:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close the files."""
+        """Close the files, which removes them."""
         self._open.close()
 
     def add(self, reports: NDArray[Any]) -> None:
@@ -89,10 +97,11 @@ class Buckets:
         Raises:
             OSError: if there is no more room for them.
         """
-        chosen = below(Bits(self._rng), len(self._files), reports.size)
+        chosen = below(Bits(self._rng), self._count, reports.size)
         order = np.argsort(chosen, kind="stable")
-        ends = np.cumsum(np.bincount(chosen, minlength=len(self._files)))
-        for file, own in zip(self._files, np.split(reports[order], ends[:-1]), strict=True):
+        ends = np.cumsum(np.bincount(chosen, minlength=self._count))
+        mixed = shuffle(reports, self._rng)[order]
+        for file, own in zip(self._files, np.split(mixed, ends[:-1]), strict=True):
             file.write(own.tobytes())
         self.size += reports.size
 
@@ -102,9 +111,10 @@ class Buckets:
         Raises:
             OSError: if a file cannot be completed or read.
         """
-        self._open.close()
-        for path in self._paths:
-            shuffled = shuffle(np.fromfile(path, dtype=self._dtype), self._rng)
-            path.unlink()
+        for file in self._files:
+            file.seek(0)
+            reports = np.frombuffer(file.read(), dtype=self._dtype)
+            file.close()
+            shuffled = shuffle(reports, self._rng)
             for start in range(0, shuffled.size, rows):
                 yield shuffled[start : start + rows]

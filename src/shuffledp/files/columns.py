@@ -14,14 +14,16 @@ from shuffledp.collection.families import Candidates
 from shuffledp.files.attributes import Attribute, Shape, flatten, shape_of
 from shuffledp.files.problems import DataError
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.wording import counted, shorten
 
 #: The cells of a column as they are read: text, numbers, or None for an empty one.
 Cells = Sequence[object] | NDArray[Any]
 
 _EMPTY = (None, "")
 _SHOWN = 5  # labels in a message
-_MAX_ECHO = 40  # characters of a cell in a message
+_MAX_ECHO = 60  # characters of a cell in a message
 _MAX_EXACT = 2.0**53
+_LIST_LABELS = "if the column holds labels, list them with --values"
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,14 @@ class ColumnReader:
         if labels is None:
             if self.attribute.has_values and not sizes:
                 raise ValueError(
-                    f"the values of column {name!r} must be listed, or {reader} be given its "
-                    "domain_size: else nobody knows which frequencies to estimate"
+                    f"the values of column {name!r} must be listed with --values, or {reader} be "
+                    "given its domain_size: else nobody knows which frequencies to estimate"
                 )
             return
         if not self.attribute.has_values:
-            raise ValueError(f"values of column {name!r} must be numbers for {reader}, not labels")
+            raise ValueError(
+                f"column {name!r} must hold numbers for {reader}, so it takes no labels (--values)"
+            )
         if len(set(labels)) < len(labels) or not all(labels):
             raise ValueError(f"the labels of column {name!r} must differ, and none be empty")
         if sizes and len(labels) != min(sizes):
@@ -135,7 +139,7 @@ class ColumnReader:
             return f"{_echo(cell)} is outside the domain"
         except (TypeError, ValueError) as error:
             lacks_labels = self.attribute.has_values and self.column.labels is None
-            return f"{error}; list the labels if there are any" if lacks_labels else str(error)
+            return f"{error}; {_LIST_LABELS}" if lacks_labels else str(error)
         try:
             self.attribute.check(values)
         except (TypeError, ValueError) as error:
@@ -204,10 +208,10 @@ def _digits(cell: Any) -> Any:
 
 def _echo(cell: object) -> str:
     text = repr(cell.item() if isinstance(cell, np.generic) else cell)
-    return text if len(text) <= _MAX_ECHO else text[: _MAX_ECHO - 3] + "..."
+    return shorten(text, _MAX_ECHO)
 
 
 def _list(labels: Sequence[str]) -> str:
     shown = ", ".join(map(_echo, labels[:_SHOWN]))
     rest = len(labels) - _SHOWN
-    return shown if rest <= 0 else f"{shown} and {rest} others"
+    return shown if rest <= 0 else f"{shown} and {counted(rest, 'other')}"

@@ -9,6 +9,7 @@ from itertools import islice
 from shuffledp.files.columns import Cells
 from shuffledp.files.problems import DataError, naming
 from shuffledp.files.table import Table
+from shuffledp.wording import counted
 
 
 class CsvTable(Table):
@@ -51,5 +52,6 @@ class CsvTable(Table):
         width = len(self.titles)
         for number, row in enumerate(chunk, first_row):
             if len(row) != width:
-                what = f"has {len(row)} cells, but there are {width} titles" if row else "is empty"
+                cells, titles = counted(len(row), "cell"), counted(width, "title")
+                what = f"has {cells}, but the file has {titles}" if row else "is empty"
                 raise DataError(f"{str(self.path)!r}: row {number} {what}")

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from shuffledp.files.leftovers import folder_prefix, remove_leftovers
+from shuffledp.files.lock import lock
 from shuffledp.files.problems import DataError, naming
 from shuffledp.files.sidecar import sidecar_path
 
@@ -23,43 +25,68 @@ class Draft:
         sidecar: where to write the sidecar.
     """
 
-    def __init__(self, folder: Path, out: Path) -> None:
-        self.folder, self._out = folder, out
+    def __init__(self, folder: Path, out: Path, *, force: bool) -> None:
+        self.folder, self._out, self._force = folder, out, force
         self.reports = folder / out.name
         self.sidecar = sidecar_path(self.reports)
 
     def publish(self) -> None:
-        """Give the files their names: reports first, so that no sidecar is ever without them."""
+        """Give the files their names: reports first, so that no sidecar is ever without them.
+
+        If that is interrupted half-way, none of the two stays, neither of this run nor of another
+        one: reports beside the sidecar of others would be taken for damaged.
+
+        Raises:
+            DataError: if there are files meanwhile that may not be replaced.
+            OSError: if it cannot be done.
+        """
         for path in (self.reports, self.sidecar):
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
-        self.reports.replace(self._out)
+        _check_free(self._out, force=self._force)
+        names = self._out, sidecar_path(self._out)
         try:
-            self.sidecar.replace(sidecar_path(self._out))
+            self.reports.replace(names[0])
+            self.sidecar.replace(names[1])
         except BaseException:
-            self._out.unlink(missing_ok=True)
+            if not self.reports.exists() and self.sidecar.exists():
+                for path in names:
+                    path.unlink(missing_ok=True)
             raise
 
 
-@contextmanager
-def draft(out: Path, *, force: bool) -> Iterator[Draft]:
-    """Give a place beside ``out`` for all that is temporary; remove it whatever happens.
-
-    Args:
-        out: the file of reports that is to appear.
-        force: whether it may replace another one.
+def _check_free(out: Path, *, force: bool) -> None:
+    """Find out whether a file of reports and its sidecar may get their names.
 
     Raises:
-        DataError: if the folder cannot be written, or files are there that may not be replaced.
+        DataError: if folders are in the way, or files that may not be replaced.
     """
     for path in (out, sidecar_path(out)):
         if path.is_dir():
             raise DataError(f"cannot write {str(path)!r}: {os.strerror(errno.EISDIR)}")
         if path.exists() and not force:
             raise DataError(f"{str(path)!r} exists already; force replaces it")
-    with naming(out, "write"):
-        folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+
+
+@contextmanager
+def draft(out: Path, *, force: bool) -> Iterator[Draft]:
+    """Give a place beside ``out`` for all that is temporary; remove it whatever happens.
+
+    If the process is killed the place stays, and the next run for the same file removes it.
+
+    Args:
+        out: the file of reports that is to appear.
+        force: whether it may replace another one.
+
+    Raises:
+        DataError: if the folder cannot be written, files are there that may not be replaced, or
+            another run is writing ``out``.
+    """
+    with naming(out, "write"), lock(out):
+        remove_leftovers(out)
+        _check_free(out, force=force)
+        folder = Path(tempfile.mkdtemp(prefix=folder_prefix(out), dir=out.parent))
         try:
-            yield Draft(folder, out)
+            yield Draft(folder, out, force=force)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -16,8 +16,9 @@ from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.formats import is_csv, reports_in
 from shuffledp.files.problems import DataError
 from shuffledp.files.sidecar import Sidecar, read_sidecar
-from shuffledp.randomizers import Joint, LocalRandomizer, Parallel, Subsample
-from shuffledp.randomizers.noise import SymmetricNoise
+from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
+from shuffledp.randomizers.composition import Composition
+from shuffledp.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,17 +77,16 @@ def estimate_files(paths: Sequence[Path]) -> Estimation:
         for j in range(i):
             if sidecars[j].sha256 == sidecar.sha256:
                 raise DataError(f"{str(paths[j])!r} and {str(paths[i])!r} hold the same reports")
-    randomizer, shape, candidates = _mechanism(paths[0], sidecars[0])
-    aggregator = Aggregator(randomizer, candidates=candidates)
+    aggregator, shape, candidates = _mechanism(paths[0], sidecars[0])
     for path, sidecar in zip(paths, sidecars, strict=True):
         _add(aggregator, path, sidecar.n)
     try:
         estimates = aggregator.estimate()
     except ValueError as error:
         raise DataError(str(error)) from None
-    told = _told(randomizer, _places(shape, count()), candidates, None)
+    told = _told(aggregator.randomizer, _places(shape, count()), candidates, None)
     sections = (
-        Section(sidecars[0].columns[i], mechanism, isinstance(part, SymmetricNoise), estimate)
+        Section(sidecars[0].columns[i], mechanism, part.estimates == "mean", estimate)
         for (i, part, mechanism), estimate in zip(told, _leaves(estimates), strict=True)
     )
     return Estimation(sidecars, tuple(sections))
@@ -109,12 +109,13 @@ def _check_alike(first: Path, expected: Sidecar, path: Path, sidecar: Sidecar) -
         raise DataError(f"{str(path)!r} must have the same columns and labels as {str(first)!r}")
 
 
-def _mechanism(path: Path, sidecar: Sidecar) -> tuple[LocalRandomizer, Shape, Candidates]:
-    """Return the mechanism, the attributes it reads, and the values to estimate."""
+def _mechanism(path: Path, sidecar: Sidecar) -> tuple[Aggregator, Shape, Candidates]:
+    """Return an aggregator for the mechanism, the attributes it reads, the values to estimate."""
     try:
         randomizer = sidecar.randomizer()
         shape, readers = readers_for(randomizer, sidecar.columns)
-        return randomizer, shape, candidates_of(shape, readers)
+        candidates = candidates_of(shape, readers)
+        return Aggregator(randomizer, candidates=candidates), shape, candidates
     except (TypeError, ValueError) as error:
         raise DataError(f"the sidecar of {str(path)!r} contradicts itself: {error}") from None
 
@@ -131,7 +132,8 @@ def _add(aggregator: Aggregator, path: Path, n: int) -> None:
             raise DataError(f"{str(path)!r}, {rows}: {error}") from None
     if aggregator.n - before != n:
         raise DataError(
-            f"{str(path)!r} has {aggregator.n - before:,} reports, but its sidecar says n = {n!r}"
+            f"{str(path)!r} has {counted(aggregator.n - before, 'report')}, but its sidecar says "
+            f"n = {n!r}"
         )
 
 
@@ -154,20 +156,17 @@ def _told(
         yield places, randomizer, mechanism
     elif isinstance(randomizer, Subsample):
         yield from _told(randomizer.part, places, candidates, mechanism)
-    elif isinstance(randomizer, Joint) and isinstance(places, tuple):
+    elif isinstance(randomizer, Composition) and isinstance(places, tuple):
         entries = [None] * len(places) if candidates is None else candidates
         for part, own, wanted in zip(randomizer.parts, places, entries, strict=True):
             yield from _told(part, own, wanted, mechanism)
     elif isinstance(randomizer, Parallel):
         subjects = {tally_for(part, candidates).subject for part in randomizer.parts}
-        if randomizer.shares_inputs and len(subjects) == 1:
+        if len(subjects) == 1:
             yield from _told(randomizer.parts[0], places, candidates, mechanism)
-        elif randomizer.shares_inputs:
+        else:
             for part in randomizer.parts:
                 yield from _told(part, places, candidates, str(part))
-        elif isinstance(places, tuple):
-            for part, own in zip(randomizer.parts, places, strict=True):
-                yield from _told(part, own, candidates, mechanism)
 
 
 def _leaves(estimates: Estimates) -> Iterator[Estimate]:

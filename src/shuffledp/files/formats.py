@@ -15,9 +15,12 @@ from shuffledp.files.parquet_table import ParquetTable
 from shuffledp.files.problems import DataError
 from shuffledp.files.report_file import ReportFile
 from shuffledp.files.table import Table
+from shuffledp.wording import shorten
 
 #: The endings of the files that can be read and written.
 SUFFIXES = (".csv", ".parquet")
+
+_MAX_ECHO = 200
 
 
 def table_in(path: Path, names: Sequence[str]) -> Table:
@@ -38,5 +41,6 @@ def is_csv(path: Path) -> bool:
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise DataError(f"the file name must end in {' or '.join(SUFFIXES)}, got {str(path)!r}")
+        known, given = " or ".join(SUFFIXES), shorten(str(path), _MAX_ECHO)
+        raise DataError(f"the file name must end in {known}, got {given!r}")
     return suffix == ".csv"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shuffledp.randomizers import LocalRandomizer, parse
-from shuffledp.randomizers.text import without_paths
+from shuffledp.randomizers.parts import without_paths
 
 
 def self_contained(randomizer: LocalRandomizer) -> LocalRandomizer:

@@ -7,21 +7,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from shuffledp.files.problems import DataError, ParquetMissingError, naming
+from shuffledp.extras import import_extra
+from shuffledp.files.problems import DataError, naming
 
 
 def arrow() -> Any:
     """Return pyarrow, its module ``parquet`` included.
 
     Raises:
-        ParquetMissingError: if it is not installed.
+        MissingExtraError: if it is not installed.
     """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ParquetMissingError from None
-    return pyarrow
+    import_extra("pyarrow.parquet")
+    return import_extra("pyarrow")
 
 
 @contextmanager

@@ -12,15 +12,8 @@ class DataError(ValueError):
     """A file cannot be used: the message, one line, says which one and why."""
 
 
-class ParquetMissingError(DataError):
-    """Pyarrow, which reads and writes Parquet files, is not installed."""
-
-    def __init__(self) -> None:
-        super().__init__('Parquet files need pyarrow: pip install "shuffledp[parquet]"')
-
-
 @contextmanager
-def naming(path: Path, action: Literal["read", "write"]) -> Iterator[None]:
+def naming(path: Path, action: Literal["read", "write", "remove"]) -> Iterator[None]:
     """Turn errors of the operating system into one that names the file.
 
     >>> with naming(Path("no/such.csv"), "read"):

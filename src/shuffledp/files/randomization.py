@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from shuffledp import __version__
-from shuffledp.accounting import ShuffleAccountant
+from shuffledp._version import __version__
+from shuffledp.accounting import Report, ShuffleAccountant
 from shuffledp.collection import Aggregator
 from shuffledp.errors import NoAnswerError, check_delta, check_integer
 from shuffledp.files.attributes import arrange, flatten, is_continuous
@@ -24,6 +24,7 @@ from shuffledp.files.sidecar import Guarantee, Sidecar, digest
 from shuffledp.files.table import Table
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.base import Values
+from shuffledp.wording import counted
 
 _SEEDED = (
     "the reports come from a seed, so whoever knows it can undo them and the guarantee does not "
@@ -109,13 +110,13 @@ class Randomization:
                 buckets.add(self._randomizer.randomize(values, rng))
             if not buckets.size:
                 raise DataError(f"{str(source)!r} has no rows")
-            guarantee = self._guarantee(buckets.size, delta)
+            answer = self._answer(buckets.size, delta)
             reports_in(new.reports, dtype).write(buckets.empty(rows))
             sidecar = Sidecar(
-                mechanism=str(self._randomizer),
-                n=buckets.size,
+                mechanism=str(answer.randomizer),
+                n=answer.n,
                 columns=self._columns,
-                guarantee=guarantee,
+                guarantee=Guarantee.of(answer),
                 seeded=self._seed is not None,
                 warnings=self._warnings,
                 assumptions=tuple(assumptions),
@@ -138,12 +139,11 @@ class Randomization:
             yield arrange(self._shape, iter(columns))
             first_row += len(cells[0])
 
-    def _guarantee(self, n: int, delta: float) -> Guarantee:
+    def _answer(self, n: int, delta: float) -> Report:
         report = ShuffleAccountant(self._randomizer, n).epsilon_report(delta)
-        epsilon = report.guarantee.upper
-        if math.isinf(epsilon):
+        if math.isinf(report.guarantee.upper):
             raise NoAnswerError(
-                f"{n:,} reports of {self._randomizer} are not private at delta = {delta!r} for any "
-                "epsilon; nothing was written"
+                f"no finite epsilon can be certified at delta = {delta!r} for "
+                f"{counted(n, 'report')} of {self._randomizer}; nothing was written"
             )
-        return Guarantee(epsilon, delta, report.lower_bound)
+        return report

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from shuffledp.accounting import Report
 from shuffledp.files.columns import Column
 from shuffledp.files.problems import DataError, naming
 from shuffledp.randomizers import LocalRandomizer, parse
@@ -29,6 +30,11 @@ class Guarantee:
     epsilon: float
     delta: float
     lower_bound: float
+
+    @staticmethod
+    def of(report: Report) -> Guarantee:
+        """Return what a report about epsilon says."""
+        return Guarantee(report.guarantee.upper, report.target, report.lower_bound)
 
 
 @dataclass(frozen=True)

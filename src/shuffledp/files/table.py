@@ -24,6 +24,10 @@ class Table(ABC):
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         self.path, self.names = path, tuple(names)
         with naming(path, "read"):
+            if not path.is_dir() and not path.is_file() and path.exists():
+                raise DataError(
+                    f"cannot read {str(path)!r}: it is not a file that can be read twice"
+                )
             self.titles = self._read_titles()
         for name in names:
             count = self.titles.count(name)

@@ -7,12 +7,22 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from shuffledp.errors import check_real
+from shuffledp.wording import counted, shorten
 
+_MAX_ECHO = 60
 _TOLERANCE = 1e-6  # of the sum: decimals in a file are rounded
 
 
-def check_distribution(values: object, domain_size: int) -> tuple[float, ...]:
+def check_distribution(
+    values: object,
+    domain_size: int,
+    *,
+    name: str = "distribution",
+    size_name: str = "domain_size",
+) -> tuple[float, ...]:
     """Return the shares of the values of a domain; reject what is not a distribution.
+
+    Messages call the two arguments by the given names.
 
     >>> check_distribution([0.5, 0.25, 0.25], 3)
     (0.5, 0.25, 0.25)
@@ -22,18 +32,18 @@ def check_distribution(values: object, domain_size: int) -> tuple[float, ...]:
         ValueError: if they are not ``domain_size`` shares that sum to 1.
     """
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
-        raise TypeError(f"distribution must hold one share per value, got {values!r}")
-    shares = tuple(check_real(f"distribution[{i}]", share) for i, share in enumerate(values))
+        raise TypeError(f"{name} must hold one share per value, got {values!r}")
+    shares = tuple(check_real(f"{name}[{i}]", share) for i, share in enumerate(values))
     if len(shares) != domain_size:
         raise ValueError(
-            f"distribution must hold one share for each of the domain_size = {domain_size} "
-            f"values, got {len(shares)} shares"
+            f"{name} must hold one share for each of the {size_name} = {domain_size} values, got "
+            f"{counted(len(shares), 'share')}"
         )
     for i, share in enumerate(shares):
         if share < 0:
-            raise ValueError(f"distribution[{i}] must be at least 0, got {share!r}")
+            raise ValueError(f"{name}[{i}] must be at least 0, got {share!r}")
     if not abs((total := math.fsum(shares)) - 1) <= _TOLERANCE:
-        raise ValueError(f"distribution must sum to 1, got shares that sum to {total!r}")
+        raise ValueError(f"{name} must sum to 1, got shares that sum to {total!r}")
     return shares
 
 
@@ -56,7 +66,7 @@ def read_distribution(text: str) -> tuple[float, ...]:
         why = error.strerror if isinstance(error, OSError) else "it is no text file"
         raise ValueError(
             f"distribution must be shares such as 0.5,0.3,0.2 or a file that holds them, got "
-            f"{text[:60]!r}: {why}"
+            f"{shorten(text, _MAX_ECHO)!r}: {why}"
         ) from None
     shares = []
     for number, line in enumerate(content.splitlines(), start=1):
@@ -65,7 +75,7 @@ def read_distribution(text: str) -> tuple[float, ...]:
                 shares.append(float(part))
             except ValueError:
                 raise ValueError(
-                    f"distribution must hold numbers, got {part[:60]!r} in line {number} of "
-                    f"{text!r}"
+                    f"distribution must hold numbers, got {shorten(part, _MAX_ECHO)!r} in line "
+                    f"{number} of {text!r}"
                 ) from None
     return tuple(shares)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from shuffledp.comparison import compute
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
-from shuffledp.figures import Chart, Line, compute
+from shuffledp.figures import Chart, Line
 from shuffledp.planning.plan import plan_for_epsilon
 from shuffledp.planning.task import Task
+from shuffledp.wording import counted
 
 _PUBLISHED = "best published bound"
 _EACH_SIDE = 6
@@ -41,7 +43,7 @@ def error_chart(
     rows = compute(partial(_errors, task, delta), x, on_done=on_done)
     labels = [*task.mechanisms(), _PUBLISHED]
     return Chart(
-        title=f"{task.subject}, {task.n:,} users, delta = {delta:g}",
+        title=f"{task.subject}, {counted(task.n, 'user')}, delta = {delta:g}",
         x_label="epsilon",
         y_label="root mean square error",
         lines=tuple(

@@ -20,6 +20,7 @@ from shuffledp.randomizers import (
     LocalRandomizer,
     SubsetSelection,
 )
+from shuffledp.randomizers.masses import working_digits
 from shuffledp.randomizers.support import SupportRandomizer
 
 _FACTOR = 1.2  # between discrete parameters: 12 random targets lost at most 1% of the error
@@ -119,9 +120,10 @@ class Frequency(Task):
         """
         if not isinstance(randomizer, SupportRandomizer):
             raise TypeError(f"randomizer must be a support mechanism such as krr, got {randomizer}")
-        E, mass = randomizer.ratio, randomizer.support_mass
-        one = mass(1, 2)
-        scale = self.n * randomizer.support_advantage**2
-        held = E * mass(1, 1) * mass(0, 1)
-        other = (one + E * mass(2, 2)) * (mass(0, 2) + E * one)
-        return held / scale, other / scale
+        with working_digits(randomizer.digits):
+            E, mass = randomizer.ratio, randomizer.support_mass
+            one = mass(1, 2)
+            scale = self.n * ((E - 1) * one) ** 2
+            held = E * mass(1, 1) * mass(0, 1)
+            other = (one + E * mass(2, 2)) * (mass(0, 2) + E * one)
+            return float(held / scale), float(other / scale)

@@ -1,8 +1,9 @@
 """Local randomizers: their exact output laws and text form."""
 
 from shuffledp.randomizers.any_pure_ldp import AnyPureLDP
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.discrete_laplace import DiscreteLaplace
+from shuffledp.randomizers.domain import Domain, Integers, Tuples, UnitInterval
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.joint import Joint, joint
@@ -10,10 +11,24 @@ from shuffledp.randomizers.krr import KRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.local_hash import BinaryLocalHash, LocalHash
 from shuffledp.randomizers.matrix import MatrixRandomizer
+from shuffledp.randomizers.neighbours import pairs_to_compare, why_no_other_is_worse
+from shuffledp.randomizers.noise import SymmetricNoise
+from shuffledp.randomizers.one_of import OneOf, one_of
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.randomizers.parallel import Parallel, parallel
 from shuffledp.randomizers.subsample import Subsample, subsample
 from shuffledp.randomizers.subset import SubsetSelection
-from shuffledp.randomizers.text import COMPOSITIONS, MECHANISMS, parameters, parse, parse_family
+from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.randomizers.text import (
+    COMPOSITIONS,
+    MECHANISMS,
+    as_family,
+    as_randomizer,
+    parameters,
+    parse,
+    parse_family,
+    register,
+)
 from shuffledp.randomizers.unary import OUE, RAPPOR, UnaryEncoding
 
 __all__ = [
@@ -25,23 +40,36 @@ __all__ = [
     "AnyPureLDP",
     "BinaryLocalHash",
     "DiscreteLaplace",
+    "Domain",
     "Gaussian",
     "HadamardResponse",
     "Input",
+    "Integers",
     "Joint",
     "Laplace",
     "LocalHash",
     "LocalRandomizer",
     "MatrixRandomizer",
+    "OneOf",
     "Pair",
     "Parallel",
     "Subsample",
     "SubsetSelection",
+    "SupportRandomizer",
+    "SymmetricNoise",
+    "Tuples",
     "UnaryEncoding",
+    "UnitInterval",
+    "as_family",
+    "as_randomizer",
     "joint",
+    "one_of",
+    "pairs_to_compare",
     "parallel",
     "parameters",
     "parse",
     "parse_family",
+    "register",
     "subsample",
+    "why_no_other_is_worse",
 ]

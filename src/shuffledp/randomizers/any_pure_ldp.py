@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values
+from shuffledp.randomizers.base import LocalRandomizer, SlotLaws, Values
+from shuffledp.randomizers.domain import Domain, Integers
 from shuffledp.randomizers.krr import KRR
+from shuffledp.randomizers.pair import Input, Pair
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AnyPureLDP(LocalRandomizer):
     r"""The generic bound: valid for every epsilon0-LDP randomizer, also adaptively chosen ones.
 
@@ -27,19 +31,27 @@ class AnyPureLDP(LocalRandomizer):
     the others hold 2): no analysis that knows epsilon0 alone can claim less.
 
     Args:
-        epsilon0: replace-one LDP level.
+        epsilon0: LDP level of the randomizer over *all* pairs of inputs. A level that holds only
+            for some neighbours, as in ``joint(..., at_most=1)``, is not enough, because the other
+            users may hold anything.
 
     >>> str(AnyPureLDP(epsilon0=1.0))
     'any_pure_ldp(epsilon0=1.0)'
     """
 
     name: ClassVar[str] = "any_pure_ldp"
+    example: ClassVar[str | None] = "any_pure_ldp(epsilon0=1.0)"
 
     epsilon0: float
 
     def __post_init__(self) -> None:
         """Check the parameter."""
         object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
+
+    @property
+    def input_domain(self) -> Domain:
+        """Integers: it stands for mechanisms on any domain."""
+        return Integers(None)
 
     def neighbours(self) -> Sequence[Pair]:
         """Return one pair, standing for all."""
@@ -78,6 +90,27 @@ class AnyPureLDP(LocalRandomizer):
         """Return the inputs of ternary randomized response; without 2 it is the binary one."""
         return (0, 1, 2)
 
+    def slot_laws(self, pair: Pair) -> SlotLaws | None:
+        r"""Return the five types that stand for all mechanisms of this level.
+
+        With :math:`c=R(x_1)/E` slot 0 has :math:`R(x_1)/c=E` and :math:`R(x_1')/c=Er`, r between
+        1/E and E with mean 1: r is spread to these ends. The ratios (a, b) of any other slot lie in
+        the hexagon :math:`1/E\le a,b,a/b\le E` and have the mean (1, 1). They are spread to its
+        corners, and a law on the corners with that mean is a mixture of five: on the three
+        diagonals, and on the two triangles of every second corner.
+        """
+        level, small = self.epsilon0, math.exp(-self.epsilon0)
+        types = (
+            {(level, 0.0): small, (-level, 0.0): 1.0},
+            {(0.0, level): small, (0.0, -level): 1.0},
+            {(level, level): small, (-level, -level): 1.0},
+            {(level, 0.0): small, (0.0, level): small, (-level, -level): 1.0},
+            {(level, level): small, (-level, 0.0): 1.0, (0.0, -level): 1.0},
+        )
+        first = {(level, 0.0): 1.0, (level, 2 * level): small}
+        blanket = _atoms(first, mass=small, residual=-math.expm1(-level))
+        return SlotLaws(blanket, tuple(map(_atoms, types)))
+
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is one of these."""
         return other in (0, 1, 2)
@@ -86,3 +119,19 @@ class AnyPureLDP(LocalRandomizer):
         """Return what binary (others hold 0 or 1) or ternary (2) randomized response reveals."""
         k = 3 if other == 2 else 2
         return KRR(k=k, epsilon0=self.epsilon0).background(pair, other)
+
+
+def _atoms(
+    shares: Mapping[tuple[float, float], float], mass: float = 1.0, residual: float = 0.0
+) -> Decomposition:
+    """Return a decomposition into atoms with given log ratios, whose weights sum to ``mass``."""
+    weights = np.array(list(shares.values()))
+    log0, log1 = np.array(list(shares)).T
+    return Decomposition(
+        log_ratio0=log0,
+        log_ratio1=log1,
+        weight=weights * (mass / weights.sum()),
+        residual=residual,
+        weight_error=np.array(16 * UNIT),  # two exponentials, a sum, a quotient, a product
+        residual_error=4 * UNIT,
+    )

@@ -6,17 +6,16 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import FloatArray
+from shuffledp.randomizers.domain import Domain
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits
-
-#: An input of a randomizer; tuples for compositions.
-Input = int | float | tuple["Input", ...]
 
 #: The inputs of many users: one array, or one entry per attribute.
 Values = NDArray[Any] | tuple["Values", ...]
@@ -25,21 +24,17 @@ Values = NDArray[Any] | tuple["Values", ...]
 _MAX_ROWS, _MAX_BYTES = 1 << 16, 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The two inputs of the user in whom neighbouring datasets differ, in order."""
+@dataclass(frozen=True, eq=False)
+class SlotLaws:
+    """The laws of the swap bound at a pair of inputs.
 
-    first: Input
-    second: Input
+    Attributes:
+        blanket: a decomposition with c at most R(v) for all v.
+        backgrounds: decompositions with c = R(v), one per type of input that others may hold.
+    """
 
-    def __str__(self) -> str:
-        """Return for example ``x1 = 0 vs 1``."""
-        return f"x1 = {self.first} vs {self.second}"
-
-    @property
-    def changes(self) -> bool:
-        """Whether the two inputs differ."""
-        return self.first != self.second
+    blanket: Decomposition
+    backgrounds: tuple[Decomposition, ...]
 
 
 class LocalRandomizer(ABC):
@@ -52,11 +47,31 @@ class LocalRandomizer(ABC):
     #: The name of the mechanism in text form.
     name: ClassVar[str]
 
+    #: A text form to show as an example; None if there is none.
+    example: ClassVar[str | None] = None
+
+    #: What the reports tell about all users together; None for a mechanism that cannot run.
+    estimates: ClassVar[Literal["frequencies", "mean"] | None] = None
+
     if TYPE_CHECKING:  # a dataclass field in most subclasses, a property in some
 
         @property
         def epsilon0(self) -> float:
             """The replace-one LDP level; infinite for mechanisms that are not pure LDP."""
+
+    @property
+    def domain_epsilon0(self) -> float:
+        """The largest log ratio of an output's probabilities under *any* two inputs.
+
+        Bounds that know a level alone need this one: the other users may hold anything. It exceeds
+        ``epsilon0`` where not all inputs are neighbours.
+        """
+        return self.epsilon0
+
+    @property
+    @abstractmethod
+    def input_domain(self) -> Domain:
+        """The inputs, and which of them are neighbours."""
 
     @property
     def has_worst_pair(self) -> bool:
@@ -67,10 +82,9 @@ class LocalRandomizer(ABC):
         """
         return True
 
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether all ordered pairs of different inputs have the same GPARV."""
-        return False
+    def is_worst(self, pair: Pair) -> bool:
+        """Whether a pair is proved to be a worst one, in the sense of ``has_worst_pair``."""
+        return self.has_worst_pair and pair == self.neighbours()[0]
 
     @property
     def is_composable(self) -> bool:
@@ -79,7 +93,11 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def neighbours(self) -> Sequence[Pair]:
-        """Return ordered pairs of different inputs whose bounds, together, cover all such pairs."""
+        """Return ordered pairs of neighbours whose GPARVs, together, dominate those of all.
+
+        Every pair of neighbours must be dominated, in convex order, by one listed pair, the same
+        at every epsilon. An empty list says that no two inputs are neighbours.
+        """
 
     @abstractmethod
     def unchanged(self) -> Sequence[Pair]:
@@ -106,6 +124,39 @@ class LocalRandomizer(ABC):
 
         Its bound is exactly the divergence of two datasets (paper, theorem 14).
         """
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return inputs that stand for all that other users may hold, seen from a pair.
+
+        For every input v the law of (R(x1)/R(v), R(x1')/R(v)) under R(v) must be that of one of
+        them, or be dominated by a mixture of theirs in convex order, whatever is subtracted from
+        whatever. None, which is always safe, says that no such inputs are known.
+        """
+        return None
+
+    def slot_laws(self, pair: Pair) -> SlotLaws | None:
+        """Return what the swap bound needs to know, None where it is not known."""
+        types = self.background_types(pair)
+        if types is None:
+            return None
+        return SlotLaws(self.blanket(pair), tuple(self.background(pair, v) for v in types))
+
+    @property
+    def covers_unchanged(self) -> bool:
+        """Whether an attribute that stays the same adds nothing to the swap bound of a composition.
+
+        It does not if R(x)/R(v) and R(z)/R(v) have the same law under R(v) for all inputs x, v and
+        some third z: then a slot in which x stays is dominated, in convex order, by one in which x
+        becomes z. If v = x its ratio is the constant 1, which is dominated anyway.
+        """
+        return False
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return pairs of neighbours that together stand for all of them in the swap bound.
+
+        Those of :meth:`neighbours` unless said otherwise; None if no such pairs are known.
+        """
+        return self.neighbours()
 
     @property
     def monotone(self) -> bool:
@@ -182,12 +233,22 @@ class LocalRandomizer(ABC):
 
     def __str__(self) -> str:
         """Return the text form, which :func:`shuffledp.parse` reads back."""
+        return f"{self.name}({self._parameters})"
+
+    def __repr__(self) -> str:
+        """Return the constructor call, without parameters that have their default."""
+        return f"{type(self).__name__}({self._parameters})"
+
+    @property
+    def _parameters(self) -> str:
         parameters = (
             (f.name, getattr(self, f.name), f.default)
             for f in dataclasses.fields(self)  # type: ignore[arg-type]
+            if f.init
         )
-        shown = (f"{name}={value!r}" for name, value, default in parameters if value != default)
-        return f"{self.name}({', '.join(shown)})"
+        return ", ".join(
+            f"{name}={value!r}" for name, value, default in parameters if value != default
+        )
 
 
 def count_users(values: Values) -> int:

@@ -1,22 +1,34 @@
-"""What joint and parallel compositions have in common."""
+"""Compositions over several attributes: inputs are tuples with one entry per part."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from itertools import islice, product
+from typing import TypeVar
 
 import numpy as np
 
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values, count_users
+from shuffledp.randomizers.base import LocalRandomizer, Values, count_users
+from shuffledp.randomizers.neighbours import pairs_to_compare
+from shuffledp.randomizers.pair import Input, Pair
+
+T = TypeVar("T")
+
+#: At most this many pairs are compared.
+_MAX_PAIRS = 100_000
 
 #: At most this many combinations of common inputs are tried in lower bounds.
 _MAX_COMBINATIONS = 27
 
+#: Beyond so many combinations of types the swap bound takes too long.
+_MAX_TYPES = 81
+
 
 class Composition(LocalRandomizer):
-    """A randomizer made of parts; its inputs are tuples with one entry per part."""
+    """A randomizer made of parts, each of which reads an attribute of its own."""
 
     parts: tuple[LocalRandomizer, ...]
 
@@ -35,6 +47,58 @@ class Composition(LocalRandomizer):
         """Whether every part is monotone."""
         return all(part.monotone for part in self.parts)
 
+    def is_worst(self, pair: Pair) -> bool:
+        """Whether every part stands at a worst pair of its own."""
+        own = zip(self.parts, split(pair), strict=True)
+        return self.has_worst_pair and all(part.is_worst(entry) for part, entry in own)
+
+    def neighbours(self) -> Sequence[Pair]:
+        """Return the pairs to compare, one of each kind where attributes are interchangeable."""
+        changing = (pairs for pairs in self.choices() if any(pair.changes for pair in pairs))
+        return listed(self, map(join, self._different(changing)))
+
+    def choices(self) -> Iterator[tuple[Pair, ...]]:
+        """Yield one pair per attribute for every choice that has to be looked at.
+
+        An attribute that has a worst pair stands at it; the others may change or stay.
+        """
+        return product(
+            *(
+                pairs_to_compare(part)
+                if part.has_worst_pair
+                else (*pairs_to_compare(part), *part.unchanged())
+                for part in self.parts
+            )
+        )
+
+    def unchanged(self) -> Sequence[Pair]:
+        """Return all combinations of unchanged attributes."""
+        choices = product(*(part.unchanged() for part in self.parts))
+        return listed(self, map(join, choices))
+
+    def common_inputs(self, pair: Pair) -> Sequence[Input]:
+        """Return combinations of the attributes' common inputs, one of each kind."""
+        pairs = tuple(split(pair))
+        own = [part.common_inputs(q) for part, q in zip(self.parts, pairs, strict=True)]
+        choices = (tuple(zip(pairs, inputs, strict=True)) for inputs in _combine(own))
+        return tuple(tuple(x for _, x in choice) for choice in self._different(choices))
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return combinations of the attributes' types, one of each kind, unless they are many."""
+        pairs = tuple(split(pair))
+        own = [part.background_types(q) for part, q in zip(self.parts, pairs, strict=True)]
+        known = [types for types in own if types is not None]
+        if len(known) < len(own) or math.prod(map(len, known)) > _MAX_TYPES:
+            return None
+        choices = (tuple(zip(pairs, inputs, strict=True)) for inputs in product(*known))
+        return tuple(tuple(x for _, x in choice) for choice in self._different(choices))
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return ``neighbours`` if they cover pairs in which more attributes stay the same."""
+        known = all(part.pairs_to_swap() is not None for part in self.parts)
+        covered = all(part.covers_unchanged or not part.has_worst_pair for part in self.parts)
+        return self.neighbours() if known and covered else None
+
     def accepts(self, other: Input) -> bool:
         """Whether every part accepts its entry."""
         return (
@@ -43,12 +107,41 @@ class Composition(LocalRandomizer):
             and all(part.accepts(x) for part, x in zip(self.parts, other, strict=True))
         )
 
+    def _different(self, choices: Iterable[tuple[T, ...]]) -> Iterator[tuple[T, ...]]:
+        """Drop choices that only exchange the roles of attributes with the same law."""
+        roles = self.roles()
+        seen = set()
+        for choice in choices:
+            kind = frozenset(Counter(zip(roles, choice, strict=True)).items())
+            if kind not in seen:
+                seen.add(kind)
+                yield choice
 
-def entries(composition: Composition, value: Input) -> tuple[Input, ...]:
-    """Return the input of every part."""
-    if not isinstance(value, tuple):
-        raise TypeError(f"the inputs of {composition.name} are tuples, got {value!r}")
-    return value
+    def roles(self) -> tuple[object, ...]:
+        """Return for each attribute what it must share with another to be interchangeable."""
+        return self.parts
+
+    @property
+    def attributes(self) -> int:
+        """The number of parts."""
+        return len(self.parts)
+
+    def check_values(self, values: object) -> Values:
+        """Return one entry per attribute."""
+        return check_columns(self.parts, values, self.name)
+
+    def entries(self, value: Input) -> tuple[Input, ...]:
+        """Return the input of every part."""
+        if not isinstance(value, tuple):
+            raise TypeError(f"the inputs of {self.name} are tuples, got {value!r}")
+        return value
+
+
+def as_parts(name: str, parts: Iterable[LocalRandomizer | str]) -> tuple[LocalRandomizer, ...]:
+    """Return randomizers that were given as such, or as their texts."""
+    from shuffledp.randomizers.text import as_randomizer
+
+    return tuple(as_randomizer(part, f"every part of {name}") for part in parts)
 
 
 def check_parts(name: str, parts: Iterable[object]) -> tuple[LocalRandomizer, ...]:
@@ -60,7 +153,8 @@ def check_parts(name: str, parts: Iterable[object]) -> tuple[LocalRandomizer, ..
         if not part.is_composable:
             raise ValueError(
                 f"{part} cannot be a part of {name}: its bound does not survive composition; use "
-                "any_pure_ldp with the LDP level of the whole composition instead"
+                "any_pure_ldp with the LDP level of the whole composition, over all pairs of "
+                "inputs, instead"
             )
         checked.append(part)
     if not checked:
@@ -96,23 +190,38 @@ def check_columns(
     return tuple(checked)
 
 
+def listed(owner: LocalRandomizer, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Return the pairs unless there are too many to compare.
+
+    Raises:
+        ValueError: if there are.
+    """
+    found = tuple(islice(pairs, _MAX_PAIRS + 1))
+    if len(found) > _MAX_PAIRS:
+        raise ValueError(
+            f"{owner.name} has to compare more than {_MAX_PAIRS} pairs; that takes too long. Parts "
+            "with a proved worst pair need no comparison"
+        )
+    return found
+
+
 def split(pair: Pair) -> Iterator[Pair]:
     """Yield the pair of every part."""
     if not isinstance(pair.first, tuple) or not isinstance(pair.second, tuple):
-        raise TypeError(f"a composition's inputs are tuples, got {pair}")
+        raise TypeError(f"the inputs of a composition over several attributes are tuples: {pair}")
     for first, second in zip(pair.first, pair.second, strict=True):
         yield Pair(first, second)
 
 
-def combine_inputs(choices: Sequence[Sequence[Input]]) -> Iterator[tuple[Input, ...]]:
+def join(pairs: Sequence[Pair]) -> Pair:
+    """Return the pair of tuples whose entries are the given pairs."""
+    return Pair(tuple(pair.first for pair in pairs), tuple(pair.second for pair in pairs))
+
+
+def _combine(choices: Sequence[Sequence[Input]]) -> Iterator[tuple[Input, ...]]:
     """Yield combinations of one input per part: all if they are few, else every n-th choice."""
     if math.prod(map(len, choices)) <= _MAX_COMBINATIONS:
         yield from product(*choices)
         return
     for i in range(max(map(len, choices))):
         yield tuple(inputs[min(i, len(inputs) - 1)] for inputs in choices)
-
-
-def join(pairs: Sequence[Pair]) -> Pair:
-    """Return the pair of tuples whose entries are the given pairs."""
-    return Pair(tuple(pair.first for pair in pairs), tuple(pair.second for pair in pairs))

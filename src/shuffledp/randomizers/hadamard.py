@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import IntArray
-from shuffledp.randomizers.base import Input, Pair, Values
+from shuffledp.arrays import IntArray
+from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling import Bits, Logistic, Probability, below, decide
 from shuffledp.sampling.layout import unsigned
@@ -22,7 +23,7 @@ from shuffledp.sampling.layout import unsigned
 _MANY_OUTPUTS = 1 << 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HadamardResponse(SupportRandomizer):
     r"""Hadamard response (Acharya, Sun and Zhang 2019).
 
@@ -41,6 +42,7 @@ class HadamardResponse(SupportRandomizer):
     """
 
     name: ClassVar[str] = "hadamard"
+    example: ClassVar[str | None] = "hadamard(epsilon0=1.0)"
 
     epsilon0: float
     domain_size: int | None = None
@@ -55,25 +57,33 @@ class HadamardResponse(SupportRandomizer):
         """Number of outputs N; None in the limit."""
         return None if self.domain_size is None else 1 << self.domain_size.bit_length()
 
-    def support_mass(self, supported: int, named: int) -> float:
+    def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`2^{1-t}/(E+1)`: every pattern over independent inputs is as likely."""
-        return 2.0 ** (1 - named) / (math.exp(self.epsilon0) + 1)
+        return Decimal(2) ** (1 - named) / (self.ratio + 1)
 
     @property
-    def full_support_mass(self) -> float:
+    def full_support_mass(self) -> Decimal:
         r""":math:`2/(N(E+1))`: the output 0."""
-        return 0.0 if self.outputs is None else 2 / self.outputs / (math.exp(self.epsilon0) + 1)
-
-    def partial_support_mass(self, named: int) -> float:
-        r"""Return :math:`(2^{1-m}-2/N)/(E+1)`."""
-        share = 1.0 if self.outputs is None else 1 - 2**named / self.outputs
-        return share * self.support_mass(named, named)
+        return Decimal(0) if self.outputs is None else Decimal(2) / self.outputs / (self.ratio + 1)
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return 0 to 3: codeword 3 is the sum of codewords 1 and 2, codeword 4 is independent."""
         return tuple(x for x in range(4) if self.accepts(x))
 
-    def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], float]:
+    @property
+    def covers_unchanged(self) -> bool:
+        """Whether there is a third input: any two are independent."""
+        return self.inputs is None or self.inputs > 2
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return the inputs of the pair, their sum, and one that is independent of both."""
+        words = [int(x) + 1 for x in (pair.first, pair.second) if isinstance(x, int)]
+        dependent = {words[0], words[1], words[0] ^ words[1]} - {0}
+        independent = next(word for word in range(1, 5) if word not in dependent)
+        inputs = [word - 1 for word in (*sorted(dependent), independent)]
+        return tuple(x for x in inputs if self.accepts(x))
+
+    def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], Decimal]:
         """Return masses of support patterns; a third codeword may be the sum of two others."""
         patterns = super()._patterns(named)
         words = [int(x) + 1 for x in named if isinstance(x, int)]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import IntArray
+from shuffledp.arrays import IntArray
 from shuffledp.errors import check_size
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
@@ -19,7 +19,7 @@ from shuffledp.sampling import Bits, Logistic, Probability, below, decide
 from shuffledp.sampling.layout import unsigned
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KRR(SupportRandomizer):
     r"""k-ary randomized response (Kairouz, Bonawitz and Ramage 2016).
 
@@ -35,6 +35,7 @@ class KRR(SupportRandomizer):
     """
 
     name: ClassVar[str] = "krr"
+    example: ClassVar[str | None] = "krr(k=10, epsilon0=1.0)"
 
     k: int
     epsilon0: float
@@ -49,19 +50,20 @@ class KRR(SupportRandomizer):
         """The number of values."""
         return self.k
 
-    def support_mass(self, supported: int, named: int) -> float:
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
+
+    def support_mass(self, supported: int, named: int) -> Decimal:
         """Return 1/(E+k-1) per output: one supports a named input, k - named support none."""
         outputs = (self.k - named, 1, 0, 0)[supported]
-        return outputs / (math.exp(self.epsilon0) + (self.k - 1))
+        return outputs / (self.ratio + (self.k - 1))
 
     @property
-    def full_support_mass(self) -> float:
+    def full_support_mass(self) -> Decimal:
         """0: no output supports two inputs."""
-        return 0.0
-
-    def partial_support_mass(self, named: int) -> float:
-        """Return the mass of the one output that supports an input; none supports two."""
-        return self.support_mass(named, named)
+        return Decimal(0)
 
     @property
     def report_dtype(self) -> np.dtype[Any]:

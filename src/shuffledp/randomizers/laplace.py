@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.errors import check_epsilon0
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
 from shuffledp.sampling import Bits
@@ -18,7 +18,7 @@ from shuffledp.sampling.doubles import laplace
 _DOMAINS = ("binary", "interval")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Laplace(SymmetricNoise):
     r"""Adds Laplace noise of scale :math:`1/\varepsilon_0` to a value in {0, 1} or [0, 1].
 
@@ -43,6 +43,7 @@ class Laplace(SymmetricNoise):
     """
 
     name: ClassVar[str] = "laplace"
+    example: ClassVar[str | None] = "laplace(epsilon0=1.0)"
 
     epsilon0: float
     domain: Literal["binary", "interval"] = "binary"
@@ -58,6 +59,11 @@ class Laplace(SymmetricNoise):
     def largest_input(self) -> int:
         """1."""
         return 1
+
+    @property
+    def is_interval(self) -> bool:
+        """Whether the domain says so."""
+        return self.domain == "interval"
 
     @property
     def noise_variance(self) -> float:
@@ -90,7 +96,12 @@ class Laplace(SymmetricNoise):
         return -self.epsilon0 * np.abs(noise)
 
     def half_cells(self) -> HalfCells:
-        """Return cells of equal width in v, the placement of least loss, and the atom."""
+        """Return cells of equal width in v, the placement of least loss, and the atom.
+
+        Errors in units: the width 4, its multiples 5, their logarithms 9 of themselves, the sum of
+        two 10; the masses 9 and 14 besides the absolute error of the logarithm;
+        the residual 4.
+        """
         scale = math.exp(-self.epsilon0 / 2) / 2
         width = math.expm1(self.epsilon0 / 2) / CELLS
         log_v = np.log1p(width * np.arange(CELLS + 1))
@@ -104,7 +115,7 @@ class Laplace(SymmetricNoise):
             log_ratio=np.append(log_ratio, self.epsilon0),
             near=np.append(near, 0.5),
             far=np.append(far, math.exp(-self.epsilon0) / 2),
-            error=np.append(8 * UNIT * log_ratio, 0.0),
-            mass_error=np.full(CELLS + 1, UNIT * (16 + 2 * self.epsilon0)),
+            error=np.append(20 * UNIT * log_v[1:], 0.0),
+            mass_error=np.append(UNIT * (16 + 10 * log_ratio), 8 * UNIT),
             residual=-math.expm1(-self.epsilon0 / 2),
         )

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import IntArray
+from shuffledp.arrays import IntArray
 from shuffledp.errors import check_size
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.krr import KRR
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.randomizers.tuning import nearest_to_exp
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_integers
 from shuffledp.sampling.hashing import (
@@ -29,6 +31,9 @@ from shuffledp.sampling.layout import unsigned
 #: A function may take as many integers as a polynomial has coefficients.
 _MAX_WORDS = 3
 
+#: Relative error of the masses of a family of polynomials instead of all functions.
+_POLYNOMIAL_ERROR = 2.0**-48
+
 #: Up to so many buckets the small field is as good as uniform; and the large one.
 _FEW_BUCKETS, _MAX_BUCKETS = 32, 1 << 32
 
@@ -42,14 +47,15 @@ class _LocalHash(SupportRandomizer):
 
     - buckets are uniform up to 1/p, which changes the masses for one, two or three inputs by a
       factor of at most :math:`1+3(g/p)^2+(g/p)^3`. That is below :math:`1+2^{-50}` for
-      :math:`g\le32`, :math:`p=2^{31}-1` and for :math:`g\le2^{32}`, :math:`p=2^{61}-1`, while the
-      accounting allows for an error of :math:`2^{-48}` in every mass.
+      :math:`g\le32`, :math:`p=2^{31}-1` and for :math:`g\le2^{32}`, :math:`p=2^{61}-1`.
     - the share of functions that are constant on the domain is another one than
       :math:`g^{1-D}`. It enters only the blanket, and any c that is not above the true one gives a
       valid bound; the accounting without a domain size has c for a share of 0. A share of
       :math:`g^{1-D}` changes the masses of that one by at most :math:`g^{2-D}` and
       :math:`4g^{-D}e^{\varepsilon_0}` of themselves; unless both are below :math:`2^{-50}` the
       mechanism does not run with a domain size.
+
+    The sum of both is below :math:`2^{-48}`, the ``law_error`` of every mass.
     """
 
     epsilon0: float
@@ -65,26 +71,26 @@ class _LocalHash(SupportRandomizer):
         """Size of the hashed domain."""
         return self.domain_size
 
-    def support_mass(self, supported: int, named: int) -> float:
+    @property
+    def triples_look_alike(self) -> bool:
+        """True: any three hash values are independent."""
+        return True
+
+    def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\frac{g}{E+g-1}\,g^{-m}(1-1/g)^{t-m}`: hash values are independent."""
-        g = self.hash_buckets
-        hit = (1 / g) ** supported * ((g - 1) / g) ** (named - supported)
-        return hit * g / (math.exp(self.epsilon0) + (g - 1))
+        g = Decimal(self.hash_buckets)
+        return g ** (1 - named) * (g - 1) ** (named - supported) / (self.ratio + (g - 1))
 
     @property
-    def full_support_mass(self) -> float:
+    def full_support_mass(self) -> Decimal:
         r""":math:`g^{1-D}/(E+g-1)`: the constant functions."""
-        if self.domain_size is None:
-            return 0.0
-        g = self.hash_buckets
-        return float(g) ** (1 - self.domain_size) / (math.exp(self.epsilon0) + (g - 1))
+        size = self.domain_size
+        return Decimal(0) if size is None else self.support_mass(size, size)
 
-    def partial_support_mass(self, named: int) -> float:
-        r"""Return :math:`\frac{g}{E+g-1}(g^{-m}-g^{-D})`."""
-        mass = self.support_mass(named, named)
-        if self.domain_size is None:
-            return mass
-        return -mass * math.expm1((named - self.domain_size) * math.log(self.hash_buckets))
+    @property
+    def law_error(self) -> float:
+        """2**-48: what polynomials may differ from all functions, see above."""
+        return _POLYNOMIAL_ERROR
 
     @property
     def hash_family(self) -> HashFamily:
@@ -155,7 +161,7 @@ class _LocalHash(SupportRandomizer):
         return family.count(functions, buckets, values)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BinaryLocalHash(_LocalHash):
     r"""Binary local hashing (Bassily and Smith 2015; Wang et al. 2017).
 
@@ -169,6 +175,7 @@ class BinaryLocalHash(_LocalHash):
     """
 
     name: ClassVar[str] = "blh"
+    example: ClassVar[str | None] = "blh(epsilon0=1.0)"
 
     epsilon0: float
     domain_size: int | None = None
@@ -179,7 +186,7 @@ class BinaryLocalHash(_LocalHash):
         return 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LocalHash(_LocalHash):
     r"""Local hashing into g buckets (OLH; Wang, Blocki, Li and Jha 2017).
 
@@ -196,6 +203,7 @@ class LocalHash(_LocalHash):
     """
 
     name: ClassVar[str] = "olh"
+    example: ClassVar[str | None] = "olh(epsilon0=1.0)"
 
     epsilon0: float
     buckets: int | None = None
@@ -215,4 +223,4 @@ class LocalHash(_LocalHash):
     @property
     def hash_buckets(self) -> int:
         """``buckets`` or its default."""
-        return self.buckets if self.buckets is not None else round(math.exp(self.epsilon0)) + 1
+        return self.buckets if self.buckets is not None else nearest_to_exp(self.epsilon0) + 1

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import errno
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, IntArray
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values
+from shuffledp.decomposition.masses import Masses, exact_sum, log_of
+from shuffledp.errors import check_real
+from shuffledp.interval import Interval
+from shuffledp.randomizers.base import LocalRandomizer, Values
+from shuffledp.randomizers.channel import Infimum, extreme_rows
+from shuffledp.randomizers.domain import Domain, Integers
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits, Categorical
 from shuffledp.sampling.checks import check_integers
 from shuffledp.sampling.layout import unsigned
@@ -23,11 +31,13 @@ from shuffledp.sampling.layout import unsigned
 _SMALLEST_ENTRY = 1e-250
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class MatrixRandomizer(LocalRandomizer):
-    """A randomizer given by a matrix: row x holds the output probabilities of input x.
+    r"""A randomizer given by a matrix: row x holds the output probabilities of input x.
 
-    The entries are taken as they are: rows must sum to 1 up to rounding and are not renormalised.
+    Rows must sum to 1 up to rounding. The probability of output y is the entry divided by the sum
+    of its row, both exact: :math:`R(x)(y)=m_{xy}/\sum_zm_{xz}`. That is what is accounted for, what
+    is certified and what :meth:`randomize` draws from.
 
     Args:
         matrix: one row per input, one column per output.
@@ -39,15 +49,15 @@ class MatrixRandomizer(LocalRandomizer):
     """
 
     name: ClassVar[str] = "matrix"
+    estimates: ClassVar[Literal["frequencies", "mean"] | None] = "frequencies"
+    example: ClassVar[str | None] = "matrix([[0.75, 0.25], [0.25, 0.75]])"
 
     matrix: FloatArray
     path: str | None = None
 
-    def __post_init__(self) -> None:
-        """Check and freeze the matrix."""
-        matrix = _as_matrix(self.matrix)
-        object.__setattr__(self, "matrix", matrix)
-        object.__setattr__(self, "_infimum", matrix.min(axis=0))
+    def __init__(self, matrix: ArrayLike, path: str | None = None) -> None:
+        object.__setattr__(self, "matrix", _as_matrix(matrix))
+        object.__setattr__(self, "path", path)
 
     @classmethod
     def from_file(cls, path: str | Path) -> MatrixRandomizer:
@@ -66,14 +76,121 @@ class MatrixRandomizer(LocalRandomizer):
             raise ValueError(f"path {str(path)!r} does not hold a matrix: {error}") from None
         return cls(matrix, str(path))
 
+    @classmethod
+    def from_function(
+        cls,
+        function: Callable[[Any, Any], float],
+        inputs: Iterable[Any],
+        outputs: Iterable[Any],
+    ) -> MatrixRandomizer:
+        """Tabulate a function: ``function(x, y)`` is the probability of report y for input x.
+
+        From here on inputs and reports are their numbers in the order given. A density has no
+        table: let users send the number of the cell that their report falls into, and return the
+        probability of a cell.
+
+        >>> from fractions import Fraction
+        >>> def honest_by_three_quarters(x, y):
+        ...     return Fraction(3, 4) if x == y else Fraction(1, 4)
+        >>> MatrixRandomizer.from_function(honest_by_three_quarters, ["no", "yes"], ["no", "yes"])
+        MatrixRandomizer([[0.75, 0.25], [0.25, 0.75]])
+
+        Raises:
+            TypeError: if it is no function, or something it returns is no real number.
+            ValueError: if something it returns is no probability, or those of an input do not sum
+                to 1.
+        """
+        if not callable(function):
+            raise TypeError(
+                f"function must be a function of an input and an output, got {function!r}"
+            )
+        columns, rows, given = list(outputs), [], list(inputs)
+        if not given or not columns:
+            raise ValueError("inputs and outputs must hold at least one value each")
+        for x in given:
+            row = [check_real(f"function({x!r}, {y!r})", function(x, y)) for y in columns]
+            for y, p in zip(columns, row, strict=True):
+                if not 0 <= p <= 1:
+                    raise ValueError(f"function({x!r}, {y!r}) must be a probability, got {p!r}")
+            if abs(math.fsum(row) - 1) > _sum_tolerance(len(columns)):
+                raise ValueError(
+                    f"function({x!r}, y) must sum to 1 over all {len(columns)} outputs y, got "
+                    f"{math.fsum(row)!r}"
+                )
+            rows.append(row)
+        return cls(np.array(rows))
+
     @property
     def epsilon0(self) -> float:
-        """The largest log ratio of two entries of a column; infinite if only one of them is 0."""
-        top, low = self.matrix.max(axis=0), self.matrix.min(axis=0)
-        if ((low == 0) & (top > 0)).any():
-            return math.inf
-        used = top > 0
-        return float(np.log(top[used] / low[used]).max())
+        """The largest log ratio in a column, rounded up; infinite if only one entry is 0."""
+        return self.epsilon0_interval.upper
+
+    @cached_property
+    def epsilon0_interval(self) -> Interval:
+        """An enclosure of the LDP level."""
+        used = self.matrix.max(axis=0) > 0
+        low = self.infimum.masses.of(used)
+        if (low.values == 0).any():
+            return Interval(math.inf, math.inf)
+        highest = extreme_rows(self.matrix, self.row_sums, largest=True)
+        top = self._masses(highest).of(used)
+        logs, error = top.log_over(low)
+        lower, upper = float((logs - error).max()), float((logs + error).max())
+        if upper == 0:
+            return Interval(0.0, 0.0)
+        return Interval(max(math.nextafter(lower, -1.0), 0.0), math.nextafter(upper, math.inf))
+
+    @cached_property
+    def row_sums(self) -> tuple[Fraction, ...]:
+        """The exact sum of every row."""
+        return tuple(exact_sum(row) for row in self.matrix.tolist())
+
+    @cached_property
+    def infimum(self) -> Infimum:
+        """The smallest probability of every output, and what is missing to 1."""
+        lowest = extreme_rows(self.matrix, self.row_sums, largest=False)
+        return Infimum.of(self.matrix, self.row_sums, lowest, self._masses(lowest))
+
+    def smallest_law(self) -> list[Fraction]:
+        """Return the exact smallest probability of every output over all inputs."""
+        return self._extremes(self.infimum.rows)
+
+    def largest_law(self) -> list[Fraction]:
+        """Return the exact largest probability of every output over all inputs."""
+        return self._extremes(extreme_rows(self.matrix, self.row_sums, largest=True))
+
+    def _extremes(self, rows: IntArray) -> list[Fraction]:
+        entries = self.matrix[rows, np.arange(rows.size)].tolist()
+        sums = (self.row_sums[x] for x in rows.tolist())
+        return [Fraction(entry) / total for entry, total in zip(entries, sums, strict=True)]
+
+    @cached_property
+    def _log_scales(self) -> FloatArray:
+        """Minus the logarithms of the row sums."""
+        return np.array([-log_of(total) for total in self.row_sums])
+
+    def _masses(self, rows: IntArray) -> Masses:
+        """Return the probability of every output under the row named for it."""
+        columns = np.arange(self.matrix.shape[1])
+        return Masses(self.matrix[rows, columns], self._log_scales[rows])
+
+    def probabilities(self) -> FloatArray:
+        """Return all output probabilities, to eight units of round-off."""
+        return self.matrix * np.exp(self._log_scales)[:, None]
+
+    def law(self, x: Input) -> list[Fraction]:
+        """Return the exact output probabilities of input x.
+
+        >>> MatrixRandomizer([[0.1] * 10]).law(0)[0]
+        Fraction(1, 10)
+        """
+        total = self.row_sums[self._number(x)]
+        return [Fraction(p) / total for p in self.row(x).tolist()]
+
+    @property
+    def input_domain(self) -> Domain:
+        """The numbers of the rows."""
+        return Integers(self.matrix.shape[0])
 
     @property
     def has_worst_pair(self) -> bool:
@@ -82,8 +199,7 @@ class MatrixRandomizer(LocalRandomizer):
 
     def neighbours(self) -> Sequence[Pair]:
         """Return all ordered pairs of inputs."""
-        inputs = range(self.matrix.shape[0])
-        return tuple(Pair(x, y) for x in inputs for y in inputs if x != y)
+        return tuple(self.input_domain.neighbours())
 
     def unchanged(self) -> Sequence[Pair]:
         """Return every input."""
@@ -95,12 +211,17 @@ class MatrixRandomizer(LocalRandomizer):
         return sorted(int(i) for i in first)
 
     def blanket(self, pair: Pair) -> Decomposition:
-        """Return the decomposition with c the smallest entry of each column."""
-        return self._decompose(pair, self._infimum)  # type: ignore[attr-defined]
+        """Return the decomposition with c the smallest probability of each output."""
+        smallest = self.infimum
+        return self._decompose(pair, smallest.masses, smallest.residual)
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return all inputs."""
         return range(self.matrix.shape[0])
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return all different rows."""
+        return self.distinct_rows()
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is the number of a row."""
@@ -108,16 +229,22 @@ class MatrixRandomizer(LocalRandomizer):
 
     def background(self, pair: Pair, other: Input) -> Decomposition:
         """Return the decomposition with c the row of ``other``."""
-        return self._decompose(pair, self.row(other))
+        return self._decompose(pair, self._row_masses(other), 0.0)
 
     def row(self, x: Input) -> FloatArray:
-        """Return the output probabilities of input x."""
+        """Return row x as it was given; it is proportional to the output probabilities."""
+        entries: FloatArray = self.matrix[self._number(x)]
+        return entries
+
+    def _number(self, x: Input) -> int:
         if not isinstance(x, int) or not self.accepts(x):
             raise ValueError(
                 f"inputs of matrix are row numbers from 0 to {self.matrix.shape[0] - 1}, got {x!r}"
             )
-        probabilities: FloatArray = self.matrix[x]
-        return probabilities
+        return x
+
+    def _row_masses(self, x: Input) -> Masses:
+        return Masses(self.row(x), self._log_scales[self._number(x)])
 
     @property
     def report_dtype(self) -> np.dtype[Any]:
@@ -129,12 +256,7 @@ class MatrixRandomizer(LocalRandomizer):
         return check_integers("values", values, self.matrix.shape[0] - 1)
 
     def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
-        """Draw from the rows, exactly as the doubles say.
-
-        A row that sums to 1 only up to rounding has to be divided by its sum, which is done
-        exactly: every probability changes by the factor by which the sum misses 1, at most 1e-12
-        and for a row that was divided by its sum in doubles a few units in the last place.
-        """
+        """Draw from the rows divided by their sums, without any rounding."""
         inputs = np.asarray(values)
         reports = np.empty(inputs.size, dtype=self.report_dtype)
         order = np.argsort(inputs, kind="stable")
@@ -146,18 +268,29 @@ class MatrixRandomizer(LocalRandomizer):
         return reports
 
     def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
-        """Return the logarithms of the entries of a row."""
+        """Return the logarithms of the output probabilities."""
         with np.errstate(divide="ignore"):
-            logs: FloatArray = np.log(self.row(value))[reports]
+            logs: FloatArray = np.log(self._row_masses(value).doubles())[reports]
         return logs
 
-    def _decompose(self, pair: Pair, common: FloatArray) -> Decomposition:
-        first, second = self.row(pair.first), self.row(pair.second)
-        return Decomposition.from_coefficients(first, second, common).merge()
+    def _decompose(self, pair: Pair, common: Masses, residual: float) -> Decomposition:
+        return Decomposition.from_masses(
+            self._row_masses(pair.first),
+            self._row_masses(pair.second),
+            common,
+            residual=residual,
+            residual_error=2 * UNIT,
+        ).merge()
 
     def __str__(self) -> str:
         """Return ``matrix('path')`` if read from a file, else the rows."""
         return f"matrix({self.matrix.tolist() if self.path is None else self.path!r})"
+
+    def __repr__(self) -> str:
+        """Return the constructor call, or that of ``from_file``."""
+        if self.path is not None:
+            return f"MatrixRandomizer.from_file({self.path!r})"
+        return f"MatrixRandomizer({self.matrix.tolist()!r})"
 
     def __eq__(self, other: object) -> bool:
         """Compare the matrices, entry by entry."""
@@ -197,10 +330,10 @@ def _as_matrix(values: ArrayLike) -> FloatArray:
             f"matrix must hold probabilities, got {float(matrix[row, column])!r} in row {row}, "
             f"column {column}"
         )
+    # Rows are divided by their exact sums, so nothing of what is tolerated is lost.
     totals = matrix.sum(axis=1)
-    tolerance = max(1e-12, 8 * matrix.shape[1] * UNIT)
     worst = int(np.argmax(np.abs(totals - 1)))
-    if abs(totals[worst] - 1) > tolerance:
+    if abs(totals[worst] - 1) > _sum_tolerance(matrix.shape[1]):
         raise ValueError(
             f"every row of matrix must sum to 1, got {float(totals[worst])!r} in row {worst}; "
             "divide each row by its sum if that is what you mean"
@@ -212,3 +345,8 @@ def _as_matrix(values: ArrayLike) -> FloatArray:
         )
     matrix.setflags(write=False)
     return matrix
+
+
+def _sum_tolerance(outputs: int) -> float:
+    """Return how far from 1 the sum of so many rounded probabilities may be."""
+    return max(1e-12, 8 * outputs * UNIT)

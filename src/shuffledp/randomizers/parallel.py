@@ -1,39 +1,30 @@
-"""Parallel composition: every user runs one randomizer, chosen at random."""
+"""Parallel composition: one value, read by one of several randomizers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import reduce
+from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
+from shuffledp.randomizers.base import LocalRandomizer, Values
+from shuffledp.randomizers.composition import as_parts, listed
+from shuffledp.randomizers.domain import Domain
+from shuffledp.randomizers.mixture import Mixture
+from shuffledp.randomizers.pair import Input, Pair
 
-from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import FloatArray
-from shuffledp.errors import check_positive
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair, Values, count_users, take
-from shuffledp.randomizers.composition import (
-    Composition,
-    check_columns,
-    check_parts,
-    combine_inputs,
-    entries,
-    join,
-    split,
-)
-from shuffledp.sampling import Bits, Categorical
-from shuffledp.sampling.layout import as_bytes, blob, unsigned
+#: Up to so many inputs, all pairs of them are compared.
+_MAX_INPUTS = 1000
 
 
-@dataclass(frozen=True)
-class Parallel(Composition):
-    r"""Every user applies one of several randomizers to the input and says which.
+@dataclass(frozen=True, repr=False)
+class Parallel(Mixture):
+    r"""Every user applies one of several randomizers to the same value and says which.
 
-    The decompositions mix with the weights (paper, section 4.6). All parts see the same input, so
-    parts that compare pairs (matrices) must have the same inputs, and are compared at the same
-    pair. Parts that cannot have a common pair of inputs, such as a joint composition beside a
-    single mechanism, are taken to look at attributes of their own.
+    All parts see the user's one value, so their domains must agree, neighbours included; a part
+    without ``domain_size`` agrees with every size. Where each part has an attribute of its own, use
+    :func:`shuffledp.one_of`.
 
     Args:
         parts: the randomizers.
@@ -43,172 +34,118 @@ class Parallel(Composition):
     """
 
     name: ClassVar[str] = "parallel"
+    example: ClassVar[str | None] = "parallel(0.5*krr(k=10, epsilon0=1.0), 0.5*blh(epsilon0=1.0))"
 
     parts: tuple[LocalRandomizer, ...]
     weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        object.__setattr__(self, "parts", check_parts("parallel", self.parts))
-        weights = tuple(check_positive("weights", w) for w in self.weights)
-        if len(weights) != len(self.parts) or abs(sum(weights) - 1) > 1e-12:
-            raise ValueError(f"the weights of parallel must sum to 1, got {list(weights)}")
-        object.__setattr__(self, "weights", weights)
-        compared = [part for part in self.parts if not part.has_worst_pair]
-        if len({_inputs(part) for part in compared}) > 1:
+        super().__post_init__()
+        object.__setattr__(self, "_domain", reduce(self._meet, self.parts[1:], None))
+
+    def _meet(self, domain: Domain | None, part: LocalRandomizer) -> Domain:
+        known = self.parts[0].input_domain if domain is None else domain
+        met = known.meet(part.input_domain)
+        if met is None:
             raise ValueError(
-                "the parts of parallel that compare pairs must have the same inputs, got "
-                f"{', '.join(map(str, compared))}"
+                "the parts of parallel read the same value, so their domains must agree, got "
+                f"{known} and {part.input_domain} (of {part}); if each part reads an attribute of "
+                "its own, use one_of"
             )
-        alone = [part for part in compared if len(_inputs(part)) == 1]
-        if alone and len(compared) < len(self.parts):
-            raise ValueError(f"the parts of parallel must have the same inputs; {alone[0]} has one")
+        return met
 
     @property
-    def epsilon0(self) -> float:
-        """The largest level of the parts."""
-        return max(part.epsilon0 for part in self.parts)
+    def input_domain(self) -> Domain:
+        """The common domain of the parts."""
+        domain: Domain | None = self._domain  # type: ignore[attr-defined]
+        return self.parts[0].input_domain if domain is None else domain
 
-    def neighbours(self) -> Sequence[Pair]:
-        """Return the pairs of common inputs to compare; one if every part has a worst pair.
+    @property
+    def has_worst_pair(self) -> bool:
+        """Whether one pair is worst for every part."""
+        return self._worst_pair() is not None
 
-        A part with a worst pair stands at the pair of the others if all its pairs are alike, else
-        at its own worst pair, which is an upper bound.
-        """
-        inputs = self._compared_inputs()
-        if inputs:
-            return tuple(self._at(Pair(x, y)) for x in inputs for y in inputs if x != y)
-        worst = [part.neighbours()[0] for part in self.parts]
-        shared = next((pair for pair in worst if self._is_worst_for_all(pair)), None)
-        return (join(worst if shared is None else [shared] * len(self.parts)),)
+    def is_worst(self, pair: Pair) -> bool:
+        """Whether the pair is worst for every part."""
+        return all(part.is_worst(pair) for part in self.parts)
 
-    def unchanged(self) -> Sequence[Pair]:
-        """Return the common inputs to look at; one if every part has a worst pair."""
-        inputs = self._compared_inputs()
-        if inputs:
-            return tuple(self._at(Pair(x, x)) for x in inputs)
-        return (join([part.unchanged()[0] for part in self.parts]),)
-
-    def _compared_inputs(self) -> tuple[Input, ...]:
-        compared = [part for part in self.parts if not part.has_worst_pair]
-        return _inputs(compared[0]) if compared else ()
-
-    def _at(self, pair: Pair) -> Pair:
-        """Return the pair each part stands at when the common inputs are ``pair``."""
-
-        def own(part: LocalRandomizer) -> Pair:
-            alike = part.is_symmetric and part.accepts(pair.first) and part.accepts(pair.second)
-            if alike or not part.has_worst_pair:
-                return pair
-            return (part.neighbours() if pair.changes else part.unchanged())[0]
-
-        return join([own(part) for part in self.parts])
-
-    def _is_worst_for_all(self, pair: Pair) -> bool:
-        return all(
-            part.accepts(pair.first)
-            and part.accepts(pair.second)
-            and (part.is_symmetric or pair == part.neighbours()[0])
-            for part in self.parts
+    def _worst_pair(self) -> Pair | None:
+        proposed = (part.neighbours()[0] for part in self.parts if part.has_worst_pair)
+        domain = self.input_domain
+        return next(
+            (p for p in proposed if p.first in domain and p.second in domain and self.is_worst(p)),
+            None,
         )
 
-    def blanket(self, pair: Pair) -> Decomposition:
-        """Return the mixture of the parts' blankets."""
-        pairs = zip(self.parts, split(pair), strict=True)
-        return Decomposition.mixture(self.weights, [p.blanket(q) for p, q in pairs]).merge()
+    def neighbours(self) -> Sequence[Pair]:
+        """Return the pair that is worst for every part, else all pairs of the domain."""
+        worst = self._worst_pair()
+        if worst is not None:
+            return (worst,)
+        self._check_size()
+        return listed(self, self.input_domain.neighbours())
+
+    def unchanged(self) -> Sequence[Pair]:
+        """Return the one input that dominates for every part, else all inputs of the domain."""
+        proposed = {tuple(part.unchanged()) for part in self.parts}
+        if len(proposed) == 1 and len(one := proposed.pop()) == 1:
+            return one
+        self._check_size()
+        return listed(self, (Pair(x, x) for x in self.input_domain.inputs()))
+
+    def _check_size(self) -> None:
+        size = self.input_domain.size
+        if size > _MAX_INPUTS:
+            count = "any number of" if size == math.inf else f"{size:,}"
+            raise ValueError(
+                f"parallel has to compare all pairs of {count} inputs; that takes too long beyond "
+                f"{_MAX_INPUTS}. Parts that have the same worst pair need no comparison"
+            )
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
-        """Return common inputs that all parts know, the same for every part.
+        """Return inputs of the domain whose law all parts know; none if one cannot tell the pair's.
 
-        Without a common pair there are none if pairs are compared; if not, the parts cannot have
-        the same inputs and each is taken to look at an attribute of its own.
+        What a part proposes for its own lower bound is tried.
         """
-        pairs = list(split(pair))
-        own = [part.common_inputs(q) for part, q in zip(self.parts, pairs, strict=True)]
-        if len(set(pairs)) == 1:
-            candidates = dict.fromkeys(x for inputs in own for x in inputs)
-            shared = [x for x in candidates if all(part.accepts(x) for part in self.parts)]
-            return tuple((x,) * len(self.parts) for x in shared)
-        return () if self._compared_inputs() else tuple(combine_inputs(own))
+        if not (self.accepts(pair.first) and self.accepts(pair.second)):
+            return ()
+        proposed = dict.fromkeys(x for part in self.parts for x in part.common_inputs(pair))
+        return tuple(x for x in proposed if self.accepts(x))
 
-    def background(self, pair: Pair, other: Input) -> Decomposition:
-        """Return the mixture of the parts' backgrounds."""
-        parts = zip(self.parts, split(pair), entries(self, other), strict=True)
-        return Decomposition.mixture(
-            self.weights, [part.background(own, x) for part, own, x in parts]
-        ).merge()
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return the types if all parts agree on them."""
+        types = [part.background_types(pair) for part in self.parts]
+        agreed = types[0] is not None and all(
+            other is not None and tuple(other) == tuple(types[0]) for other in types
+        )
+        return types[0] if agreed else None
 
-    @property
-    def shares_inputs(self) -> bool:
-        """Whether all parts look at the same input, which is then given once."""
-        return len({part.attributes for part in self.parts}) == 1
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return ``neighbours`` if all parts do with the pairs of theirs."""
+        known = all(part.pairs_to_swap() is not None for part in self.parts)
+        return self.neighbours() if known else None
+
+    def accepts(self, other: Input) -> bool:
+        """Whether it is an input and every part knows its law."""
+        return other in self.input_domain and all(part.accepts(other) for part in self.parts)
+
+    def entries(self, value: Input) -> tuple[Input, ...]:
+        """Return the value for every part."""
+        return (value,) * len(self.parts)
 
     @property
     def attributes(self) -> int | None:
-        """As for the parts; one per part if each has an input of its own."""
-        return self.parts[0].attributes if self.shares_inputs else len(self.parts)
-
-    @property
-    def report_dtype(self) -> np.dtype[Any]:
-        """The number of the part, and its report, filled up with zeros to that of the longest."""
-        longest = max(part.report_dtype.itemsize for part in self.parts)
-        return np.dtype([("part", unsigned(len(self.parts))), ("report", blob(longest))])
+        """As for the parts."""
+        return self.parts[0].attributes
 
     def check_values(self, values: object) -> Values:
-        """Return the inputs of every part."""
-        if not self.shares_inputs:
-            return check_columns(self.parts, values, "parallel")
+        """Return the same inputs for every part."""
         return tuple(part.check_values(values) for part in self.parts)
 
-    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
-        """Choose a part for every user and randomize."""
-        reports = np.zeros(count_users(values), dtype=self.report_dtype)
-        reports["part"] = Categorical(self.weights).draw(bits, reports.size)
-        for i, (part, own) in enumerate(zip(self.parts, values, strict=True)):
-            users = np.flatnonzero(reports["part"] == i)
-            drawn = as_bytes(part.draw(take(own, users), bits))
-            rows = np.zeros((users.size, self.report_dtype["report"].itemsize), dtype=np.uint8)
-            rows[:, : drawn.shape[1]] = drawn
-            reports["report"][users] = rows.view(self.report_dtype["report"]).ravel()
-        return reports
 
-    def reports_of(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
-        """Return the reports of each part.
-
-        Raises:
-            TypeError: if the reports are of another type.
-            ValueError: if a report names a part that does not exist.
-        """
-        checked = self.check_reports(reports)
-        chosen = checked["part"]
-        if checked.size and chosen.max() >= len(self.parts):
-            position = int(np.argmax(chosen >= len(self.parts)))
-            raise ValueError(
-                f"reports must name one of {len(self.parts)} parts, got {chosen[position]} at "
-                f"position {position}"
-            )
-        found = []
-        for i, part in enumerate(self.parts):
-            rows = as_bytes(checked["report"][chosen == i])[:, : part.report_dtype.itemsize]
-            found.append(np.ascontiguousarray(rows).view(part.report_dtype).ravel())
-        return found
-
-    def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
-        """Return what the part that ran says; which one that was does not depend on the value."""
-        total = np.zeros(reports.size)
-        own = zip(self.parts, self.reports_of(reports), entries(self, value), strict=True)
-        for i, (part, rows, x) in enumerate(own):
-            total[reports["part"] == i] = part.log_likelihood(rows, x)
-        return total
-
-    def __str__(self) -> str:
-        """Return the text form."""
-        terms = zip(self.weights, self.parts, strict=True)
-        return f"parallel({', '.join(f'{w!r}*{part}' for w, part in terms)})"
-
-
-def parallel(parts: Mapping[LocalRandomizer, float]) -> Parallel:
-    """Return the parallel composition of randomizers with the given probabilities.
+def parallel(parts: Mapping[LocalRandomizer | str, float]) -> Parallel:
+    """Return the choice between randomizers, or their texts, that all read the same value.
 
     >>> from shuffledp import KRR, BinaryLocalHash
     >>> str(parallel({KRR(k=10, epsilon0=1.0): 0.5, BinaryLocalHash(epsilon0=1.0): 0.5}))
@@ -216,9 +153,4 @@ def parallel(parts: Mapping[LocalRandomizer, float]) -> Parallel:
     """
     if not isinstance(parts, Mapping):
         raise TypeError(f"parts must map randomizers to their weights, got {parts!r}")
-    return Parallel(tuple(parts), tuple(parts.values()))
-
-
-def _inputs(part: LocalRandomizer) -> tuple[Input, ...]:
-    """Return all inputs of a part that compares pairs."""
-    return tuple(pair.first for pair in part.unchanged())
+    return Parallel(as_parts("parallel", parts), tuple(parts.values()))

@@ -10,21 +10,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import FloatArray
 from shuffledp.errors import check_real
 from shuffledp.randomizers.base import (
-    Input,
     LocalRandomizer,
-    Pair,
+    SlotLaws,
     Values,
     count_users,
     take,
 )
+from shuffledp.randomizers.domain import Domain
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits, Rational, decide
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Subsample(LocalRandomizer):
     r"""Every user runs the randomizer with some probability, or says "did not take part".
 
@@ -40,6 +41,7 @@ class Subsample(LocalRandomizer):
     """
 
     name: ClassVar[str] = "subsample"
+    example: ClassVar[str | None] = "subsample(krr(k=10, epsilon0=1.0), rate=0.1)"
 
     part: LocalRandomizer
     rate: float
@@ -59,14 +61,23 @@ class Subsample(LocalRandomizer):
         return self.part.epsilon0
 
     @property
+    def domain_epsilon0(self) -> float:
+        """As for the randomizer itself."""
+        return self.part.domain_epsilon0
+
+    @property
+    def input_domain(self) -> Domain:
+        """As for the randomizer itself."""
+        return self.part.input_domain
+
+    def is_worst(self, pair: Pair) -> bool:
+        """As for the randomizer itself."""
+        return self.part.is_worst(pair)
+
+    @property
     def has_worst_pair(self) -> bool:
         """As for the randomizer itself."""
         return self.part.has_worst_pair
-
-    @property
-    def is_symmetric(self) -> bool:
-        """As for the randomizer itself."""
-        return self.part.is_symmetric
 
     @property
     def is_composable(self) -> bool:
@@ -93,6 +104,26 @@ class Subsample(LocalRandomizer):
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return those of the randomizer."""
         return self.part.common_inputs(pair)
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return those of the randomizer: who does not take part tells nothing."""
+        return self.part.background_types(pair)
+
+    def slot_laws(self, pair: Pair) -> SlotLaws | None:
+        """Return the laws of the randomizer, mixed with the silent output."""
+        laws = self.part.slot_laws(pair)
+        if laws is None:
+            return None
+        return SlotLaws(self._mix(laws.blanket), tuple(map(self._mix, laws.backgrounds)))
+
+    @property
+    def covers_unchanged(self) -> bool:
+        """As for the randomizer itself."""
+        return self.part.covers_unchanged
+
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
+        """Return those of the randomizer."""
+        return self.part.pairs_to_swap()
 
     def accepts(self, other: Input) -> bool:
         """Whether the randomizer accepts the input."""
@@ -135,7 +166,7 @@ class Subsample(LocalRandomizer):
     def _mix(self, decomposition: Decomposition) -> Decomposition:
         if self.rate == 1:
             return decomposition
-        silent = Decomposition(np.zeros(1), np.zeros(1), np.ones(1), 0.0)
+        silent = Decomposition.silent()
         weights = (self.rate, 1 - self.rate)
         return Decomposition.mixture(weights, (decomposition, silent)).merge()
 
@@ -144,11 +175,12 @@ class Subsample(LocalRandomizer):
         return f"subsample({self.part}, rate={self.rate!r})"
 
 
-def subsample(part: LocalRandomizer, rate: float) -> Subsample:
-    """Return a randomizer that every user runs with probability ``rate``.
+def subsample(part: LocalRandomizer | str, rate: float) -> Subsample:
+    """Return a randomizer, given as such or as its text, that users run with probability ``rate``.
 
-    >>> from shuffledp import KRR
-    >>> str(subsample(KRR(k=10, epsilon0=1.0), rate=0.1))
+    >>> str(subsample("krr(k=10, epsilon0=1)", rate=0.1))
     'subsample(krr(k=10, epsilon0=1.0), rate=0.1)'
     """
-    return Subsample(part, rate)
+    from shuffledp.randomizers.text import as_randomizer
+
+    return Subsample(as_randomizer(part, "part"), rate)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import IntArray
+from shuffledp.arrays import IntArray
 from shuffledp.errors import check_integer, check_size
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.randomizers.tuning import nearest_share
 from shuffledp.sampling import Bits, Logistic, Probability, decide
 from shuffledp.sampling.layout import as_bytes, blob, packed_bits, unsigned
 from shuffledp.sampling.packed import check_packed, count_ones, get_bit
 from shuffledp.sampling.subsets import listed_subsets, packed_subsets
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SubsetSelection(SupportRandomizer):
     r"""Subset selection (Ye and Barg 2018; Wang et al. 2019).
 
@@ -41,6 +42,7 @@ class SubsetSelection(SupportRandomizer):
     """
 
     name: ClassVar[str] = "subset"
+    example: ClassVar[str | None] = "subset(epsilon0=1.0, domain_size=10)"
 
     epsilon0: float
     domain_size: int
@@ -64,7 +66,7 @@ class SubsetSelection(SupportRandomizer):
         """``size`` or its default."""
         if self.size is not None:
             return self.size
-        best = round(self.domain_size / (math.exp(self.epsilon0) + 1))
+        best = nearest_share(self.domain_size, self.epsilon0)
         return min(max(best, 1), self.domain_size - 1)
 
     @property
@@ -72,25 +74,25 @@ class SubsetSelection(SupportRandomizer):
         """D."""
         return self.domain_size
 
-    def support_mass(self, supported: int, named: int) -> float:
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
+
+    def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\binom{D-t}{\omega-m}` over the sum of all weights."""
         size, rest = self.subset_size, self.domain_size - self.subset_size
-        share = 1.0
+        share = Decimal(self.domain_size)
         for i in range(supported):
-            share *= (size - i) / (self.domain_size - i)
+            share *= Decimal(max(size - i, 0)) / (self.domain_size - i)
         for i in range(named - supported):
-            share *= (rest - i) / (self.domain_size - supported - i)
-        odds = math.exp(self.epsilon0) * (size / self.domain_size) + rest / self.domain_size
-        return max(share, 0.0) / odds
+            share *= Decimal(max(rest - i, 0)) / (self.domain_size - supported - i)
+        return share / (self.ratio * size + rest)
 
     @property
-    def full_support_mass(self) -> float:
+    def full_support_mass(self) -> Decimal:
         """0: every subset misses somebody."""
-        return 0.0
-
-    def partial_support_mass(self, named: int) -> float:
-        """Return the mass of the subsets that hold the named values."""
-        return self.support_mass(named, named)
+        return Decimal(0)
 
     @property
     def _is_packed(self) -> bool:

@@ -5,29 +5,32 @@ Each output y supports a set S(y) of inputs, and
 .. math:: R(x)(y) = w(y)\,(e^{\varepsilon_0}\ \text{if}\ x\in S(y)\ \text{else}\ 1).
 
 Everything follows from one function: the w-mass of outputs that support exactly a given m of t
-named inputs, plus the mass of outputs that support everybody.
+named inputs, plus the mass of outputs that support everybody. Masses are ``Decimal`` numbers of so
+many digits that only their rounding to doubles is left as an error; see
+:mod:`shuffledp.randomizers.masses`.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from decimal import Decimal
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import UNIT, FloatArray, IntArray
 from shuffledp.errors import check_epsilon0, check_size
-from shuffledp.randomizers.base import Input, LocalRandomizer, Pair
+from shuffledp.randomizers.base import LocalRandomizer
+from shuffledp.randomizers.domain import Domain, Integers
+from shuffledp.randomizers.masses import DIGITS, Level, decompose, exponential, working_digits
+from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling.checks import check_integers
-
-#: Relative error of the masses: a handful of elementary operations.
-_MASS_ERROR = 32 * UNIT
 
 #: Domains up to this size are counted value by value.
 _MAX_LISTED = 1 << 24
@@ -35,12 +38,14 @@ _MAX_LISTED = 1 << 24
 #: The largest value of a domain without a size.
 _MAX_VALUE = (1 << 61) - 2
 
-#: log(a/c), log(b/c) and c of one component.
-_Component = tuple[float, float, float]
+#: A difference of masses keeps at least so many digits, or is exactly 0.
+_KEPT_DIGITS = 30
 
 
 class SupportRandomizer(LocalRandomizer):
     """A mechanism given by support sets; all its ordered pairs of inputs look alike."""
+
+    estimates: ClassVar[Literal["frequencies", "mean"] | None] = "frequencies"
 
     def __post_init__(self) -> None:
         """Check the parameters that most of these mechanisms have."""
@@ -53,31 +58,33 @@ class SupportRandomizer(LocalRandomizer):
     def inputs(self) -> int | None:
         """Size of the input domain; None for the limit of an ever larger domain."""
 
-    @abstractmethod
-    def support_mass(self, supported: int, named: int) -> float:
-        """Return the w-mass of outputs that support exactly a given few of the named inputs."""
-
     @property
-    @abstractmethod
-    def full_support_mass(self) -> float:
-        """The w-mass of outputs that support every input."""
+    def input_domain(self) -> Domain:
+        """The integers below ``inputs``."""
+        return Integers(self.inputs)
 
     @abstractmethod
-    def partial_support_mass(self, named: int) -> float:
-        """Return the w-mass of outputs that support the named inputs but not all inputs.
+    def support_mass(self, supported: int, named: int) -> Decimal:
+        """Return the w-mass of outputs that support exactly a given few of the named inputs.
 
-        This is W_t[t] - W_all, in a form that does not cancel.
+        It is computed from ``ratio`` and whole numbers with :attr:`digits` digits; a ``float`` on
+        the way would be an error that nobody accounts for, and is refused.
         """
 
     @property
-    def ratio(self) -> float:
-        """E = e^epsilon0: how much likelier an output is for the inputs it supports."""
-        return math.exp(self.epsilon0)
+    @abstractmethod
+    def full_support_mass(self) -> Decimal:
+        """The w-mass of outputs that support every input."""
 
     @property
-    def ratio_excess(self) -> float:
-        """E - 1, without cancellation."""
-        return math.expm1(self.epsilon0)
+    def ratio(self) -> Decimal:
+        """E = e^epsilon0: how much likelier an output is for the inputs it supports."""
+        return exponential(Decimal(self.epsilon0))
+
+    @property
+    def digits(self) -> int:
+        """With how many digits masses are computed; thirty must survive every difference."""
+        return DIGITS
 
     @property
     def log_ratio_error(self) -> float:
@@ -85,9 +92,14 @@ class SupportRandomizer(LocalRandomizer):
         return 0.0
 
     @property
-    def is_symmetric(self) -> bool:
-        """True: outputs do not distinguish inputs but by support."""
-        return True
+    def law_error(self) -> float:
+        """Relative difference between these masses and those of reports as they are sampled."""
+        return 0.0
+
+    def is_worst(self, pair: Pair) -> bool:
+        """Whether the inputs differ: outputs do not distinguish inputs but by support."""
+        domain = self.input_domain
+        return pair.changes and pair.first in domain and pair.second in domain
 
     @property
     def support_probabilities(self) -> tuple[float, float]:
@@ -95,13 +107,16 @@ class SupportRandomizer(LocalRandomizer):
 
         :math:`p^*=E\,W_1[1]` and :math:`q^*=E\,W_2[2]+W_2[1]`.
         """
-        own = self.ratio * self.support_mass(1, 1)
-        return own, self.ratio * self.support_mass(2, 2) + self.support_mass(1, 2)
+        with working_digits(self.digits):
+            own = self.ratio * self.support_mass(1, 1)
+            other = self.ratio * self.support_mass(2, 2) + self.support_mass(1, 2)
+        return float(own), float(other)
 
     @property
     def support_advantage(self) -> float:
-        r""":math:`p^*-q^*=(E-1)\,W_2[1]`, without cancellation."""
-        return self.ratio_excess * self.support_mass(1, 2)
+        r""":math:`p^*-q^*=(E-1)\,W_2[1]`."""
+        with working_digits(self.digits):
+            return float((self.ratio - 1) * self.support_mass(1, 2))
 
     def check_values(self, values: object) -> IntArray:
         """Return integers of the domain."""
@@ -182,23 +197,74 @@ class SupportRandomizer(LocalRandomizer):
         :math:`(E-1)(W_1[1]-W_{all})`. If the two inputs are equal, only the masses at
         :math:`(E,E)` and (1,1) are left.
         """
-        level = self.epsilon0
-        residual = self.ratio_excess * self.partial_support_mass(1)
-        if not pair.changes:
-            none = self.support_mass(0, 1) + self.ratio * self.full_support_mass
-            same = [(level, level, self.partial_support_mass(1)), (0.0, 0.0, none)]
-            return self._decomposition(same, residual)
-        one = self.support_mass(1, 2)
-        both = self.partial_support_mass(2)
-        none = self.support_mass(0, 2) + self.ratio * self.full_support_mass
-        components = [(level, 0.0, one), (0.0, level, one), (level, level, both), (0.0, 0.0, none)]
-        return self._decomposition(components, residual)
+        with working_digits(self.digits):
+            own, full = self.partial_support_mass(1), self.ratio * self.full_support_mass
+            residual = (self.ratio - 1) * own
+            if not pair.changes:
+                same = {(1, 1): own, (0, 0): self._mass(0, 1) + full}
+                return self.decompose(same, residual)
+            one = self._mass(1, 2)
+            masses = {
+                (1, 0): one,
+                (0, 1): one,
+                (1, 1): self.partial_support_mass(2),
+                (0, 0): self._mass(0, 2) + full,
+            }
+            return self.decompose(masses, residual)
+
+    def _mass(self, supported: int, named: int) -> Decimal:
+        """Return ``support_mass``; refuse doubles."""
+        mass = self.support_mass(supported, named)
+        if not isinstance(mass, Decimal):
+            raise TypeError(
+                f"support_mass of {self} must be computed with Decimal numbers such as ratio, got "
+                f"the {type(mass).__name__} {mass!r}"
+            )
+        return mass
+
+    def partial_support_mass(self, named: int) -> Decimal:
+        """Return W_t[t] - W_all: outputs that support the named inputs but not all inputs."""
+        if named == self.inputs:
+            return Decimal(0)
+        mass = self._mass(named, named)
+        partial = mass - self.full_support_mass
+        if partial != 0 and partial < mass.scaleb(_KEPT_DIGITS - self.digits):
+            raise ValueError(
+                f"{self} needs more than {self.digits} digits to tell outputs that support "
+                f"{named} inputs from those that support all; where these are the same outputs, "
+                "support_mass and full_support_mass must be equal"
+            )
+        return partial
+
+    def decompose(
+        self, masses: Mapping[tuple[int, int], Decimal], residual: Decimal
+    ) -> Decomposition:
+        """Return the decomposition with c-mass ``masses[i, j]`` at log ratios i and j epsilon0."""
+        level = Level(log=self.epsilon0, ratio=self.ratio, log_error=self.log_ratio_error)
+        return decompose(level, masses, residual, self.law_error)
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return the two inputs of the pair and a third one if there is one."""
         third = next(x for x in (0, 1, 2) if x not in (pair.first, pair.second))
         inputs = dict.fromkeys((pair.first, pair.second, third))
         return tuple(x for x in inputs if self.accepts(x))
+
+    @property
+    def triples_look_alike(self) -> bool:
+        """Whether the masses of support patterns are the same for all triples of inputs.
+
+        Then the swap bound needs three types of others: either input of the pair, and any third.
+        """
+        return False
+
+    @property
+    def covers_unchanged(self) -> bool:
+        """Whether there is a third input and all look alike."""
+        return self.triples_look_alike and (self.inputs is None or self.inputs > 2)
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return the inputs of the pair and a third one, if all third ones look alike."""
+        return self.common_inputs(pair) if self.triples_look_alike else None
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is a number of the domain."""
@@ -210,41 +276,20 @@ class SupportRandomizer(LocalRandomizer):
         """Group the outputs by which of the three inputs they support."""
         named = tuple(dict.fromkeys((pair.first, pair.second, other)))
         first, second, holder = (named.index(x) for x in (pair.first, pair.second, other))
-        return self._background(self._patterns(named), first, second, holder)
+        masses: dict[tuple[int, int], Decimal] = {}
+        with working_digits(self.digits):
+            for supports, mass in self._patterns(named).items():
+                key = supports[first] - supports[holder], supports[second] - supports[holder]
+                held = mass * self.ratio if supports[holder] else mass
+                masses[key] = masses.get(key, Decimal(0)) + held
+            return self.decompose(masses, Decimal(0))
 
-    def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], float]:
+    def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], Decimal]:
         """Return the w-mass of the outputs that support exactly some of the named inputs."""
         return {
-            supports: self.support_mass(sum(supports), len(named))
+            supports: self._mass(sum(supports), len(named))
             for supports in product((0, 1), repeat=len(named))
         }
-
-    def _background(
-        self, patterns: dict[tuple[int, ...], float], first: int, second: int, holder: int
-    ) -> Decomposition:
-        level = self.epsilon0
-        components = [
-            (
-                level * (supports[first] - supports[holder]),
-                level * (supports[second] - supports[holder]),
-                mass * (self.ratio if supports[holder] else 1.0),
-            )
-            for supports, mass in patterns.items()
-        ]
-        return self._decomposition(components, 0.0)
-
-    def _decomposition(self, components: Sequence[_Component], residual: float) -> Decomposition:
-        log0, log1, weight = np.array([c for c in components if c[2] > 0]).T
-        error = self.log_ratio_error * ((log0 != 0) | (log1 != 0))
-        return Decomposition(
-            log0,
-            log1,
-            weight,
-            residual,
-            log_ratio_error=error,
-            weight_error=np.array(_MASS_ERROR),
-            residual_error=_MASS_ERROR,
-        ).merge()
 
 
 def _check_domain_size(value: object) -> int | None:

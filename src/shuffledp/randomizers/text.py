@@ -8,9 +8,16 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from keyword import iskeyword
+from types import MappingProxyType
+from typing import TypeVar
 
+import numpy as np
+
+from shuffledp.randomizers.aliases import guess
 from shuffledp.randomizers.any_pure_ldp import AnyPureLDP
 from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.discrete_laplace import DiscreteLaplace
@@ -21,13 +28,14 @@ from shuffledp.randomizers.krr import KRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.local_hash import BinaryLocalHash, LocalHash
 from shuffledp.randomizers.matrix import MatrixRandomizer
+from shuffledp.randomizers.one_of import OneOf
 from shuffledp.randomizers.parallel import Parallel
 from shuffledp.randomizers.subsample import Subsample
 from shuffledp.randomizers.subset import SubsetSelection
 from shuffledp.randomizers.unary import OUE, RAPPOR, UnaryEncoding
+from shuffledp.wording import counted, did_you_mean, shorten
 
-#: All mechanisms by name, in the order in which they are listed.
-MECHANISMS: Mapping[str, type[LocalRandomizer]] = {
+_mechanisms: dict[str, type[LocalRandomizer]] = {
     cls.name: cls
     for cls in (
         KRR,
@@ -46,13 +54,24 @@ MECHANISMS: Mapping[str, type[LocalRandomizer]] = {
     )
 }
 
+#: All mechanisms by name, in the order in which they are listed; :func:`register` adds to them.
+MECHANISMS: Mapping[str, type[LocalRandomizer]] = MappingProxyType(_mechanisms)
+
 #: Compositions by name.
 COMPOSITIONS: Mapping[str, type[LocalRandomizer]] = {
-    cls.name: cls for cls in (Joint, Parallel, Subsample)
+    cls.name: cls for cls in (Joint, Parallel, OneOf, Subsample)
 }
+
+#: A file name without quotes, which need not be readable at all: matrix(./m.csv).
+_BARE_PATH = re.compile(r"\bmatrix\(\s*(path\s*=\s*)?[^'\"\[\s)]")
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+_Mechanism = TypeVar("_Mechanism", bound=type[LocalRandomizer])
 
 _MAX_LENGTH = 1_000_000
 _MAX_MESSAGE = 400
+_MAX_ECHO = 80
 
 
 def parse(text: str) -> LocalRandomizer:
@@ -67,6 +86,54 @@ def parse(text: str) -> LocalRandomizer:
         ValueError: if the text is not a known mechanism with valid parameters.
     """
     return _Reader(text, None).read()
+
+
+def register(mechanism: _Mechanism) -> _Mechanism:
+    """Give a mechanism of one's own a text form; every function and command then knows it.
+
+    It may stand above the class as a decorator.
+
+    Args:
+        mechanism: a class derived from :class:`LocalRandomizer`, a frozen dataclass whose fields
+            are its parameters. It has a ``name`` of its own, and may have an ``example``.
+
+    Raises:
+        TypeError: if it is no such class.
+        ValueError: if its name is not valid or is taken, or if its example does not describe it.
+    """
+    kind: object = mechanism
+    if not isinstance(kind, type) or not issubclass(kind, LocalRandomizer):
+        raise TypeError(
+            f"mechanism must be a class derived from LocalRandomizer, got {mechanism!r}"
+        )
+    title = mechanism.__name__
+    if missing := sorted(getattr(mechanism, "__abstractmethods__", ())):
+        raise TypeError(f"mechanism must be complete, but {title} lacks {', '.join(missing)}")
+    if not getattr(getattr(mechanism, "__dataclass_params__", None), "frozen", False):
+        raise TypeError(f"mechanism must be a frozen dataclass, which {title} is not")
+    name = getattr(mechanism, "name", None)
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or iskeyword(name):
+        raise ValueError(
+            f"name of {title} must consist of small letters, digits and underscores, got {name!r}"
+        )
+    if name in MECHANISMS or name in COMPOSITIONS:
+        taken = {**MECHANISMS, **COMPOSITIONS}[name].__name__
+        raise ValueError(f"name of {title} must be new, but {name!r} is that of {taken}")
+    for key, parameter in parameters(mechanism).items():
+        default = parameter.default
+        required = default is inspect.Parameter.empty
+        if not required and not isinstance(default, int | float | str | None):
+            raise TypeError(
+                f"default of {key} of {title} must be a number, a text or None, got {default!r}"
+            )
+    _mechanisms[name] = mechanism
+    try:
+        if mechanism.example is not None and type(parse(mechanism.example)) is not mechanism:
+            raise ValueError(f"{mechanism.example!r} does not; leave it None")
+    except ValueError as error:
+        del _mechanisms[name]
+        raise ValueError(f"example of {title} must describe a {title}: {error}") from None
+    return mechanism
 
 
 def parse_family(text: str) -> Callable[[float], LocalRandomizer]:
@@ -90,15 +157,71 @@ def parse_family(text: str) -> Callable[[float], LocalRandomizer]:
     return lambda epsilon0: _Reader(text, epsilon0).read()
 
 
-def without_paths(randomizer: LocalRandomizer) -> LocalRandomizer:
-    """Return the same mechanism with matrices spelt out, wherever they were read from."""
-    if isinstance(randomizer, MatrixRandomizer):
-        return MatrixRandomizer(randomizer.matrix)
-    if isinstance(randomizer, Subsample):
-        return Subsample(without_paths(randomizer.part), randomizer.rate)
-    if isinstance(randomizer, Joint | Parallel):
-        return dataclasses.replace(randomizer, parts=tuple(map(without_paths, randomizer.parts)))
-    return randomizer
+def as_randomizer(value: object, name: str = "randomizer") -> LocalRandomizer:
+    """Return a local randomizer, given as it is or as its text; for arguments that take both.
+
+    >>> as_randomizer("krr(k=10, epsilon0=2)") == as_randomizer(KRR(k=10, epsilon0=2.0))
+    True
+
+    Raises:
+        ValueError: as for :func:`parse`.
+        TypeError: if it is neither.
+    """
+    if isinstance(value, LocalRandomizer):
+        if getattr(value, "__hash__", None) is None:
+            raise TypeError(f"{name} must be of a frozen dataclass, which {type(value)} is not")
+        return value
+    if isinstance(value, str):
+        return parse(value)
+    raise TypeError(
+        f"{name} must be a local randomizer such as KRR(k=10, epsilon0=2.0), or a text such as "
+        f"'krr(k=10, epsilon0=2)', got {_way_in(value)}"
+    )
+
+
+def _way_in(value: object) -> str:
+    """Name what was given instead of a mechanism, and how to make it one."""
+    if inspect.isclass(value) and issubclass(value, LocalRandomizer):
+        return f"the class {value.__name__}; call it with its parameters"
+    if inspect.isroutine(value):
+        return (
+            f"the function {getattr(value, '__name__', value)!s}; if it returns probabilities, "
+            "give MatrixRandomizer.from_function(function, inputs, outputs)"
+        )
+    if isinstance(value, np.ndarray | list | tuple):
+        shown = f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+        return (
+            f"{shorten(shown, _MAX_ECHO)}; if it is a table of probabilities with one row per "
+            "input, give MatrixRandomizer(table)"
+        )
+    return shorten(repr(value), _MAX_ECHO)
+
+
+def as_family(value: object, name: str = "family") -> Callable[[float], LocalRandomizer]:
+    """Return a function from epsilon0 to a randomizer, given as one or as a text without it.
+
+    >>> as_family("krr(k=10)")(2.0) == as_family(lambda epsilon0: KRR(10, epsilon0))(2.0)
+    True
+
+    Raises:
+        ValueError: as for :func:`parse_family`.
+        TypeError: if it is neither, or once the function returns something else.
+    """
+    if isinstance(value, str):
+        return parse_family(value)
+    if not callable(value):
+        raise TypeError(
+            f"{name} must be a callable from epsilon0 to a randomizer or a text such as "
+            f"'krr(k=10)', got {value!r}"
+        )
+
+    def make(epsilon0: float) -> LocalRandomizer:
+        randomizer = value(epsilon0)
+        if not isinstance(randomizer, LocalRandomizer):
+            raise TypeError(f"{name} must return a local randomizer, got {randomizer!r}")
+        return randomizer
+
+    return make
 
 
 def parameters(mechanism: type[LocalRandomizer]) -> Mapping[str, inspect.Parameter]:
@@ -106,7 +229,8 @@ def parameters(mechanism: type[LocalRandomizer]) -> Mapping[str, inspect.Paramet
     if mechanism is MatrixRandomizer:
         return {"path": inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD)}
     signature = inspect.signature(mechanism).parameters
-    return {field.name: signature[field.name] for field in dataclasses.fields(mechanism)}  # type: ignore[arg-type]
+    fields = dataclasses.fields(mechanism)  # type: ignore[arg-type]
+    return {field.name: signature[field.name] for field in fields if field.init}
 
 
 class _Reader:
@@ -123,6 +247,8 @@ class _Reader:
 
     def read(self) -> LocalRandomizer:
         malformed = f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(self.text)}"
+        if _BARE_PATH.search(self.text):
+            malformed += "; quote the name of a file: matrix('m.csv')"
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about Python code, which this is not
@@ -145,8 +271,8 @@ class _Reader:
             )
         name = node.func.id
         if name in COMPOSITIONS:
-            read = {"joint": self._joint, "parallel": self._parallel, "subsample": self._subsample}
-            return self._build(name, read[name], node)
+            read = {"joint": self._joint, "subsample": self._subsample}
+            return self._build(name, read.get(name, self._mixture), node)
         if name not in MECHANISMS:
             raise ValueError(_unknown(name))
         return self._build(name, self._mechanism, node)
@@ -158,9 +284,7 @@ class _Reader:
         try:
             return make(node)
         except (TypeError, ValueError) as error:
-            message = str(error)
-            if len(message) > _MAX_MESSAGE:
-                message = message[: _MAX_MESSAGE - 3] + "..."
+            message = shorten(str(error), _MAX_MESSAGE)
             prefix = "" if message.startswith((f"{name}:", f"{name} ", "unknown")) else f"{name}: "
             raise ValueError(f"{prefix}{message}") from None
 
@@ -170,7 +294,8 @@ class _Reader:
         known = parameters(mechanism)
         arguments: dict[str, object] = {}
         if len(node.args) > len(known):
-            raise ValueError(f"{name} takes at most {len(known)} parameters, got {len(node.args)}")
+            most = counted(len(known), "parameter")
+            raise ValueError(f"{name} takes at most {most}, got {len(node.args)}")
         for key, value in zip(known, node.args, strict=False):
             arguments[key] = self._literal(value)
         for key, value in self._keywords(node, known):
@@ -194,15 +319,16 @@ class _Reader:
         limits = {k: self._literal(v) for k, v in self._keywords(node, ("at_most", "exactly"))}
         return Joint(tuple(map(self._randomizer, node.args)), **limits)  # type: ignore[arg-type]
 
-    def _parallel(self, node: ast.Call) -> LocalRandomizer:
+    def _mixture(self, node: ast.Call) -> LocalRandomizer:
+        name = node.func.id  # type: ignore[attr-defined]
         self._keywords(node, ())
         parts, weights = [], []
         for term in node.args:
             if not isinstance(term, ast.BinOp) or not isinstance(term.op, ast.Mult):
-                raise ValueError("parallel takes terms such as 0.5*krr(k=10, epsilon0=1)")
+                raise ValueError(f"{name} takes terms such as 0.5*krr(k=10, epsilon0=1)")
             weights.append(self._literal(term.left))
             parts.append(self._randomizer(term.right))
-        return Parallel(tuple(parts), tuple(weights))  # type: ignore[arg-type]
+        return COMPOSITIONS[name](tuple(parts), tuple(weights))  # type: ignore[call-arg]
 
     def _subsample(self, node: ast.Call) -> LocalRandomizer:
         keywords = {k: self._literal(v) for k, v in self._keywords(node, ("rate",))}
@@ -237,16 +363,30 @@ class _Reader:
             value = self._literal(node.operand)
             if isinstance(value, int | float) and not isinstance(value, bool):
                 return -value if isinstance(node.op, ast.USub) else value
+        given = shorten(ast.get_source_segment(self.text.strip(), node) or "", _MAX_ECHO)
+        quote = f"; quote it if it is a text: {given!r}" if _is_bare(node) else ""
         raise ValueError(
             f"parameters must be numbers, texts, None or lists of numbers in "
-            f"{_shorten(self.text)}, got {type(node).__name__}"
+            f"{_shorten(self.text)}, got {given}{quote}"
         )
 
 
 def _unknown(name: str) -> str:
-    known = ", ".join((*MECHANISMS, *COMPOSITIONS))
-    return f"unknown mechanism {_shorten(name)}; known: {known}"
+    known = {**MECHANISMS, **COMPOSITIONS}
+    return (
+        f"unknown mechanism {_shorten(name)}; known: {', '.join(known)}"
+        f"{did_you_mean(guess(name, known))}"
+    )
 
 
-def _shorten(text: str, limit: int = 80) -> str:
-    return repr(text if len(text) <= limit else text[: limit - 3] + "...")
+def _is_bare(node: ast.expr) -> bool:
+    """Tell whether this reads like a text without its quotes: a name, m.csv, data/m.csv."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.Sub):
+        return _is_bare(node.left) and _is_bare(node.right)
+    if isinstance(node, ast.Attribute):
+        return _is_bare(node.value)
+    return isinstance(node, ast.Name)
+
+
+def _shorten(text: str) -> str:
+    return repr(shorten(text, _MAX_ECHO))

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.decomposition.arithmetic import UNIT, IntArray
+from shuffledp.arrays import UNIT, IntArray
 from shuffledp.errors import check_epsilon0, check_probability
 from shuffledp.randomizers.base import Values
+from shuffledp.randomizers.masses import DIGITS, working_digits
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling import Bits, Logistic, Probability, Rational, decide, decide_packed
 from shuffledp.sampling.layout import as_bytes, packed_bits
@@ -31,12 +34,12 @@ class _Unary(SupportRandomizer):
 
     @property
     @abstractmethod
-    def noise_odds(self) -> float:
-        """b/(1-b), the odds of a bit that should be 0."""
+    def noise(self) -> tuple[Decimal, Decimal]:
+        """The probabilities b and 1-b of a 1 and a 0 for a bit that should be 0."""
 
     @property
     @abstractmethod
-    def low_ratio(self) -> float:
+    def low_ratio(self) -> Decimal:
         """(1-a)/(1-b), by how much the true input makes a 0 rarer."""
 
     @property
@@ -44,24 +47,21 @@ class _Unary(SupportRandomizer):
         """Number of bits."""
         return self.domain_size
 
-    def support_mass(self, supported: int, named: int) -> float:
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
+
+    def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\frac{1-a}{1-b}b^m(1-b)^{t-m}`."""
-        one, zero = self.noise_odds / (1 + self.noise_odds), 1 / (1 + self.noise_odds)
+        one, zero = self.noise
         return self.low_ratio * one**supported * zero ** (named - supported)
 
     @property
-    def full_support_mass(self) -> float:
+    def full_support_mass(self) -> Decimal:
         r""":math:`\frac{1-a}{1-b}b^D`: all bits 1."""
         size = self.domain_size
-        return 0.0 if size is None else self.support_mass(size, size)
-
-    def partial_support_mass(self, named: int) -> float:
-        r"""Return :math:`\frac{1-a}{1-b}b^m(1-b^{D-m})`."""
-        mass = self.support_mass(named, named)
-        if self.domain_size is None:
-            return mass
-        log_noise = -math.log1p(1 / self.noise_odds)
-        return -mass * math.expm1((self.domain_size - named) * log_noise)
+        return Decimal(0) if size is None else self.support_mass(size, size)
 
     @property
     @abstractmethod
@@ -103,7 +103,7 @@ class _Unary(SupportRandomizer):
         return counts if candidates is None else counts[candidates]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RAPPOR(_Unary):
     r"""Basic one-time RAPPOR, symmetric unary encoding (Erlingsson, Pihur and Korolova 2014).
 
@@ -119,19 +119,21 @@ class RAPPOR(_Unary):
     """
 
     name: ClassVar[str] = "rappor"
+    example: ClassVar[str | None] = "rappor(epsilon0=1.0)"
 
     epsilon0: float
     domain_size: int | None = None
 
     @property
-    def noise_odds(self) -> float:
-        r""":math:`e^{-\varepsilon_0/2}`."""
-        return math.exp(-self.epsilon0 / 2)
+    def noise(self) -> tuple[Decimal, Decimal]:
+        r""":math:`1/(1+e^{\varepsilon_0/2})` and its complement."""
+        odds = self.low_ratio
+        return odds / (1 + odds), 1 / (1 + odds)
 
     @property
-    def low_ratio(self) -> float:
+    def low_ratio(self) -> Decimal:
         r""":math:`e^{-\varepsilon_0/2}`."""
-        return math.exp(-self.epsilon0 / 2)
+        return 1 / self.ratio.sqrt()
 
     @property
     def one_probabilities(self) -> tuple[Probability, Probability]:
@@ -140,7 +142,7 @@ class RAPPOR(_Unary):
         return Logistic(-half), Logistic(half)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OUE(_Unary):
     r"""Optimised unary encoding (Wang, Blocki, Li and Jha 2017).
 
@@ -156,19 +158,20 @@ class OUE(_Unary):
     """
 
     name: ClassVar[str] = "oue"
+    example: ClassVar[str | None] = "oue(epsilon0=1.0)"
 
     epsilon0: float
     domain_size: int | None = None
 
     @property
-    def noise_odds(self) -> float:
-        r""":math:`e^{-\varepsilon_0}`."""
-        return math.exp(-self.epsilon0)
+    def noise(self) -> tuple[Decimal, Decimal]:
+        r""":math:`1/(e^{\varepsilon_0}+1)` and its complement."""
+        return 1 / (self.ratio + 1), self.ratio / (self.ratio + 1)
 
     @property
-    def low_ratio(self) -> float:
+    def low_ratio(self) -> Decimal:
         r""":math:`(1+e^{-\varepsilon_0})/2`."""
-        return (1 + math.exp(-self.epsilon0)) / 2
+        return (1 + 1 / self.ratio) / 2
 
     @property
     def one_probabilities(self) -> tuple[Probability, Probability]:
@@ -176,7 +179,7 @@ class OUE(_Unary):
         return Rational(Fraction(1, 2)), Logistic(Fraction(self.epsilon0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnaryEncoding(_Unary):
     r"""Unary encoding with any two probabilities.
 
@@ -190,6 +193,7 @@ class UnaryEncoding(_Unary):
     """
 
     name: ClassVar[str] = "unary"
+    example: ClassVar[str | None] = "unary(p=0.75, q=0.25)"
 
     p: float
     q: float
@@ -206,37 +210,35 @@ class UnaryEncoding(_Unary):
 
     @property
     def epsilon0(self) -> float:
-        """|logit p - logit q|."""
-        return abs(math.log(self.p / self.q) + math.log1p(-self.q) - math.log1p(-self.p))
-
-    @property
-    def ratio(self) -> float:
-        """p(1-q)/(q(1-p)), or its inverse where a 0 is the supporting bit."""
-        odds = self.p * (1 - self.q) / (self.q * (1 - self.p))
-        return odds if self.p > self.q else 1 / odds
-
-    @property
-    def ratio_excess(self) -> float:
-        """(p-q)/(q(1-p)), or (q-p)/(p(1-q)) where a 0 is the supporting bit."""
-        if self.p > self.q:
-            return (self.p - self.q) / (self.q * (1 - self.p))
-        return (self.q - self.p) / (self.p * (1 - self.q))
+        """|logit p - logit q|, rounded up."""
+        return _level(self.p, self.q)
 
     @property
     def log_ratio_error(self) -> float:
-        """A few ulps of the logarithms that make up the level."""
-        parts = math.log(self.p / self.q), math.log1p(-self.q), math.log1p(-self.p)
-        return 4 * UNIT * (1 + sum(map(abs, parts)))
+        """One unit in the last place."""
+        return 2 * UNIT * self.epsilon0
 
     @property
-    def noise_odds(self) -> float:
-        """q/(1-q), or its inverse where a 0 is the supporting bit."""
-        return self.q / (1 - self.q) if self.p > self.q else (1 - self.q) / self.q
+    def digits(self) -> int:
+        """Enough for differences of 1 and a number within min(p, q) of it."""
+        return DIGITS - math.floor(math.log10(min(self.p, self.q)))
 
     @property
-    def low_ratio(self) -> float:
+    def ratio(self) -> Decimal:
+        """p(1-q)/(q(1-p)), or its inverse where a 0 is the supporting bit."""
+        return _odds_ratio(self.p, self.q)
+
+    @property
+    def noise(self) -> tuple[Decimal, Decimal]:
+        """The noise q and 1-q, the other way round where a 0 is the supporting bit."""
+        one, zero = Decimal(self.q), 1 - Decimal(self.q)
+        return (one, zero) if self.p > self.q else (zero, one)
+
+    @property
+    def low_ratio(self) -> Decimal:
         """(1-p)/(1-q), or p/q where a 0 is the supporting bit."""
-        return (1 - self.p) / (1 - self.q) if self.p > self.q else self.p / self.q
+        p, q = Decimal(self.p), Decimal(self.q)
+        return (1 - p) / (1 - q) if self.p > self.q else p / q
 
     @property
     def one_probabilities(self) -> tuple[Probability, Probability]:
@@ -247,3 +249,18 @@ class UnaryEncoding(_Unary):
     def supporting_bit(self) -> int:
         """0 if p is smaller than q."""
         return int(self.p > self.q)
+
+
+def _odds_ratio(p: float, q: float) -> Decimal:
+    """Return the ratio of the odds of p and q, the larger one on top."""
+    large, small = Decimal(max(p, q)), Decimal(min(p, q))
+    return large * (1 - small) / (small * (1 - large))
+
+
+@lru_cache(maxsize=256)
+def _level(p: float, q: float) -> float:
+    """Return the logarithm of the odds ratio as the next double above."""
+    with working_digits():
+        exact = _odds_ratio(p, q).ln()
+    level = float(exact)
+    return level if level >= exact else math.nextafter(level, math.inf)

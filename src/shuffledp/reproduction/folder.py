@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.figures import draw
 from shuffledp.reproduction.item import Item, Result
 from shuffledp.reproduction.settings import Settings
@@ -82,7 +82,7 @@ class Folder:
         """Draw the picture of a figure.
 
         Raises:
-            PlottingMissingError: if the package that draws is not installed.
+            MissingExtraError: if the package that draws is not installed.
         """
         chart = item.chart(result.table)
         if chart is not None:

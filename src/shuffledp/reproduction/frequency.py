@@ -10,7 +10,7 @@ import numpy as np
 from shuffledp.accounting import ShuffleAccountant, calibrate_epsilon0
 from shuffledp.baselines import BlanketBennett
 from shuffledp.collection import simulate
-from shuffledp.figures import compute
+from shuffledp.comparison import compute
 from shuffledp.randomizers import KRR
 from shuffledp.reproduction.curve import OnDone
 from shuffledp.reproduction.digits import percent
@@ -68,7 +68,7 @@ def largest_level(analysis: str, target_epsilon: float) -> float:
     if analysis == OURS:
         return calibrate_epsilon0(
             f"krr(k={K})", n=USERS, target_epsilon=target_epsilon, target_delta=DELTA
-        )
+        ).epsilon0
 
     def is_safe(level: float) -> bool:
         return BlanketBennett(KRR(k=K, epsilon0=level), USERS).get_delta(target_epsilon) <= DELTA

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shuffledp.figures import Chart
-from shuffledp.reproduction.curve import Curve, OnDone, Point, trace_points
+from shuffledp.reproduction.curve import Curve, OnDone, question, trace_questions
 from shuffledp.reproduction.digits import percent
 from shuffledp.reproduction.item import EXCESS_LABEL, Item, Result, at_some, chart_lines, epsilons
 from shuffledp.reproduction.measure import gap, saving
@@ -40,14 +40,14 @@ class Hierarchy(Item):
 
     def compute(self, settings: Settings, on_done: OnDone | None = None) -> Result:
         """Compute every bound for every k."""
-        points = {
+        questions = {
             curve: {
-                k: Point(curve.bound, curve.mechanism.format(k=k), _USERS, DELTA)
+                k: question([curve.bound], curve.mechanism.format(k=k), _USERS)
                 for k in _sizes(settings)
             }
             for curve in self.curves
         }
-        return Result(*trace_points("k", points, on_done))
+        return Result(*trace_questions("k", questions, on_done))
 
     def chart(self, table: Table) -> Chart:
         """Draw e^epsilon - 1 over k."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from shuffledp.decomposition.arithmetic import FloatArray
+from shuffledp.arrays import FloatArray
 from shuffledp.figures import Chart, Line
 from shuffledp.randomizers import Laplace
 from shuffledp.reproduction.curve import OnDone

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from shuffledp.figures import compute
-from shuffledp.reproduction.curve import OnDone, Point, evaluate
+from shuffledp.comparison import sweep
+from shuffledp.reproduction.curve import OnDone, question
 from shuffledp.reproduction.digits import percent
 from shuffledp.reproduction.item import Item, Result
 from shuffledp.reproduction.panels import MECHANISMS, OURS, PREVIOUS
@@ -33,20 +33,20 @@ class PreviousTable(Item):
         return {"delta": DELTA, "n": list(_USERS), "bounds": list(_BOUNDS.values())}
 
     def size(self, settings: Settings) -> int:
-        """Return the number of evaluations."""
-        return len(MECHANISMS) * len(LEVELS) * len(_USERS) * len(_BOUNDS)
+        """Return the number of settings."""
+        return len(MECHANISMS) * len(LEVELS) * len(_USERS)
 
     def compute(self, settings: Settings, on_done: OnDone | None = None) -> Result:
         """Evaluate every bound of every mechanism."""
         keys = [(m, level, n) for m in MECHANISMS for level in LEVELS.values() for n in _USERS]
-        points = [
-            Point(bound, m.at(level), n, DELTA)
-            for m, level, n in keys
-            for bound in _BOUNDS.values()
-        ]
-        values = iter(compute(evaluate, points, on_done=on_done))
+        bounds = list(_BOUNDS.values())
+        answers = sweep(
+            {(m, level, n): [question(bounds, m.at(level), n)] for m, level, n in keys},
+            on_done=on_done,
+        )
         rows: list[tuple[Cell, ...]] = [
-            (m.title, level, n, *(next(values).epsilon for _ in _BOUNDS)) for m, level, n in keys
+            (m.title, level, n, *(value.number for value in values))
+            for (m, level, n), (values,) in answers.items()
         ]
         return Result(Table(("mechanism", "epsilon0", "n", *_BOUNDS), tuple(rows)))
 

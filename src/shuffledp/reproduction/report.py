@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from shuffledp import __version__
+from shuffledp._version import __version__
+from shuffledp.markup import Markup, join, tag
 from shuffledp.reproduction.claims import Claim, overview
 from shuffledp.reproduction.item import Item
 from shuffledp.reproduction.items import ITEMS
-from shuffledp.reproduction.markup import Markup, join, paragraphs, tag, to_html
+from shuffledp.reproduction.markup import paragraphs, to_html
 from shuffledp.reproduction.settings import DELTA, FULL, Settings
 from shuffledp.reproduction.speed import Speed
 from shuffledp.reproduction.table import Table

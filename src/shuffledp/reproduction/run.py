@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shuffledp.figures import PlottingMissingError
+from shuffledp.extras import MissingExtraError
 from shuffledp.reproduction.claims import Claim, check_claims
 from shuffledp.reproduction.curve import OnDone
 from shuffledp.reproduction.folder import Folder
@@ -94,7 +94,7 @@ def _draw(place: Folder, item: Item, result: Result) -> str | None:
     """Draw the picture; return what to install if that cannot be done."""
     try:
         place.draw(item, result)
-    except PlottingMissingError as error:
+    except MissingExtraError as error:
         return str(error)
     return None
 

@@ -8,8 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def check_vector(name: str, values: object, kinds: str, what: str) -> NDArray[Any]:
-    """Return a one-dimensional array that is not empty and whose type is of the given kinds."""
+def bare_vector(name: str, values: object, kinds: str, what: str) -> NDArray[Any]:
+    """Return a one-dimensional array without index, mask or names, of one of the given kinds.
+
+    Lists, tuples, and the columns of pandas, polars and pyarrow are converted; these packages are
+    not imported for that.
+
+    >>> bare_vector("values", (2, 3), "iu", "integers").tolist()
+    [2, 3]
+    >>> bare_vector("values", {2, 3}, "iu", "integers")
+    Traceback (most recent call last):
+    ...
+    ValueError: values must be one-dimensional (an array, list or column), got set
+    """
+    if isinstance(values, np.ndarray) and hasattr(values, "mask"):
+        raise TypeError(f"{name} must be {what}, got a masked array: leave out what it hides")
     try:
         array = np.asarray(values)
     except ValueError:
@@ -17,11 +30,18 @@ def check_vector(name: str, values: object, kinds: str, what: str) -> NDArray[An
             f"{name} must be {what}, one per user, got rows of several lengths"
         ) from None
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, one entry per user, got {array.shape}")
+        got = f"shape {array.shape}" if array.ndim else type(values).__name__
+        raise ValueError(f"{name} must be one-dimensional (an array, list or column), got {got}")
+    if array.size and (array.dtype.kind not in kinds or array.dtype.hasobject):
+        raise TypeError(f"{name} must be {what}, got entries of type {array.dtype}")
+    return array
+
+
+def check_vector(name: str, values: object, kinds: str, what: str) -> NDArray[Any]:
+    """Return a bare one-dimensional array that is not empty."""
+    array = bare_vector(name, values, kinds, what)
     if array.size == 0:
         raise ValueError(f"{name} must hold at least one entry, got none")
-    if array.dtype.kind not in kinds:
-        raise TypeError(f"{name} must be {what}, got entries of type {array.dtype}")
     return array
 
 

@@ -1,0 +1,134 @@
+"""The best bound: the smaller of blanket and swap bound, beside what concrete datasets attain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from shuffledp.accounting.candidates import Candidate
+from shuffledp.accounting.inversion import log_target
+from shuffledp.accounting.report import Proof
+from shuffledp.accounting.swap_bound import SwapBound
+from shuffledp.accounting.worst_case import WorstCase
+from shuffledp.divergence import LogEnclosure, estimate_log_delta
+from shuffledp.errors import MAX_EPSILON0, ContradictionError
+from shuffledp.interval import Interval, exp_up
+
+_MAX_EVALUATIONS = 16
+_FIRST_STEP = 3e-4  # beyond what datasets attain, relatively
+_OVERSHOOT = 1.05
+_WORTH_A_STEP = 2e-4  # relatively, of epsilon
+
+
+T = TypeVar("T", Interval, LogEnclosure)
+
+
+@dataclass(frozen=True)
+class Bounded(Generic[T]):
+    """An enclosure of the truth, of epsilon or of log delta.
+
+    Attributes:
+        guarantee: from what datasets attain to what is proved.
+        blanket: the enclosure of the blanket bound.
+        attained: the enclosure of what the datasets reveal.
+        worst: the candidate whose blanket is largest.
+        leak: the candidate that datasets attain.
+        proof: which bound is the smaller one.
+    """
+
+    guarantee: T
+    blanket: T
+    attained: T
+    worst: Candidate | None
+    leak: Candidate | None
+    proof: Proof
+
+
+class BestBound:
+    """Encloses what n users really reveal.
+
+    Args:
+        upper: the blanket bounds of all pairs.
+        lower: returns the bounds of concrete datasets, given the worst blanket.
+        swap: the swap bound.
+    """
+
+    def __init__(
+        self, upper: WorstCase, lower: Callable[[Candidate | None], WorstCase], swap: SwapBound
+    ) -> None:
+        self.upper, self.lower, self.swap = upper, lower, swap
+
+    def log_delta(self, epsilon: float) -> Bounded[LogEnclosure]:
+        """Enclose the logarithm of the true delta."""
+        blanket, worst = self.upper.log_delta(epsilon)
+        attained, leak = self.lower(worst).log_delta(epsilon)
+        swapped = self._swapped(epsilon)
+        proof: Proof = "swap" if swapped < blanket.upper else "blanket"
+        proved = min(swapped, blanket.upper)
+        if not attained.lower <= proved:
+            raise ContradictionError(
+                f"datasets attain log delta = {attained.lower!r}, but at most {proved!r} is proved"
+            )
+        guarantee = LogEnclosure(attained.lower, proved)
+        return Bounded(guarantee, blanket, attained, worst, leak, proof)
+
+    def epsilon(self, delta: float) -> Bounded[Interval]:
+        """Enclose the true epsilon.
+
+        The upper end keeps its word: ``log_delta`` at that epsilon ends at or below log delta.
+        """
+        blanket, worst = self.upper.epsilon(delta)
+        attained, leak = self.lower(worst).epsilon(delta)
+        low, high = attained.lower, blanket.upper
+        proof: Proof = "blanket"
+        if self.swap.is_available and 0 < delta < 1 and low < high:
+            better = self._search(low, high, delta, leak)
+            if better < high:
+                high, proof = better, "swap"
+        if not low <= high:
+            raise ContradictionError(f"datasets attain epsilon = {low!r}, but {high!r} is proved")
+        return Bounded(Interval(low, high), blanket, attained, worst, leak, proof)
+
+    def _search(self, low: float, high: float, delta: float, leak: Candidate | None) -> float:
+        """Return the smallest epsilon found at which the swap bound is at most delta.
+
+        It is looked for just above what datasets attain; every step goes up by what the slope of
+        their delta suggests. Nothing but the evaluation itself decides.
+        """
+        target = log_target(delta).lower
+        ceiling = min(high, MAX_EPSILON0)
+        epsilon, found = low * (1 + _FIRST_STEP), math.inf
+        for _ in range(_MAX_EVALUATIONS):
+            if not epsilon < min(ceiling, found):
+                break
+            value = self._swapped(epsilon)
+            slope = -1.0
+            if leak is not None:
+                slope = estimate_log_delta(leak.decomposition, self.upper.n, epsilon)[1]
+            if not -math.inf < slope < 0:
+                break
+            if exp_up(value) <= delta:
+                found = epsilon
+                step = (value - target) / -slope * (2 - _OVERSHOOT)
+                if -step < _WORTH_A_STEP * epsilon:
+                    break
+                epsilon = max(epsilon + step, low)
+            elif found < math.inf or value == math.inf:
+                break
+            else:
+                epsilon += max((value - target) / -slope, _FIRST_STEP * epsilon) * _OVERSHOOT
+        return found
+
+    def _swapped(self, epsilon: float) -> float:
+        """Return the largest swap bound of all pairs, or the blanket of a pair if smaller."""
+        if not self.swap.is_available:
+            return math.inf
+        largest = -math.inf
+        for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
+            if bound <= largest:
+                break
+            value = self.swap.log_delta(candidate.pair, epsilon)
+            largest = max(largest, min(value, bound))
+        return largest

@@ -1,0 +1,188 @@
+r"""Where to look for an epsilon.
+
+Nothing in this module is trusted. :mod:`shuffledp.accounting.inversion` moves the ends of its
+bracket by certified comparisons only, wherever it is told to evaluate, so a mistake here can cost
+time or make an enclosure wide, never wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from shuffledp.decomposition import Decomposition
+from shuffledp.divergence import LogEnclosure, estimate_log_delta
+from shuffledp.errors import MAX_EPSILON0
+from shuffledp.interval import Interval
+
+#: The relative distance of doubles.
+ULP = 2.0**-52
+
+_MAX_NEWTON_STEPS = 30
+_SMALLEST_RTOL = 1e-9
+_SMALLEST_STEP = 2.0**-60  # where epsilon is 0
+_MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
+_RETRY = 0.95  # where in the bracket to try again after a failed evaluation
+_NEAR_THE_END = (1e-13, 1e-11, 1e-8, 1e-5)
+
+
+def raise_epsilon(epsilon: float, excess: float, slope: float, attempt: int) -> float:
+    """Return a larger epsilon at which log delta should be smaller by ``excess``.
+
+    Args:
+        epsilon: where it is too large.
+        excess: by how much.
+        slope: an estimate of the derivative of log delta; it may be anything.
+        attempt: how often this was tried before; every time the step is four times as large.
+    """
+    step = 1.5 * excess / -slope if -math.inf < slope < 0 and excess < math.inf else 0.0
+    return epsilon + (max(step, 4 * ULP * epsilon) + _SMALLEST_STEP) * 4.0**attempt
+
+
+@dataclass(frozen=True)
+class _Point:
+    """An evaluated epsilon: its coordinate u, log delta minus target, width of both."""
+
+    u: float
+    miss: float
+    width: float
+
+
+class Guide:
+    r"""Proposes where to evaluate log delta, and how closely, from what was seen so far.
+
+    Steps are taken in :math:`u=-\log(1-\varepsilon/\varepsilon_{max})`, in which log delta is
+    nearly linear both for small epsilon and close to :math:`\varepsilon_{max}`, where delta
+    vanishes.
+
+    Attributes:
+        rtol: the width of delta to ask for.
+    """
+
+    def __init__(
+        self, decomposition: Decomposition, n: int, log_target: Interval, rtol: float
+    ) -> None:
+        self.decomposition, self.n, self.log_target = decomposition, n, log_target
+        self.rtol = rtol
+        self.end = max(decomposition.max_epsilon, 0.0)  # delta is 0 from here on
+        self.ceiling = min(self.end, MAX_EPSILON0)
+        self.points: list[_Point] = []
+
+    def see(self, epsilon: float, value: LogEnclosure) -> None:
+        """Remember an evaluation."""
+        target = 0.5 * (self.log_target.lower + self.log_target.upper)
+        miss = 0.5 * (value.lower + value.upper) - target
+        if abs(miss) < math.inf:
+            width = value.width + self.log_target.width
+            self.points.append(_Point(self._to_u(epsilon), miss, width))
+
+    @property
+    def has_seen_0(self) -> bool:
+        """Whether epsilon = 0 was evaluated."""
+        return any(point.u == 0 for point in self.points)
+
+    def again(self, low: float, high: float) -> float:
+        """Return where in a bracket to try again after an evaluation that said little."""
+        return low + _RETRY * (high - low)
+
+    def near_the_end(self, failed: float) -> list[float]:
+        """Return where to look if rounding, close to the largest epsilon, made a probe fail."""
+        if not 0.9 * self.end < failed < math.inf:
+            return []
+        return [self.end * (1 - distance) for distance in _NEAR_THE_END]
+
+    def next(self, low: float, high: float, margin: float) -> float | None:
+        """Return where in a bracket to evaluate next, None if nothing is left to gain.
+
+        Args:
+            low: delta is above the target here.
+            high: delta is not above the target here.
+            margin: how far beside the predicted root to look, larger after each miss.
+        """
+        if low == self.ceiling:
+            return None  # not even the largest epsilon meets the target
+        ranked = sorted(self.points, key=lambda point: abs(point.miss))
+        slope = self._slope(ranked) if ranked else math.nan
+        if not -math.inf < slope < 0:
+            return self.middle(low, high)
+        best = ranked[0]
+        root = best.u - best.miss / slope
+        if abs(best.miss) > 0.5:
+            return self._inside(low, high, root)
+        reach = margin * (0.55 * best.width + 0.03 * abs(best.miss) + 1e-13) / -slope
+        return self._beside(low, high, root, max(reach, 2 * ULP * root), best)
+
+    def _beside(
+        self, low: float, high: float, root: float, reach: float, best: _Point
+    ) -> float | None:
+        """Return a point on the side of the predicted root that the bracket leaves open."""
+        open_above = self._to_epsilon(root + 1.5 * reach) < high
+        open_below = self._to_epsilon(root - 1.5 * reach) > low
+        if open_above and (best.miss > 0 or not open_below):
+            return self._inside(low, high, root + reach)
+        if open_below:
+            return self._inside(low, high, root - reach)
+        if best.width > 2 * self.rtol or self.rtol <= _SMALLEST_RTOL:
+            return None  # a narrower enclosure of delta is not to be had
+        self.rtol /= 10
+        return self._inside(low, high, root)
+
+    def _slope(self, ranked: list[_Point]) -> float:
+        """Return d(log delta)/du from the two best points, or from the estimate."""
+        best = ranked[0]
+        for other in ranked[1:]:
+            if 10 * (other.width + best.width) < abs(other.miss - best.miss) < 1:
+                return (other.miss - best.miss) / (other.u - best.u)
+        epsilon = self._to_epsilon(best.u)
+        _, slope = estimate_log_delta(self.decomposition, self.n, epsilon)
+        return slope * (self.end - epsilon) if self.end < math.inf else slope
+
+    def first(self) -> float:
+        """Return the root of the estimate, found by Newton steps in u."""
+        u = self._to_u(min(self._gaussian_guess(), 0.9 * self.ceiling))
+        for _ in range(_MAX_NEWTON_STEPS):
+            epsilon = self._to_epsilon(u)
+            value, slope = estimate_log_delta(self.decomposition, self.n, epsilon)
+            if self.end < math.inf:
+                slope *= self.end - epsilon
+            miss = value - self.log_target.upper
+            if not (abs(miss) < math.inf and -math.inf < slope < 0):
+                break
+            moved = min(max(u - miss / slope, 0.0), u + 6.0, _MAX_U)
+            if abs(miss) <= 0.2 or moved == u:
+                return min(self._to_epsilon(moved), self.ceiling)
+            u = moved
+        return min(self._to_epsilon(u), self.ceiling)
+
+    def _gaussian_guess(self) -> float:
+        """Return epsilon as if the sum were normal: e^epsilon - 1 is about z sqrt(Var/n)."""
+        law = self.decomposition.at(0.0).lower
+        top = float(np.abs(law.values).max())
+        if top == 0:
+            return 0.0
+        deviation = top * math.sqrt(float(law.weights @ (law.values / top) ** 2) / self.n)
+        tail = math.sqrt(2 * max(-self.log_target.upper, 0.1))
+        return math.log1p(deviation * tail)
+
+    def _inside(self, low: float, high: float, u: float) -> float:
+        """Return the epsilon of u if the bracket does not decide it yet, else its middle."""
+        epsilon = self._to_epsilon(u)
+        if epsilon <= 0 and low == 0 and not self.has_seen_0:
+            return 0.0
+        return epsilon if low < epsilon < high else self.middle(low, high)
+
+    def middle(self, low: float, high: float) -> float:
+        """Return the middle of a bracket, in u."""
+        if high == math.inf:
+            return self.ceiling
+        return self._to_epsilon(0.5 * (self._to_u(low) + min(self._to_u(high), _MAX_U)))
+
+    def _to_u(self, epsilon: float) -> float:
+        if self.end == math.inf:
+            return epsilon
+        return -math.log1p(-epsilon / self.end) if epsilon < self.end else math.inf
+
+    def _to_epsilon(self, u: float) -> float:
+        return u if self.end == math.inf else -self.end * math.expm1(-max(u, -1.0))

@@ -1,0 +1,242 @@
+"""The answer to one question about privacy, with the question it answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from shuffledp._version import __version__
+from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.accounting.datasets import Datasets
+from shuffledp.errors import ContradictionError
+from shuffledp.interval import Interval
+from shuffledp.markup import tag
+from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.rounding import DIGITS, above, below, decade, plain, round_down, round_up
+from shuffledp.wording import counted, shorten
+
+if TYPE_CHECKING:
+    from shuffledp.accounting.accountant import ShuffleAccountant
+
+#: One of epsilon and delta is asked for, the other one is given.
+Quantity = Literal["epsilon", "delta"]
+
+#: Which bound proved a guarantee.
+Proof = Literal["blanket", "swap"]
+
+#: Which bound to compute.
+Bound = Literal["blanket", "best"]
+BOUNDS: tuple[Bound, ...] = ("blanket", "best")
+
+#: Where there is no worst pair, and no datasets.
+NOBODY = "no two inputs differ"
+
+_MAX_TEXT = 72
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A certified guarantee beside what is certainly leaked, and the question they answer.
+
+    Attributes:
+        randomizer: what each user runs.
+        n: number of users.
+        quantity: what is asked for, "epsilon" or "delta".
+        target: the other one of the two, which is given.
+        rtol: the relative width of the guarantee that was asked for.
+        guarantee: enclosure of the bound; its upper end is the guarantee.
+        lower_bound: what the datasets below already reveal, rounded down.
+        worst_pair: the inputs of the differing user that attain the guarantee; None if no two
+            inputs have different laws.
+        datasets: the pair of neighbouring datasets behind ``lower_bound``; None if none are known.
+        pairs: how it is known that no other pair is worse: "proved" or "compared N pairs".
+        rtol_reached: whether the enclosure is as narrow as was asked for.
+        log_guarantee: for delta, the enclosure of its logarithm, which never underflows.
+        log_lower_bound: for delta, the logarithm of the lower bound.
+        bound: which bound proves the guarantee, "blanket" or "swap".
+        wanted: which bound was asked for, "blanket" or "best".
+
+    >>> from shuffledp import ShuffleAccountant
+    >>> report = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).epsilon_report(1e-6)
+    >>> print(report)
+    epsilon <= 0.07981 at delta = 1e-6 for 10,000 users of krr(k=10, epsilon0=2.0)
+    (no analysis can prove less than 0.07980)
+    >>> report.datasets.other, report.delta_at(0.1) < 1e-6
+    (2, True)
+    """
+
+    randomizer: LocalRandomizer
+    n: int
+    quantity: Quantity
+    target: float
+    rtol: float
+    guarantee: Interval
+    lower_bound: float
+    worst_pair: Pair | None
+    datasets: Datasets | None
+    pairs: str
+    rtol_reached: bool
+    log_guarantee: Interval | None = None
+    log_lower_bound: float | None = None
+    bound: Proof = "blanket"
+    wanted: Bound = "blanket"
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that contradict each other."""
+        check_order(self.lower_bound, self.guarantee.upper)
+        if self.log_guarantee is not None and self.log_lower_bound is not None:
+            check_order(self.log_lower_bound, self.log_guarantee.upper)
+
+    @property
+    def target_epsilon(self) -> float | None:
+        """The epsilon that was given, if delta was asked for."""
+        return self.target if self.quantity == "delta" else None
+
+    @property
+    def target_delta(self) -> float | None:
+        """The delta that was given, if epsilon was asked for."""
+        return self.target if self.quantity == "epsilon" else None
+
+    def epsilon_at(self, target_delta: float) -> float:
+        """Return the certified epsilon at another delta, for the same users, as precisely."""
+        return self._accountant.get_epsilon(target_delta)
+
+    def delta_at(self, target_epsilon: float) -> float:
+        """Return the certified delta at another epsilon, for the same users, as precisely."""
+        return self._accountant.get_delta(target_epsilon)
+
+    @property
+    def _accountant(self) -> ShuffleAccountant:
+        from shuffledp.accounting.accountant import ShuffleAccountant
+
+        return ShuffleAccountant(self.randomizer, self.n, rtol=self.rtol, bound=self.wanted)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of JSON answers, which docs/json.md explains; None for infinity.
+
+        >>> from shuffledp import ShuffleAccountant
+        >>> report = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).epsilon_report(1e-6)
+        >>> report.to_dict()["datasets"]
+        'x1 = 0 vs 1, all others hold 2'
+        """
+        pure = math.isfinite(self.randomizer.epsilon0)
+        fields: dict[str, Any] = {
+            "mechanism": str(self.randomizer),
+            "ldp_level": self.randomizer.epsilon0 if pure else None,
+            "ldp_level_reason": None if pure else "the mechanism is not pure LDP",
+            "n": self.n,
+            "target_epsilon": self.target_epsilon,
+            "target_delta": self.target_delta,
+            "quantity": self.quantity,
+            "guarantee": _ends(self.guarantee),
+            "lower_bound": _finite(self.lower_bound),
+            "worst_pair": in_words(self.worst_pair),
+            "pairs": self.pairs,
+            "datasets": self.datasets_in_words,
+            "bound": self.bound,
+            "rtol": self.rtol,
+            "rtol_reached": self.rtol_reached,
+        }
+        if self.log_guarantee is not None and self.log_lower_bound is not None:
+            ends = _ends(self.log_guarantee)
+            zero = "delta may be 0, without logarithm"
+            fields |= {
+                "log_guarantee": ends,
+                "log_guarantee_reason": zero if None in ends.values() else None,
+                "log_lower_bound": _finite(self.log_lower_bound),
+            }
+        return fields | {"assumptions": list(ASSUMPTIONS), "version": __version__}
+
+    @property
+    def datasets_in_words(self) -> str:
+        """The datasets in words, or why there are none."""
+        if self.datasets is None and self.worst_pair is not None:
+            return "none are known"
+        return in_words(self.datasets)
+
+    @property
+    def digits(self) -> int:
+        """As many digits as the accuracy that was asked for makes meaningful."""
+        return max(DIGITS, -decade(self.rtol))
+
+    @property
+    def decimal_guarantee(self) -> Decimal:
+        """The guarantee, also where it is too small for doubles."""
+        log = self.log_guarantee
+        return above(self.guarantee.upper, None if log is None else log.upper)
+
+    @property
+    def decimal_lower_bound(self) -> Decimal:
+        """The lower bound, also where it is too small for doubles."""
+        return below(self.lower_bound, self.log_lower_bound)
+
+    @property
+    def _given(self) -> str:
+        name = "delta" if self.quantity == "epsilon" else "epsilon"
+        return f"{name} = {plain(self.target)}"
+
+    @property
+    def _at_most(self) -> str:
+        return _number(round_up, self.decimal_guarantee, self.digits)
+
+    @property
+    def _at_least(self) -> str:
+        return _number(round_down, self.decimal_lower_bound, self.digits)
+
+    def __str__(self) -> str:
+        """Return the guarantee with its question, and the lower bound if there is one."""
+        line = f"{self.quantity} <= {self._at_most} at {self._given} for "
+        line += f"{counted(self.n, 'user')} of "
+        line += shorten(str(self.randomizer), _MAX_TEXT)
+        if not self.decimal_lower_bound:
+            return line
+        return f"{line}\n(no analysis can prove less than {self._at_least})"
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        rows = {
+            "mechanism": shorten(str(self.randomizer), _MAX_TEXT),
+            "users": f"{self.n:,}",
+            "given": self._given,
+            "guarantee": f"{self.quantity} <= {self._at_most}",
+            "lower bound": f"{self.quantity} >= {self._at_least}",
+            "worst pair": f"{in_words(self.worst_pair)} ({self.pairs})",
+            "datasets": self.datasets_in_words,
+        }
+        lines = (
+            tag("tr", tag("th", name, scope="row"), tag("td", value))
+            for name, value in rows.items()
+        )
+        return tag("table", tag("tbody", *lines)).text
+
+
+def in_words(where: Pair | Datasets | None) -> str:
+    """Return where a bound is attained, in words.
+
+    >>> in_words(Pair(0, 1)), in_words(None)
+    ('x1 = 0 vs 1', 'no two inputs differ')
+    """
+    return NOBODY if where is None else str(where)
+
+
+def check_order(lower: float, guarantee: float) -> float:
+    """Return a lower bound; raise the alarm if it is above the guarantee."""
+    if not lower <= guarantee:
+        raise ContradictionError(f"the lower bound {lower!r} exceeds the guarantee {guarantee!r}")
+    return lower
+
+
+def _ends(interval: Interval) -> dict[str, float | None]:
+    return {"lower": _finite(interval.lower), "upper": _finite(interval.upper)}
+
+
+def _finite(number: float) -> float | None:
+    """Return the number; JSON has no infinity."""
+    return number if math.isfinite(number) else None
+
+
+def _number(rounded: Callable[[Decimal, int], str], number: Decimal, digits: int) -> str:
+    return rounded(number, digits) if number.is_finite() else "infinity"

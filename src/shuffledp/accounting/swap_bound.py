@@ -1,0 +1,74 @@
+"""The swap bound of a mechanism: pairs, types of background, and what is known of them."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from shuffledp.decomposition import Decomposition
+from shuffledp.divergence.swap import Slots, swap_log_delta
+from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.randomizers.base import SlotLaws
+
+#: How much smoothing and subdivision may add to log delta: a few parts in 10,000 of epsilon.
+_TOLERANCE = 2e-3
+
+#: With more pairs that have to be looked at one by one, it takes too long.
+_MAX_PAIRS = 32
+
+
+class SwapBound:
+    """Upper bounds on delta over all datasets, pair by pair, for n users.
+
+    Attributes:
+        pairs: the pairs that stand for all; empty if the bound is not available, see ``reason``.
+        reason: why it is not available.
+    """
+
+    def __init__(self, randomizer: LocalRandomizer, n: int) -> None:
+        self.randomizer, self.n = randomizer, n
+        self.pairs, self.reason = _available(randomizer)
+        self._known: dict[tuple[Pair, float], float] = {}
+
+    @property
+    def is_available(self) -> bool:
+        """Whether there is such a bound for this mechanism."""
+        return bool(self.pairs) and self.n > 1
+
+    def log_delta(self, pair: Pair, epsilon: float) -> float:
+        """Return an upper bound on log delta for one pair; infinite if it is of no use."""
+        key = (pair, epsilon)
+        if key not in self._known:
+            laws = _slot_laws(self.randomizer, pair)
+            bound = math.inf
+            if laws is not None:
+                slots = Slots.of(laws.blanket, laws.backgrounds, epsilon)
+                bound = swap_log_delta(slots, self.n, _TOLERANCE)
+            self._known[key] = bound
+        return self._known[key]
+
+
+@lru_cache(maxsize=64)
+def _slot_laws(randomizer: LocalRandomizer, pair: Pair) -> SlotLaws | None:
+    """Return the laws, which depend neither on n nor on epsilon; None if ratios are unbounded."""
+    laws = randomizer.slot_laws(pair)
+    if laws is None or any(map(_is_singular, (laws.blanket, *laws.backgrounds))):
+        return None
+    return laws
+
+
+def _is_singular(decomposition: Decomposition) -> bool:
+    return decomposition.singular0.size + decomposition.upper.singular0.size > 0
+
+
+@lru_cache(maxsize=64)
+def _available(randomizer: LocalRandomizer) -> tuple[tuple[Pair, ...], str]:
+    """Return the pairs of the swap bound, or none and why."""
+    pairs = randomizer.pairs_to_swap()
+    if pairs is None:
+        return (), "which pairs are worst beyond the blanket is not known for this mechanism"
+    if len(pairs) > _MAX_PAIRS:
+        return (), f"more than {_MAX_PAIRS} pairs would have to be compared"
+    if any(_slot_laws(randomizer, pair) is None for pair in pairs):
+        return (), "which backgrounds stand for all is not known for this mechanism"
+    return tuple(pairs), ""

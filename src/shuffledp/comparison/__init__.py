@@ -1,0 +1,40 @@
+"""Bounds side by side and along an axis: which exist, what they say, how they are computed.
+
+>>> found = compare("krr(k=10, epsilon0=2)", n=10_000, target_delta=1e-6)
+>>> [row.title for row in found.rows if row.epsilon == found.rows[0].epsilon]
+['shuffledp, guarantee']
+"""
+
+from shuffledp.comparison.axis import AXES, Axis
+from shuffledp.comparison.bounds import BOUNDS, OURS, Bound
+from shuffledp.comparison.comparison import Comparison, Row, compare
+from shuffledp.comparison.course import Course, end_of_profile
+from shuffledp.comparison.curve import Curve
+from shuffledp.comparison.curves import Curves, curve, trace
+from shuffledp.comparison.families import Families, read_families
+from shuffledp.comparison.pool import compute
+from shuffledp.comparison.question import Question, Value
+from shuffledp.comparison.sweep import sweep
+
+__all__ = [
+    "AXES",
+    "BOUNDS",
+    "OURS",
+    "Axis",
+    "Bound",
+    "Comparison",
+    "Course",
+    "Curve",
+    "Curves",
+    "Families",
+    "Question",
+    "Row",
+    "Value",
+    "compare",
+    "compute",
+    "curve",
+    "end_of_profile",
+    "read_families",
+    "sweep",
+    "trace",
+]

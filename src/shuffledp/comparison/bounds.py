@@ -1,0 +1,53 @@
+"""Every bound by its name, ours and the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from shuffledp.baselines import BASELINES
+from shuffledp.wording import closest, did_you_mean
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a bound is called, and on which side of the truth it is."""
+
+    title: str
+    kind: Literal["upper", "lower"]
+
+
+#: All bounds by the names that programs use, ours first.
+BOUNDS: Mapping[str, Bound] = MappingProxyType(
+    {
+        "guarantee": Bound("guarantee", "upper"),
+        "lower_bound": Bound("lower bound", "lower"),
+        **{name: Bound(analysis.title, analysis.kind) for name, analysis in BASELINES.items()},
+    }
+)
+
+
+#: The names of our own bounds.
+OURS = ("guarantee", "lower_bound")
+
+
+def bound_names(wanted: str | Iterable[str]) -> tuple[str, ...]:
+    """Return names of bounds in the order of :data:`BOUNDS`, each once; "all" stands for all.
+
+    >>> bound_names(["erlingsson", "guarantee", "erlingsson"])
+    ('guarantee', 'erlingsson')
+
+    Raises:
+        ValueError: if a name is unknown, or there is none.
+    """
+    names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
+    if not names:
+        raise ValueError("bounds must name at least one bound, got none")
+    for name in names:
+        if name not in BOUNDS and name != "all":
+            known = ", ".join([*BOUNDS, "all"])
+            meant = did_you_mean(closest(str(name), BOUNDS))
+            raise ValueError(f"bounds must be among {known}, got {name!r}{meant}")
+    return tuple(name for name in BOUNDS if name in names or "all" in names)

@@ -1,0 +1,258 @@
+"""All bounds on the epsilon of one mechanism, side by side."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.comparison.bounds import BOUNDS, OURS
+from shuffledp.comparison.frame import to_frame
+from shuffledp.comparison.question import Question, answer
+from shuffledp.errors import AccuracyWarning, check_delta, check_rtol, check_users
+from shuffledp.figures import Dot, plot_dots
+from shuffledp.markup import Markup, tag
+from shuffledp.randomizers import LocalRandomizer, as_randomizer
+from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.wording import counted, fill, shorten
+
+_NO_VALUE = "-"
+_HEAD = ("bound on epsilon", "epsilon", "to ours", "to lower bound")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one analysis says.
+
+    Attributes:
+        bound: its name for programs.
+        title: its name for people.
+        kind: whether it bounds the privacy loss from above or from below.
+        epsilon: its answer, None where it has none.
+        ratio_to_ours: its answer divided by our guarantee; None where either is missing or 0.
+        ratio_to_lower_bound: its answer divided by our lower bound, likewise.
+        reason: why there is no answer, else None.
+    """
+
+    bound: str
+    title: str
+    kind: Literal["upper", "lower"]
+    epsilon: float | None
+    ratio_to_ours: float | None
+    ratio_to_lower_bound: float | None
+    reason: str | None
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """The shown texts: the answer rounded to its safe side, the ratios to the nearest."""
+        shown = _NO_VALUE
+        if self.epsilon is not None:
+            shown = (round_up if self.kind == "upper" else round_down)(self.epsilon)
+        ratios = (self.ratio_to_ours, self.ratio_to_lower_bound)
+        to_ours, to_lower = (_NO_VALUE if r is None else f"{r:.4g}" for r in ratios)
+        named = self.kind == "upper" or "lower" in self.title
+        return self.title if named else f"{self.title} (lower)", shown, to_ours, to_lower
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """All analyses of one mechanism, ours first; :func:`compare` makes it.
+
+    ``print`` shows the table of the command line, and a notebook shows it as well.
+
+    Attributes:
+        randomizer: what each user runs.
+        n: number of users.
+        target_delta: the delta at which epsilon is asked for.
+        rtol: the relative width that was asked for.
+        rows: what each analysis says.
+    """
+
+    randomizer: LocalRandomizer
+    n: int
+    target_delta: float
+    rtol: float
+    rows: tuple[Row, ...]
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """The names of the analyses."""
+        return tuple(row.bound for row in self.rows)
+
+    @property
+    def epsilon(self) -> NDArray[np.float64]:
+        """Their answers, upper bounds rounded up and lower bounds down; NaN where there is none."""
+        return np.array([row.epsilon for row in self.rows], dtype=np.float64)
+
+    @property
+    def ratio_to_ours(self) -> NDArray[np.float64]:
+        """Their answers divided by our guarantee; NaN where either is missing or 0."""
+        return np.array([row.ratio_to_ours for row in self.rows], dtype=np.float64)
+
+    @property
+    def ratio_to_lower_bound(self) -> NDArray[np.float64]:
+        """Their answers divided by our lower bound; NaN where either is missing or 0."""
+        return np.array([row.ratio_to_lower_bound for row in self.rows], dtype=np.float64)
+
+    @property
+    def title(self) -> str:
+        """The question in one line."""
+        return ", ".join(
+            (
+                shorten(str(self.randomizer)),
+                counted(self.n, "user"),
+                f"delta = {plain(self.target_delta)}",
+            )
+        )
+
+    def __repr__(self) -> str:
+        """Say what this is; ``str`` holds the numbers."""
+        return f"<{counted(len(self.rows), 'bound')} on epsilon: {self.title}>"
+
+    def __str__(self) -> str:
+        """Return the question, a table of the answers, and why the others have none."""
+        head = (
+            ("mechanism", shorten(str(self.randomizer))),
+            ("users", f"{self.n:,}"),
+            ("delta", plain(self.target_delta)),
+        )
+        lines = [label.ljust(11) + value for label, value in head]
+        lines.append("")
+        cells = [_HEAD, *(row.cells for row in self.rows if row.epsilon is not None)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for title, *numbers in cells:
+            columns = (text.rjust(w) for text, w in zip(numbers, widths[1:], strict=True))
+            lines.append("  ".join((title.ljust(widths[0]), *columns)))
+        missing = [row for row in self.rows if row.epsilon is None]
+        if missing:
+            lines += ["", "No answer:"]
+        for row in missing:
+            note = f"{row.title}: {row.reason}"
+            lines.append(fill(note, first="  ", rest="    "))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        head = tag("tr", *(tag("th", text, scope="col") for text in _HEAD))
+        return tag(
+            "table",
+            tag("caption", self.title),
+            tag("thead", head),
+            tag("tbody", *map(_html_row, self.rows)),
+        ).text
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields that the command line prints as JSON."""
+        pure = math.isfinite(self.randomizer.epsilon0)
+        return {
+            "mechanism": str(self.randomizer),
+            "ldp_level": self.randomizer.epsilon0 if pure else None,
+            "ldp_level_reason": None if pure else "the mechanism is not pure LDP",
+            "n": self.n,
+            "target_delta": self.target_delta,
+            "quantity": "epsilon",
+            "rtol": self.rtol,
+            "bounds": [asdict(row) for row in self.rows],
+        }
+
+    def to_csv(self) -> str:
+        """Return one line per analysis with all digits; what is missing is empty."""
+        text = io.StringIO()
+        question = {
+            "mechanism": str(self.randomizer),
+            "n": self.n,
+            "target_delta": self.target_delta,
+        }
+        rows = [question | asdict(row) for row in self.rows]
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame, one row per bound; NaN where there is no answer.
+
+        Raises:
+            MissingExtraError: an ImportError, if pandas is not installed.
+        """
+        numbers = zip(self.epsilon, self.ratio_to_ours, self.ratio_to_lower_bound, strict=True)
+        rows = [
+            asdict(row) | {"epsilon": epsilon, "ratio_to_ours": ours, "ratio_to_lower_bound": lower}
+            for row, (epsilon, ours, lower) in zip(self.rows, numbers, strict=True)
+        ]
+        return to_frame(rows, index="bound")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw one dot per answer on matplotlib Axes, new ones unless given, and return them.
+
+        Raises:
+            MissingExtraError: an ImportError, if matplotlib is not installed.
+        """
+        dots = [Dot(row.cells[0], row.epsilon, row.kind) for row in self.rows]
+        return plot_dots(dots, title=self.title, label="epsilon", ax=ax)
+
+
+def compare(
+    randomizer: LocalRandomizer | str, n: int, target_delta: float, *, rtol: float = 1e-4
+) -> Comparison:
+    """Ask our bounds and all published analyses for epsilon at ``target_delta``.
+
+    Args:
+        randomizer: what each user runs, as an object or a text.
+        n: number of users.
+        target_delta: the delta at which epsilon is asked for.
+        rtol: relative width of the enclosures; an :class:`shuffledp.AccuracyWarning` says
+            where our bound is valid but wider.
+
+    >>> found = compare("krr(k=10, epsilon0=2)", n=10_000, target_delta=1e-6)
+    >>> found.bounds[:3]
+    ('guarantee', 'lower_bound', 'erlingsson')
+    >>> found.epsilon[:3].round(4)
+    array([0.0798, 0.0798,    nan])
+    >>> found.rows[2].reason
+    'it needs epsilon0 below 1/2, got 2'
+    """
+    randomizer, n = as_randomizer(randomizer), check_users(n)
+    delta, rtol = check_delta(target_delta), check_rtol(rtol)
+    question = Question(randomizer, n, "epsilon", delta, tuple(BOUNDS), rtol)
+    values = dict(zip(BOUNDS, answer(question), strict=True))
+    for name, value in values.items():
+        if not value.rtol_reached:
+            message = f"{BOUNDS[name].title}: valid but wider than rtol = {plain(rtol)}"
+            warnings.warn(message, AccuracyWarning, stacklevel=2)
+    ours, lower = values["guarantee"].number, values["lower_bound"].number
+    rows = tuple(
+        Row(
+            name,
+            f"shuffledp, {bound.title}" if name in OURS else bound.title,
+            bound.kind,
+            values[name].number,
+            _ratio(values[name].number, ours),
+            _ratio(values[name].number, lower),
+            values[name].reason,
+        )
+        for name, bound in BOUNDS.items()
+    )
+    return Comparison(randomizer, n, delta, rtol, rows)
+
+
+def _ratio(epsilon: float | None, reference: float | None) -> float | None:
+    if epsilon is None or not reference:
+        return None
+    ratio = epsilon / reference
+    return ratio if ratio < math.inf else None
+
+
+def _html_row(row: Row) -> Markup:
+    title, *numbers = row.cells
+    if row.epsilon is None:
+        cells = [tag("td", f"no answer: {row.reason}", colspan=str(len(numbers)))]
+    else:
+        cells = [tag("td", number) for number in numbers]
+    return tag("tr", tag("th", title, scope="row"), *cells)

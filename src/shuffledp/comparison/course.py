@@ -1,0 +1,94 @@
+"""Where curves run: what varies, its points, and what stays."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from shuffledp.accounting import ShuffleAccountant
+from shuffledp.comparison.axis import Axis
+from shuffledp.errors import (
+    MAX_EPSILON0,
+    AccuracyWarning,
+    NoAnswerError,
+    check_delta,
+    check_users,
+)
+from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import plain, round_up
+
+_LEAST_DELTA = 1e-12  # where a privacy profile ends unless told
+
+
+@dataclass(frozen=True)
+class Course:
+    """The questions of curves, but for the mechanisms and the bounds.
+
+    Attributes:
+        axis: what varies.
+        x: its points, increasing.
+        n: number of users, unless they vary.
+        target_delta: the delta at which epsilon is asked for, unless it varies or is asked for.
+
+    >>> from shuffledp.comparison.axis import AXES
+    >>> Course(AXES["users"], (100, 200), target_delta=1e-6).at(100)
+    (100, 1e-06)
+
+    Raises:
+        ValueError: if something is missing, would be ignored, or is not allowed.
+    """
+
+    axis: Axis
+    x: tuple[float, ...]
+    n: int | None = None
+    target_delta: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is missing, what would be ignored, and points out of order."""
+        for fixed, name, value in (
+            ("n", "n", self.n),
+            ("delta", "target_delta", self.target_delta),
+        ):
+            if fixed in self.axis.fixed and value is None:
+                raise ValueError(f"a curve against {self.axis.name} needs {name}")
+            if fixed not in self.axis.fixed and value is not None:
+                raise ValueError(
+                    f"a curve against {self.axis.name} takes no {name}: it varies along the curve"
+                )
+        if self.n is not None:
+            object.__setattr__(self, "n", check_users(self.n))
+        if self.target_delta is not None:
+            object.__setattr__(self, "target_delta", check_delta(self.target_delta))
+        points = tuple(map(self.axis.check, self.x))
+        if not points:
+            raise ValueError("x must hold at least one point, got none")
+        for before, after in pairwise(points):
+            if after <= before:
+                raise ValueError(f"x must increase, got {plain(before)} before {plain(after)}")
+        object.__setattr__(self, "x", points)
+
+    def at(self, point: float) -> tuple[int, float]:
+        """Return the number of users and the target at a point."""
+        users = int(point) if self.n is None else self.n
+        return users, point if self.target_delta is None else self.target_delta
+
+
+def end_of_profile(randomizers: Iterable[LocalRandomizer], n: int) -> float:
+    """Return the epsilon at which the guarantees of all mechanisms have come down to delta 1e-12.
+
+    >>> from shuffledp import KRR
+    >>> 0.12 < end_of_profile([KRR(k=10, epsilon0=2.0)], 10_000) < 0.15
+    True
+    """
+    ends = [0.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)  # any end will do
+        for randomizer in randomizers:
+            try:
+                ends.append(ShuffleAccountant(randomizer, n, rtol=0.1).get_epsilon(_LEAST_DELTA))
+            except NoAnswerError:
+                continue
+    end = max(end for end in ends if end <= MAX_EPSILON0)
+    return min(float(round_up(end, 2)), MAX_EPSILON0) or 1.0

@@ -1,0 +1,298 @@
+"""Curves of several bounds and mechanisms, as one result."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.comparison.axis import AXES
+from shuffledp.comparison.bounds import BOUNDS, OURS, bound_names
+from shuffledp.comparison.course import Course, end_of_profile
+from shuffledp.comparison.curve import Curve
+from shuffledp.comparison.families import Families, Mechanism, read_families
+from shuffledp.comparison.frame import to_frame
+from shuffledp.comparison.question import Question
+from shuffledp.comparison.sweep import sweep
+from shuffledp.errors import AccuracyWarning, check_rtol
+from shuffledp.figures import Chart, plot
+from shuffledp.markup import Markup, tag
+from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.wording import closest, counted, did_you_mean
+
+_POINTS = 50
+_SHOWN_ENDS = 5  # points at each end of a displayed table
+
+
+@dataclass(frozen=True, repr=False)
+class Curves:
+    """Bounds of mechanisms along an axis; :func:`curve` makes them.
+
+    Attributes:
+        course: what varies, its points, and what stays.
+        rtol: the relative width that was asked for.
+        curves: one for every mechanism and bound, in this order.
+    """
+
+    course: Course
+    rtol: float
+    curves: tuple[Curve, ...]
+
+    def __repr__(self) -> str:
+        """Say what this is; the numbers would fill pages."""
+        return (
+            f"<{counted(len(self.curves), 'curve')} of {self.quantity} against {self.against}, "
+            f"{counted(len(self.course.x), 'point')} each>"
+        )
+
+    @property
+    def against(self) -> Literal["users", "epsilon0", "delta", "epsilon"]:
+        """What varies."""
+        return self.course.axis.name
+
+    @property
+    def quantity(self) -> Literal["epsilon", "delta"]:
+        """What the curves show."""
+        return self.course.axis.quantity
+
+    @property
+    def x(self) -> NDArray[np.float64] | NDArray[np.int64]:
+        """The points of all curves."""
+        return np.array(self.course.x)
+
+    @property
+    def title(self) -> str:
+        """What is the same along all curves."""
+        mechanisms = list(dict.fromkeys(curve.mechanism for curve in self.curves))
+        facts = mechanisms if len(mechanisms) == 1 else []
+        n, delta = self.course.n, self.course.target_delta
+        facts += [counted(n, "user")] if n is not None else []
+        facts += [f"delta = {plain(delta)}"] if delta is not None else []
+        return ", ".join(facts)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where a curve has no answer, and where it is less precise than asked."""
+        return tuple(
+            note for curve in self.curves for note in (*self._gaps(curve), *self._wide(curve))
+        )
+
+    def _gaps(self, curve: Curve) -> Iterable[str]:
+        gaps = [
+            (x, reason)
+            for x, reason in zip(curve.points, curve.reasons, strict=True)
+            if reason is not None
+        ]
+        if gaps:
+            x, reason = gaps[0]
+            yield (
+                f"{curve.label}: no answer at {_share(gaps, curve)}, first at {self.against} = "
+                f"{plain(x)}: {reason}"
+            )
+
+    def _wide(self, curve: Curve) -> Iterable[str]:
+        wide = [value for value in curve.values if not value.rtol_reached]
+        if wide:
+            yield (
+                f"{curve.label}: valid but wider than rtol = {plain(self.rtol)} at "
+                f"{_share(wide, curve)}"
+            )
+
+    def to_chart(self) -> Chart:
+        """Return the data of a picture, which :func:`shuffledp.figures.draw` writes to a file."""
+        return Chart(
+            title=self.title,
+            x_label=self.course.axis.label,
+            y_label=self.quantity,
+            lines=tuple(curve.to_line() for curve in self.curves),
+            x_log=self.course.axis.log,
+            y_log=True,
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields that the command line prints as JSON."""
+        return {
+            "against": self.against,
+            "quantity": self.quantity,
+            "n": self.course.n,
+            "target_delta": self.course.target_delta,
+            "rtol": self.rtol,
+            "curves": [
+                {
+                    "mechanism": curve.mechanism,
+                    "bound": curve.bound,
+                    "label": curve.label,
+                    "kind": curve.kind,
+                    "x": curve.points,
+                    "y": tuple(value.number for value in curve.values),
+                    "reasons": curve.reasons,
+                    "rtol_reached": tuple(value.rtol_reached for value in curve.values),
+                }
+                for curve in self.curves
+            ],
+        }
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame, one row per curve and point; NaN where there is no answer.
+
+        Raises:
+            MissingExtraError: an ImportError, if pandas is not installed.
+        """
+        rows = [
+            {
+                "mechanism": curve.mechanism,
+                "bound": curve.bound,
+                "kind": curve.kind,
+                self.against: x,
+                self.quantity: y,
+                "reason": value.reason,
+                "rtol_reached": value.rtol_reached,
+            }
+            for curve in self.curves
+            for x, y, value in zip(curve.x, curve.y, curve.values, strict=True)
+        ]
+        return to_frame(rows)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curves on matplotlib Axes, new ones unless given, and return them.
+
+        Raises:
+            MissingExtraError: an ImportError, if matplotlib is not installed.
+        """
+        return plot(self.to_chart(), ax)
+
+    def _repr_html_(self) -> str:
+        """Return the ends of the curves as a table, for notebooks."""
+        head = [self.against, *(curve.label for curve in self.curves)]
+        body = [self._row(i) for i in range(len(self.course.x))]
+        hidden = len(body) - 2 * _SHOWN_ENDS
+        if hidden > 1:
+            note = tag("td", f"... ({counted(hidden, 'more point')})", colspan=str(len(head)))
+            body[_SHOWN_ENDS:-_SHOWN_ENDS] = [tag("tr", note)]
+        return tag(
+            "table",
+            tag("caption", ", ".join(filter(None, (self.quantity, self.title)))),
+            tag("thead", tag("tr", *(tag("th", text, scope="col") for text in head))),
+            tag("tbody", *body),
+        ).text
+
+    def _row(self, i: int) -> Markup:
+        cells = [plain(self.course.x[i])]
+        for curve in self.curves:
+            number = curve.values[i].number
+            rounded = round_up if curve.kind == "upper" else round_down
+            cells.append("no answer" if number is None else rounded(number))
+        return tag("tr", *(tag("td", cell) for cell in cells))
+
+
+def _share(some: Sequence[object], curve: Curve) -> str:
+    return f"{len(some)} of {counted(len(curve.points), 'point')}"
+
+
+def curve(
+    mechanisms: Mechanism | Iterable[Mechanism],
+    against: Literal["users", "epsilon0", "delta", "epsilon"] = "users",
+    x: Iterable[float] | None = None,
+    *,
+    n: int | None = None,
+    target_delta: float | None = None,
+    bounds: str | Iterable[str] = OURS,
+    rtol: float = 1e-4,
+    processes: int | None = 1,
+) -> Curves:
+    """Compute bounds of mechanisms against users, epsilon0, delta or epsilon.
+
+    The curves show epsilon, or delta if epsilon varies. Where a bound has no answer they have a
+    gap, and a reason.
+
+    Args:
+        mechanisms: what each user runs, a text or an object, one or several. Against epsilon0, a
+            text without it such as ``"krr(k=10)"``, or a function of it.
+        against: what varies.
+        x: where, increasing; by default 50 points in a range that suits most questions.
+        n: number of users, unless they vary.
+        target_delta: the delta at which epsilon is asked for, unless it varies or is asked for.
+        bounds: names of :data:`shuffledp.comparison.BOUNDS`, or "all".
+        rtol: relative width of the enclosures of our bounds.
+        processes: how many processes to use. None takes all cores where that pays; other processes
+            import the main module, so a script then calls this under
+            ``if __name__ == "__main__":``.
+
+    Raises:
+        ValueError: if an argument is missing, would be ignored, or is not allowed.
+        TypeError: if one is of the wrong type.
+
+    >>> found = curve("krr(k=10, epsilon0=2)", x=[1_000, 10_000, 100_000], target_delta=1e-6)
+    >>> found
+    <2 curves of epsilon against users, 3 points each>
+    >>> guarantee, lower_bound = found.curves
+    >>> guarantee.y.round(4)
+    array([0.2728, 0.0798, 0.0231])
+    """
+    if against not in AXES:
+        raise ValueError(
+            f"against must be among {', '.join(AXES)}, got {against!r}"
+            f"{did_you_mean(closest(str(against), AXES))}"
+        )
+    axis = AXES[against]
+    families = read_families(mechanisms, against)
+    course = Course(axis, (axis.low,) if x is None else tuple(x), n, target_delta)
+    if x is None:
+        high = axis.high
+        if high is None:
+            high = end_of_profile((make(1.0) for make in families.values()), course.at(0.0)[0])
+        course = replace(course, x=axis.points(axis.low, high, _POINTS))
+    found = trace(families, course, bounds=bounds, rtol=check_rtol(rtol), processes=processes)
+    for item in found.curves:
+        for note in found._wide(item):
+            warnings.warn(note, AccuracyWarning, stacklevel=2)
+    return found
+
+
+def trace(
+    families: Families,
+    course: Course,
+    *,
+    bounds: str | Iterable[str] = OURS,
+    rtol: float = 1e-4,
+    processes: int | None = None,
+    on_done: Callable[[int, int], None] | None = None,
+) -> Curves:
+    """Ask every bound about every mechanism at every point.
+
+    Args:
+        families: by name, what each user runs at a point.
+        course: the points and what stays.
+        bounds: names of :data:`shuffledp.comparison.BOUNDS`, or "all".
+        rtol: relative width of the enclosures.
+        processes: as for :func:`shuffledp.comparison.compute`.
+        on_done: likewise.
+    """
+    names = bound_names(bounds)
+    series: dict[str, list[Question]] = {}
+    for text, make in families.items():
+        series[text] = []
+        for point in course.x:
+            users, target = course.at(point)
+            question = Question(make(point), users, course.axis.quantity, target, names, rtol)
+            series[text].append(question)
+    answers = sweep(series, processes=processes, on_done=on_done)
+    return Curves(
+        course,
+        rtol,
+        tuple(
+            Curve(
+                text,
+                name,
+                BOUNDS[name].title if len(series) == 1 else f"{text}: {BOUNDS[name].title}",
+                course.x,
+                tuple(row[i] for row in answers[text]),
+            )
+            for text in series
+            for i, name in enumerate(names)
+        ),
+    )

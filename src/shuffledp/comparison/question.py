@@ -1,0 +1,105 @@
+"""One question for several bounds, and what each of them says."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass, field
+from typing import Literal
+
+from shuffledp.accounting import ShuffleAccountant
+from shuffledp.baselines import BASELINES, Baseline
+from shuffledp.baselines.numeric import NumericBaseline
+from shuffledp.errors import AccuracyWarning, NoAnswerError
+from shuffledp.randomizers import LocalRandomizer
+
+
+@dataclass(frozen=True)
+class Question:
+    """What some bounds say about n users: the ``quantity`` at a ``target`` of the other one.
+
+    Attributes:
+        randomizer: what each user runs.
+        n: number of users.
+        quantity: what is asked for.
+        target: the delta at which epsilon is asked for, or the epsilon at which delta is.
+        bounds: names of :data:`shuffledp.comparison.BOUNDS`, or other analyses.
+        rtol: the relative width of the enclosures.
+    """
+
+    randomizer: LocalRandomizer
+    n: int
+    quantity: Literal["epsilon", "delta"]
+    target: float
+    bounds: tuple[str | type[Baseline], ...]
+    rtol: float = 1e-4
+
+
+@dataclass(frozen=True)
+class Value:
+    """What one bound says.
+
+    Attributes:
+        number: upper bounds are rounded up, lower bounds down; None where there is no answer.
+        reason: why there is none, else None.
+        rtol_reached: whether a guarantee is as precise as was asked for.
+        seconds: the processor time it took.
+    """
+
+    number: float | None
+    reason: str | None = None
+    rtol_reached: bool = True
+    seconds: float = field(default=0.0, compare=False)
+
+
+def answer(question: Question) -> tuple[Value, ...]:
+    """Ask all bounds of a question.
+
+    >>> from shuffledp import KRR
+    >>> bounds = ("guarantee", "erlingsson")
+    >>> ours, theirs = answer(Question(KRR(k=10, epsilon0=2.0), 10_000, "epsilon", 1e-6, bounds))
+    >>> round(ours.number, 4), theirs.reason
+    (0.0798, 'it needs epsilon0 below 1/2, got 2')
+    """
+    accountant = ShuffleAccountant(question.randomizer, question.n, rtol=question.rtol)
+    return tuple(_value(bound, question, accountant) for bound in question.bounds)
+
+
+def _value(bound: str | type[Baseline], question: Question, accountant: ShuffleAccountant) -> Value:
+    start = time.process_time()
+    number, reason = None, None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", AccuracyWarning)
+        try:
+            number = _number(bound, question, accountant)
+        except NoAnswerError as error:
+            reason = str(error)
+    if number == math.inf:
+        number, reason = None, "every epsilon has a larger delta, as far as can be certified"
+    reached = number is None or not any(
+        issubclass(warning.category, AccuracyWarning) for warning in caught
+    )
+    return Value(number, reason, reached, time.process_time() - start)
+
+
+def _number(
+    bound: str | type[Baseline], question: Question, accountant: ShuffleAccountant
+) -> float:
+    target = question.target
+    if bound == "lower_bound":
+        if question.quantity == "epsilon":
+            return accountant.epsilon_lower_bound(target)
+        return accountant.delta_lower_bound(target)
+    analysis: ShuffleAccountant | Baseline
+    analysis = accountant if bound == "guarantee" else _baseline(bound, question)
+    if question.quantity == "epsilon":
+        return analysis.get_epsilon(target)
+    return analysis.get_delta(target)
+
+
+def _baseline(bound: str | type[Baseline], question: Question) -> Baseline:
+    analysis = BASELINES[bound] if isinstance(bound, str) else bound
+    if issubclass(analysis, NumericBaseline):
+        return analysis(question.randomizer, question.n, rtol=question.rtol)
+    return analysis(question.randomizer, question.n)

@@ -1,0 +1,43 @@
+"""A quick, uncertified estimate of log delta and its slope: where to look for a root."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shuffledp.decomposition import Decomposition
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES
+from shuffledp.divergence.proposals.cuts import choose_cut
+from shuffledp.divergence.proposals.size import estimate_jump, estimate_saddle
+from shuffledp.divergence.tail import cut_above
+from shuffledp.errors import MAX_EPSILON0
+
+_TAIL_RTOL = 1e-2
+
+
+def estimate_log_delta(decomposition: Decomposition, n: int, epsilon: float) -> tuple[float, float]:
+    r"""Return an estimate of log delta and of its derivative in epsilon, good to a few per cent.
+
+    The derivative uses :math:`dG/d\varepsilon=-e^\varepsilon b/c`. Components without absolute
+    continuity are left out. NaN where doubles cannot hold the numbers.
+    """
+    try:
+        return _estimate(decomposition, n, epsilon)
+    except BEYOND_DOUBLES:
+        return math.nan, math.nan
+
+
+def _estimate(decomposition: Decomposition, n: int, epsilon: float) -> tuple[float, float]:
+    law = decomposition.at(min(epsilon, MAX_EPSILON0)).lower
+    if law.values.max() <= 0:
+        return -math.inf, -math.inf
+    scale = max(float(np.abs(law.values).max()), 1.0)
+    law = law.scaled(1 / scale)
+    cut = choose_cut(law, n, _TAIL_RTOL)
+    estimate = estimate_saddle(cut_above(law, cut.level).law, n)
+    if cut.log_delta < estimate.log_delta - 1:
+        estimate = estimate_jump(law, n)  # large values rule: the saddle point misleads
+    probability = estimate.probability[: decomposition.size]
+    fall = float(probability @ np.exp(decomposition.log_ratio1 + epsilon))
+    return estimate.log_delta + math.log(scale), -estimate.drift * (fall / scale)

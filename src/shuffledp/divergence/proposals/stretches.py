@@ -1,0 +1,47 @@
+"""Which nodes to evaluate at once, which to try to skip, and what either costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shuffledp.arrays import IntArray
+
+_MAIN_LOBE = 7.5  # in standard deviations of the sum
+_GROWTH = 1.45
+_WIDTH = 0.7  # in units of 1/s
+
+_DENSE_COST = 0.1  # of an atom at a node, in units of a sine and a cosine
+_NODE_COST = 10  # of a node beyond its atoms, same unit
+
+
+def node_work(atoms: int) -> float:
+    """Return the work at one node, or for the bound of one stretch, in sines and cosines."""
+    return atoms + _NODE_COST
+
+
+def dense_work(atoms: int, count: int) -> float:
+    """Return the work of evaluating all nodes together."""
+    return count * (_DENSE_COST * atoms + _NODE_COST)
+
+
+def main_lobe(sigma: float, step: float) -> int:
+    """Return how many nodes next to 0 are surely needed; sigma is the deviation of the sum."""
+    return int(_MAIN_LOBE / (sigma * step)) + 1
+
+
+def stretch_count(deviation: float, step: float, count: int) -> float:
+    """Return about how many stretches there will be; s is the deviation of one summand."""
+    return count * step * deviation / _WIDTH
+
+
+def stretch_starts(deviation: float, step: float, begin: int, count: int) -> IntArray:
+    """Return where to cut the nodes begin..count: stretches grow and then keep the width 0.7/s."""
+    starts = [begin]
+    widest = max(int(_WIDTH / (deviation * step)), 1)
+    while starts[-1] <= count:
+        width = int((_GROWTH - 1) * starts[-1]) + 1
+        if width >= widest:
+            break
+        starts.append(starts[-1] + width)
+    tail = np.arange(starts[-1], count + 1, widest)
+    return np.concatenate([np.array(starts[:-1], dtype=np.int64), tail])

@@ -1,0 +1,109 @@
+"""Where to evaluate the swap bound: tilt, smoothing, nodes, and how many users are examined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from shuffledp.arrays import FloatArray, IntArray
+from shuffledp.decomposition.gparv import Law
+from shuffledp.divergence.proposals.grid import Grid, alias_points, choose_grid
+from shuffledp.divergence.proposals.saddle import saddle_point
+from shuffledp.divergence.proposals.stretches import main_lobe, stretch_count, stretch_starts
+from shuffledp.divergence.tilt import log_mgf
+
+_TILTS = 13  # tried between those of the types
+_SPREAD = 1.4  # beyond them
+
+# Shares of the tolerance.
+_SHARE_OF_SMOOTHING = 0.2
+_SHARE_OF_GRID = 0.02
+_SHARE_OF_TAIL = 0.02
+_SHARE_OF_CELLS = 0.3
+_MOST_BIAS = 0.4
+
+_FEWEST_BLANKET_USERS = 3.0  # with fewer, nobody is there to swap seats with
+_LARGEST_TAU = 0.3
+_MAX_STRETCHES = 20_000
+_MOST_SHRINK, _LEAST_SHRINK = 0.7, 0.1
+
+
+class SwapProposal:
+    """Parameters of the swap bound; any of them gives a valid bound."""
+
+    def __init__(
+        self, first: Law, types: Sequence[Law], gamma: float, n: int, tolerance: float
+    ) -> None:
+        self.tolerance, self.n, self.gamma = tolerance, n, gamma
+        positive = [law for law in types if law.values.max() > 0]
+        self.is_promising = bool(positive) and gamma * n > _FEWEST_BLANKET_USERS
+        if not self.is_promising:
+            return
+        own = [saddle_point(law, n) for law in positive]
+        tilts = np.geomspace(min(own) / _SPREAD, max(own) * _SPREAD, _TILTS)
+        heights = np.array([(n - 1) * log_mgf(law, tilts)[0] for law in types])
+        total = heights.max(axis=0) + log_mgf(first, tilts)[0] - 2 * np.log(tilts)
+        place = int(np.argmin(total))
+        self.theta = float(tilts[place])
+        lead = types[int(np.argmax(heights[:, place]))]
+        self._law = lead.scaled(self.theta)
+        self._measure(float(total[place]) + 2 * math.log(self.theta))
+        self.tau = min(math.sqrt(_SHARE_OF_SMOOTHING * tolerance), _LARGEST_TAU)
+        self._place_nodes()
+
+    def _measure(self, log_height: float) -> None:
+        """Guess deviation, value and how many users may have to be examined."""
+        law = self._law
+        probability = law.weights * np.exp(law.values - law.values.max())
+        probability /= probability.sum()
+        mean = float(probability @ law.values)
+        self._deviation = math.sqrt(float(probability @ (law.values - mean) ** 2))
+        self._sigma = self._deviation * math.sqrt(self.n)
+        self.value = 1 / (math.sqrt(2 * math.pi) * math.hypot(self._sigma, math.sqrt(2)))
+        log_delta = log_height + math.log(self.value / self.n / self.theta)
+        self.last_examined = self.n - 1
+        if self.gamma < 1:
+            wanted = (log_delta + math.log(_SHARE_OF_TAIL * self.tolerance)) / math.log1p(
+                -self.gamma
+            )
+            self.last_examined = min(int(max(wanted, 0.0)) + 1, self.n - 1)
+
+    def _place_nodes(self) -> None:
+        points = alias_points(1.0, math.hypot(self._sigma, self.tau))
+        k, _ = log_mgf(self._law, np.append(points, 1.0))
+        heights: FloatArray = (self.n - 1) * (k[:-1] - k[-1]) - np.log(points) - 1
+        heights += 0.5 * self.tau**2 * (points**2 - 1)
+        grid = choose_grid(1.0, self.tau, points, heights, self.allowance) or Grid(1.0, 0)
+        self.step, self.count = grid.step, grid.count
+
+    @property
+    def allowance(self) -> float:
+        """What aliases, truncation or skipped nodes may add."""
+        return _SHARE_OF_GRID * self.tolerance * self.value
+
+    @property
+    def share_of_cells(self) -> float:
+        """What the subdivision may add, relatively."""
+        return _SHARE_OF_CELLS * self.tolerance
+
+    @property
+    def main_nodes(self) -> int:
+        """How many nodes next to 0 are surely needed."""
+        return main_lobe(self._sigma, self.step)
+
+    def stretch_starts(self, begin: int) -> IntArray:
+        """Return where to cut the nodes from ``begin`` on."""
+        if stretch_count(self._deviation, self.step, self.count) > _MAX_STRETCHES:
+            return np.zeros(0, dtype=np.int64)
+        return stretch_starts(self._deviation, self.step, begin, self.count)
+
+    def improve(self, bias: float) -> bool:
+        """Smooth less if smoothing cost too much; False if it did not."""
+        if bias <= _MOST_BIAS * self.tolerance:
+            return False
+        shrink = _SHARE_OF_CELLS * self.tolerance / bias
+        self.tau *= min(max(shrink, _LEAST_SHRINK), _MOST_SHRINK)
+        self._place_nodes()
+        return True

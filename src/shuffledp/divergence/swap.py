@@ -1,0 +1,415 @@
+r"""The swap bound: an upper bound over all backgrounds, beyond what a decomposition can prove.
+
+Let c be at most R(v) for every input v, :math:`\gamma=|c|`, g = R(x1) - e^epsilon R(x1'), and let
+the M = n - 1 other users hold v_1, ..., v_M. Reveal everything but where the user in question sits,
+who may have swapped seats with a user whose report is a blanket report:
+
+.. math:: n\delta\le\sum_{k=0}^M\gamma(1-\gamma)^k\,\mathrm{avg}_{|K|=k}
+          E\Big[\Big(\frac gc(y_0)+\sum_{J\notin K}\frac g{R(v_J)}(z_J)\Big)_+\Big],
+          \qquad y_0\sim c/\gamma,\ z_J\sim R(v_J).
+
+The expectation is a contour sum (:mod:`shuffledp.divergence.contour`), of which only the upper side
+is needed: smoothing and aliases add to it, truncation and skipped nodes are bounded. With
+:math:`L_v(z)` a logarithm of the transform of slot v, :math:`\mu` the shares of the types and
+:math:`\ell=\sum_v\mu_vL_v`, its integrand is, up to two errors,
+
+.. math:: M_0(z)\,H(\ell),\qquad H(\ell)=\sum_{k\le k_{max}}\gamma(1-\gamma)^ke^{(M-k)\ell},
+
+a geometric sum.
+
+1. Who is examined: the average over K of :math:`e^{a_K}`, :math:`a_K=\sum_{J\notin K}L_{v_J}`,
+   whose mean is :math:`(M-k)\ell`. Taylor's formula leaves half the variance of :math:`a_K`, at
+   most :math:`ks^2`, times the largest modulus; :math:`s^2\le d_1^2/3` by Jung's theorem,
+   :math:`d_1` the largest distance of two L.
+2. All shares: on a simplex with corners :math:`\mu_i` and :math:`d=M\max|\ell_i-\ell_j|` the same
+   formula bounds the difference to linear interpolation by :math:`\min(d^2/6,2)` times the largest
+   modulus (an eighth for two corners). So the sum is at most its largest value at a corner plus the
+   sum of these errors. Simplices that this does not settle are cut in two.
+
+What is left out beyond k_max has the probability that so many users in a row are examined in vain,
+:math:`(1-\gamma)^{k_{max}+1}`. The cost does not depend on n.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.arrays import UNIT, FloatArray, IntArray
+from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition.gparv import Law
+from shuffledp.divergence.characteristic import bound_square, evaluate
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES
+from shuffledp.divergence.nodes import _quarter, _stretches
+from shuffledp.divergence.proposals.swap import SwapProposal
+from shuffledp.divergence.tilt import TiltedLaw, tilt
+
+_MAX_POINTS = 6000
+_MAX_NODES = 4000
+_ROUNDS = 6
+_SHORT = 10  # stretches of fewer nodes are evaluated
+_SHARE_OF_STRETCH = 1 / 300
+_LARGEST = 1e100  # values beyond it are left to the blanket
+_NEAR_ONE = 1e-9  # a ratio this close to 1, times the number of terms, makes them equal
+_VAGUE = 0.1  # nodes whose relative error is larger are bounded, not evaluated
+
+# Sums of positive terms: less than 50 units for adding them up, and exponents above -745.
+_ROUND_UP = 1 + 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """The laws of the swap bound at one epsilon.
+
+    Attributes:
+        first: the law of g/c under c/gamma, slot 0.
+        types: the laws of g/R(v) under R(v), one per type of input that other users may hold.
+        blanket_mass: gamma, or less: any part of the blanket will do.
+    """
+
+    first: Law
+    types: tuple[Law, ...]
+    blanket_mass: float
+
+    @classmethod
+    def of(
+        cls, blanket: Decomposition, backgrounds: Iterable[Decomposition], epsilon: float
+    ) -> Slots:
+        """Return the slots of decompositions that have no singular components.
+
+        Slot 0 is the law of the blanket without its residual. Rounding leaves gamma uncertain; the
+        smallest value it can have belongs to a part c' of the blanket, and g/c' exceeds g/c by the
+        quotient of the two masses.
+        """
+        law = blanket.at(epsilon).upper
+        covered = slice(0, blanket.upper.size)
+        weights = law.weights[covered]
+        mass = math.fsum(weights)
+        slack = float(np.expm1(law.weight_error[covered]).max()) + 4 * UNIT
+        values = law.values[covered]
+        first = Law(
+            values,
+            weights / mass,
+            law.value_error[covered] + 3 * slack * np.abs(values),
+            law.weight_error[covered] + 2 * slack,
+        )
+        types = tuple(background.at(epsilon).upper for background in backgrounds)
+        return cls(first, types, mass * (1 - slack))
+
+
+def swap_log_delta(slots: Slots, n: int, tolerance: float) -> float:
+    """Return an upper bound on log delta over all datasets of n > 1 users.
+
+    Infinite where nothing better than the blanket can be expected.
+
+    Args:
+        slots: the laws.
+        n: number of users.
+        tolerance: how much smoothing and subdivision may add to log delta, about.
+    """
+    laws = (slots.first, *slots.types)
+    if n < 2 or max(float(np.abs(law.values).max()) for law in laws) > _LARGEST:
+        return math.inf
+    try:
+        return _bound(slots, laws, n, tolerance)
+    except BEYOND_DOUBLES:  # no bound is a valid answer
+        return math.inf
+
+
+def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float) -> float:
+    """Try ever less smoothing until that costs little."""
+    proposal = SwapProposal(slots.first, slots.types, slots.blanket_mass, n, tolerance)
+    if not proposal.is_promising:
+        return math.inf
+    first, *types = (tilt(law.scaled(proposal.theta), 1.0) for law in laws)
+    best = math.inf
+    for _ in range(_ROUNDS):
+        spectrum = _Spectrum(first, types, slots.blanket_mass, n, proposal)
+        if not spectrum.is_usable:
+            break
+        found = spectrum.bound()
+        best = min(best, found.log_delta)
+        if not proposal.improve(found.bias):
+            break
+    return best
+
+
+@dataclass(frozen=True)
+class _Found:
+    """An upper bound, and about what smoothing added to it, relatively."""
+
+    log_delta: float
+    bias: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """Shares of the types, and at every node their exponent and the sums they lead to."""
+
+    shares: FloatArray
+    exponent: NDArray[np.complex128]
+    upper: FloatArray
+    density: FloatArray
+
+
+class _Spectrum:
+    """The transforms of all slots at the nodes, in units of M_0 M_v^M at theta = 1, v the largest.
+
+    ``top`` is the largest K_v, ``excess`` of a type is L_v - top.
+    """
+
+    def __init__(
+        self,
+        first: TiltedLaw,
+        types: list[TiltedLaw],
+        gamma: float,
+        n: int,
+        proposal: SwapProposal,
+    ) -> None:
+        self.first, self.types, self.others = first, types, n - 1
+        self.gamma, self.tau, self.step = gamma, proposal.tau, proposal.step
+        self.terms = min(proposal.last_examined, n - 1) + 1
+        self.log_rest = math.log1p(-gamma) if gamma < 1 else -math.inf
+        self.proposal, self.n = proposal, n
+        self.top = max(law.log_mgf for law in types)
+        self.left_out = 0.0
+        self.nodes = self._select(proposal.count, proposal.allowance)
+        if self.is_usable:
+            self._evaluate()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether there are few enough nodes."""
+        return 0 < self.nodes.size <= _MAX_NODES
+
+    def _select(self, count: int, allowance: float) -> IntArray:
+        """Return the nodes that cannot be skipped; none if they are too many."""
+        main = min(count, max(self.proposal.main_nodes, 0))
+        if count < 1 or main > _MAX_NODES:
+            return np.zeros(0, dtype=np.int64)
+        starts, sizes = _stretches(self.proposal.stretch_starts(main + 1), main + 1, count)
+        kept, total = [np.arange(main + 1)], main
+        while starts.size and total <= _MAX_NODES:
+            bound = self._bound_stretches(starts, sizes)
+            dropped = bound <= allowance * _SHARE_OF_STRETCH
+            self.left_out += float(bound[dropped].sum()) * _ROUND_UP
+            starts, sizes = starts[~dropped], sizes[~dropped]
+            short = sizes < _SHORT
+            total += int(sizes[short].sum())
+            kept += [np.arange(a, a + m) for a, m in zip(starts[short], sizes[short], strict=True)]
+            starts, sizes = _quarter(starts[~short], sizes[~short])
+        x = count * self.step * self.tau * (1 - 4 * UNIT)
+        gaussian = math.exp(-x * x / 2 * (1 - 4 * UNIT)) * (1 + 16 * UNIT)
+        whole = float(self._height(np.zeros(1))[0])
+        self.left_out += whole * self.tau * gaussian / (math.pi * x**3) * _ROUND_UP
+        return np.concatenate(kept) if total <= _MAX_NODES else np.zeros(0, dtype=np.int64)
+
+    def _bound_stretches(self, starts: IntArray, sizes: IntArray) -> FloatArray:
+        """Bound what the nodes of each stretch add, whatever the others hold."""
+        half = 0.5 * self.step * (sizes - 1).astype(np.float64)
+        left = self.step * starts.astype(np.float64)
+        square = np.max([bound_square(law, left + half, half) for law in self.types], axis=0)
+        height = self._height(0.5 * np.log(square)) * np.exp(-0.5 * (self.tau * left) ** 2)
+        bound: FloatArray = sizes * (self.step / math.pi) * height / (1 + left**2)
+        return bound
+
+    def _height(self, exponent: FloatArray) -> FloatArray:
+        r"""Bound :math:`H` where the real part of l - top is ``exponent``, at most.
+
+        A geometric sum of ``terms`` terms of ratio q is at most terms and 1/(1-q); for q > 1 the
+        same holds of 1/q, times the largest term.
+        """
+        log_ratio = self.log_rest - self.top - exponent
+        with np.errstate(divide="ignore"):
+            series = np.minimum(math.log(self.terms), -np.log(-np.expm1(-np.abs(log_ratio))))
+        series += (self.terms - 1) * np.maximum(log_ratio, 0.0)
+        power = self.others * exponent + series
+        error = 8 * UNIT * (np.abs(self.others * exponent) + np.abs(series) + self.terms + 8)
+        height: FloatArray = self.gamma * np.exp(power + error) * _ROUND_UP
+        return height
+
+    def _evaluate(self) -> None:
+        """Evaluate all transforms at the nodes; bound those that rounding makes useless."""
+        t = self.step * self.nodes.astype(np.float64)
+        found = [evaluate(law, t) for law in self.types]
+        excess, largest, relative = [], [], np.zeros(t.size)
+        for law, phi in zip(self.types, found, strict=True):
+            modulus = np.exp(phi.log_modulus)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                worst = np.where(
+                    modulus > 2 * phi.error, phi.error / (modulus - phi.error), math.inf
+                )
+                above = np.minimum(np.log(modulus + phi.error), 0.0)
+            # Logarithm, argument and drift have a few roundings each.
+            drift = t * law.mean
+            sizes = np.abs(phi.log_modulus) + np.abs(phi.argument) + np.abs(drift)
+            sizes += abs(law.log_mgf) + abs(self.top)
+            relative = np.maximum(relative, worst + 8 * UNIT * np.minimum(sizes, 1e300))
+            shift = law.log_mgf - self.top
+            excess.append(shift + phi.log_modulus + 1j * (phi.argument + drift))
+            largest.append(shift + above + 4 * UNIT * (abs(law.log_mgf) + abs(self.top)))
+        useful = self.others * relative < _VAGUE
+        self.relative = relative[useful]
+        self.t = t[useful]
+        self.excess = np.array(excess)[:, useful]
+        self.largest = np.array(largest)[:, useful]
+        turns = np.round((self.excess.imag - self.excess[0].imag) / (2 * math.pi))
+        self.excess = self.excess - 2j * math.pi * turns
+        phi0 = evaluate(self.first, t)
+        scale = (self.step / math.pi) * np.where(self.nodes == 0, 0.5, 1.0)
+        scale = scale * np.exp(-0.5 * (self.tau * t) ** 2) / (1 + t * t)
+        modulus0 = np.minimum(np.exp(phi0.log_modulus) + phi0.error, 1.0)
+        if not useful.all():
+            height = self._height(np.max(largest, axis=0)[~useful])
+            self.left_out += float((scale[~useful] * modulus0[~useful]) @ height) * _ROUND_UP
+        self.size = (scale * modulus0)[useful] * _ROUND_UP
+        self.first_error = (scale * phi0.error)[useful]
+        phase = phi0.argument + t * self.first.mean + self.tau**2 * t - 2 * np.arctan2(t, 1.0)
+        amplitude = scale * np.exp(phi0.log_modulus)
+        self.kernel = (amplitude * (np.cos(phase) + 1j * np.sin(phase)))[useful]
+        self.phase_error = (8 * UNIT * (8 + np.abs(phase)))[useful]
+
+    def bound(self) -> _Found:
+        """Bound the sum over the nodes for all shares of the types."""
+        points = self._at(np.eye(len(self.types)))
+        worst = self._cover(points)
+        total = worst + self._examined() + self.left_out
+        base = self.others * self.top + self.first.log_mgf + 0.5 * self.tau**2
+        size = self.others * abs(self.top) + abs(self.first.log_mgf)
+        error = self.others * max(law.log_mgf_error for law in self.types)
+        error += self.first.log_mgf_error + 8 * UNIT * (size + 8)
+        shift = math.log(self.n) + math.log(self.proposal.theta)
+        log_mean = math.log(total) + base + error - shift + 8 * UNIT * (abs(base) + abs(shift) + 8)
+        if self.terms < self.n:  # so many users in a row were no blanket users
+            log_tail = self.terms * self.log_rest
+            log_mean = float(np.logaddexp(log_mean, log_tail))
+            log_mean += 8 * UNIT * (abs(log_mean) + abs(log_tail) + 8)
+        lead = int(np.argmax(points.upper))
+        bias = self.tau**2 * float(points.density[lead]) / float(points.upper[lead])
+        return _Found(log_mean, bias)
+
+    def _at(self, shares: FloatArray) -> _Points:
+        """Evaluate the sum at several shares; ``upper`` has its rounding error added."""
+        exponent = shares @ self.excess
+        power = self.others * exponent
+        series, series_error = np.ones_like(exponent), np.zeros(exponent.shape)
+        if self.terms > 1:
+            # The terms are added from the largest one on: the first, or the last where q > 1.
+            log_ratio = (self.log_rest - self.top) - exponent
+            grows = log_ratio.real > 0
+            power = np.where(grows, power + (self.terms - 1) * log_ratio, power)
+            series, series_error = _geometric(np.where(grows, -log_ratio, log_ratio), self.terms)
+        with np.errstate(under="ignore"):
+            modulus = self.gamma * np.exp(power.real)
+        turned = np.cos(power.imag) + 1j * np.sin(power.imag)
+        values = self.kernel * (modulus * turned * series)
+        height = self._height(shares @ self.largest)
+        # e^{(M-k) l} moves by M times the error of l; products, phases and sums are rounded.
+        wobble = 2 * self.others * self.relative + self.phase_error
+        wobble = wobble + 8 * UNIT * (8 + np.abs(power.real) + np.abs(power.imag))
+        rounding = (self.size * wobble + self.first_error) * height
+        rounding += self.size * modulus * series_error
+        total = values.sum(axis=1).real
+        rounding_total = rounding.sum(axis=1) * _ROUND_UP
+        rounding_total += 64 * UNIT * np.abs(values).sum(axis=1)
+        density = (values * ((1 + 1j * self.t) ** 2)).sum(axis=1).real
+        return _Points(shares, exponent, total + rounding_total, density)
+
+    def _cover(self, points: _Points) -> float:
+        """Return a bound over all shares: cut simplices in two until the errors are small."""
+        corners = len(self.types)
+        cells = np.arange(corners)[None, :]
+        if corners == 1:
+            return float(points.upper[0])
+        settled = float(points.upper.max())
+        goal = settled * (1 + self.proposal.share_of_cells)
+        edges = list(combinations(range(corners), 2))
+        denominator = 8 if corners == 2 else 6
+        while cells.size:
+            heights = self._height((points.shares @ self.largest)[cells].max(axis=1))
+            exponent = points.exponent[cells]
+            squares = np.array([np.abs(exponent[:, i] - exponent[:, j]) for i, j in edges])
+            squares = (self.others * (squares + 2 * self.relative)) ** 2
+            share = np.minimum(squares.max(axis=0) / denominator, 2.0)
+            weight = self.size * heights
+            bounds = points.upper[cells].max(axis=1)
+            bounds = bounds + (weight * share).sum(axis=1) * _ROUND_UP
+            open_ = bounds > goal
+            settled = max(settled, float(bounds[~open_].max(initial=0.0)))
+            if points.shares.shape[0] > _MAX_POINTS:
+                return max(settled, float(bounds.max()))
+            cells = cells[open_]
+            if cells.size:
+                longest = np.argmax((weight[open_] * squares[:, open_]).sum(axis=2), axis=0)
+                cells, points = self._halve(cells, points, np.array(edges)[longest])
+                goal = max(goal, float(points.upper.max()) * (1 + self.proposal.share_of_cells))
+        return settled
+
+    def _halve(self, cells: IntArray, points: _Points, edges: IntArray) -> tuple[IntArray, _Points]:
+        """Cut each cell in the middle of an edge."""
+        rows = np.arange(len(cells))
+        ends = cells[rows[:, None], edges]
+        pairs, place = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
+        added = self._at(0.5 * (points.shares[pairs[:, 0]] + points.shares[pairs[:, 1]]))
+        middle = points.shares.shape[0] + place.ravel()
+        halves = []
+        for side in (0, 1):
+            half = cells.copy()
+            half[rows, edges[:, side]] = middle
+            halves.append(half)
+        together = _Points(
+            np.concatenate([points.shares, added.shares]),
+            np.concatenate([points.exponent, added.exponent]),
+            np.concatenate([points.upper, added.upper]),
+            np.concatenate([points.density, added.density]),
+        )
+        return np.concatenate(halves), together
+
+    def _examined(self) -> float:
+        """Bound the error of taking those examined in vain for an average sample."""
+        if len(self.types) == 1 or self.terms == 1:
+            return 0.0
+        distances = [np.abs(a - b) for a, b in combinations(self.excess, 2)]
+        distance = np.max(distances, axis=0) + 2 * self.relative
+        height = self._height(self.largest.max(axis=0))
+        variance = (self.terms - 1) * distance**2 / 6
+        log_ratio = self.log_rest - self.top - self.largest.max(axis=0)
+        with np.errstate(divide="ignore", over="ignore"):
+            # sum of k q^k = q/(1-q)^2, and the sum of q^k is at least 1
+            rare = np.where(
+                log_ratio < 0, np.exp(log_ratio) / np.expm1(np.minimum(log_ratio, 0.0)) ** 2, np.inf
+            )
+        full = self.gamma * np.exp(self.others * self.largest.max(axis=0)) * _ROUND_UP
+        bound = np.minimum(height * variance, full * rare * distance**2 / 6)
+        return float(self.size @ np.minimum(bound, 2 * height)) * _ROUND_UP
+
+
+def _geometric(
+    log_ratio: NDArray[np.complex128], terms: int
+) -> tuple[NDArray[np.complex128], FloatArray]:
+    r"""Return :math:`\sum_{k<m}q^k`, m = ``terms``, |q| <= 1, and a bound on its error.
+
+    The quotient of :math:`q^m-1` and :math:`q-1`, both without cancellation. Next to q = 1 it is m,
+    with an error of at most :math:`m^2|\log q|`.
+    """
+    size = np.abs(log_ratio)
+    near = terms * size < _NEAR_ONE
+    x = np.where(near, -1.0, log_ratio)
+    bottom = _expm1(x)
+    quotient = _expm1(terms * x) / bottom
+    # The exponent of q^m has |m log q| units of a few; then two functions and a quotient.
+    error = 16 * UNIT * ((2 + terms * size) / np.abs(bottom) + np.abs(quotient))
+    return np.where(near, terms, quotient), np.where(near, terms * terms * size, error)
+
+
+def _expm1(x: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return e^x - 1 from real functions, to a few units of its modulus."""
+    half = np.sin(0.5 * x.imag)
+    real = np.expm1(x.real) * np.cos(x.imag) - 2 * half * half
+    result: NDArray[np.complex128] = real + 1j * (np.exp(x.real) * np.sin(x.imag))
+    return result

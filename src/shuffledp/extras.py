@@ -1,0 +1,59 @@
+"""Packages that only some features need, and what to install where one is missing."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class _Package:
+    """An optional package: its name for pip, the extra that brings it, and what needs it."""
+
+    name: str
+    extra: str
+    purpose: str
+
+
+_PACKAGES = {
+    "flint": _Package("python-flint", "certify", "proofs"),
+    "matplotlib": _Package("matplotlib", "plot", "pictures"),
+    "pandas": _Package("pandas", "pandas", "data frames"),
+    "pyarrow": _Package("pyarrow", "parquet", "Parquet files"),
+}
+
+
+class MissingExtraError(ImportError):
+    """A package that a feature needs is not installed, or broken.
+
+    Args:
+        module: the module that could not be imported.
+
+    >>> raise MissingExtraError("pyarrow.parquet")
+    Traceback (most recent call last):
+    ...
+    shuffledp.extras.MissingExtraError: Parquet files need pyarrow: pip install "shuffledp[parquet]"
+    """
+
+    def __init__(self, module: str) -> None:
+        package = _PACKAGES[module.partition(".")[0]]
+        super().__init__(
+            f'{package.purpose} need {package.name}: pip install "shuffledp[{package.extra}]"',
+            name=module,
+        )
+
+
+def import_extra(module: str) -> Any:
+    """Return a module of an optional package.
+
+    >>> import_extra("matplotlib.figure").Figure.__name__
+    'Figure'
+
+    Raises:
+        MissingExtraError: if it cannot be imported.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(module) from error

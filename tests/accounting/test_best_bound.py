@@ -1,0 +1,108 @@
+"""The best bound: near the attack, never below it, and as good as its word."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+
+from shuffledp import ShuffleAccountant
+from shuffledp.accounting.best_bound import BestBound
+from shuffledp.errors import ContradictionError
+
+TIGHT = [
+    ("krr(k=2, epsilon0=1)", 1000, 1.003),
+    ("krr(k=3, epsilon0=2)", 1000, 1.003),
+    ("blh(epsilon0=2)", 1000, 1.004),
+    ("olh(epsilon0=2, buckets=4)", 1000, 1.002),
+    ("rappor(epsilon0=2)", 1000, 1.002),
+    ("oue(epsilon0=2)", 1000, 1.002),
+    ("subset(epsilon0=2, domain_size=10)", 1000, 1.002),
+    ("hadamard(epsilon0=2, domain_size=100)", 1000, 1.002),
+    ("laplace(epsilon0=2)", 1000, 1.003),
+    ("any_pure_ldp(epsilon0=1)", 1000, 1.005),
+    ("matrix([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.3, 0.4, 0.3]])", 1000, 1.003),
+    ("subsample(krr(k=2, epsilon0=2), rate=0.3)", 10_000, 1.002),
+    ("joint(krr(k=3, epsilon0=1), oue(epsilon0=1))", 1000, 1.003),
+    ("one_of(0.5*blh(epsilon0=1), 0.5*oue(epsilon0=2))", 1000, 1.003),
+    ("parallel(0.5*blh(epsilon0=1), 0.5*oue(epsilon0=2))", 1000, 1.003),
+    ("blh(epsilon0=4)", 10_000, 1.004),
+    ("krr(k=2, epsilon0=1)", 10**9, 1.001),
+]
+
+
+@pytest.mark.parametrize(("text", "n", "ratio"), TIGHT, ids=lambda value: str(value)[:40])
+def test_guarantees_are_near_the_attack_and_keep_their_word(text, n, ratio):
+    delta = 1e-6 if n < 10**6 else 1e-9
+    best = ShuffleAccountant(text, n, bound="best")
+    report = best.epsilon_report(delta)
+    assert report.bound == "swap" or report.guarantee.upper <= 1.0005 * report.lower_bound
+    assert report.lower_bound <= report.guarantee.upper <= ratio * report.lower_bound
+    assert best.get_delta(report.guarantee.upper) <= delta
+    blanket = ShuffleAccountant(text, n).get_epsilon(delta)
+    assert report.guarantee.upper <= blanket
+
+
+def test_references():
+    """Epsilons of attacks and of the blanket, computed by another program."""
+    laplace = ShuffleAccountant("laplace(epsilon0=1)", 1000, bound="best").delta_report(0.2)
+    assert laplace.lower_bound == pytest.approx(2.654e-13, rel=1e-3)
+    assert laplace.guarantee.upper < 2.70e-13
+    assert laplace.bound == "swap"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gaussian(sigma=1)",
+        "laplace(epsilon0=1, domain='interval')",
+        "discrete_laplace(epsilon0=1, bound=4)",
+        "joint(krr(k=2, epsilon0=1), krr(k=2, epsilon0=1))",
+        "matrix([[0.5, 0.5, 0], [0, 0.5, 0.5]])",
+    ],
+)
+def test_where_it_is_not_established_the_blanket_stands(text):
+    best = ShuffleAccountant(text, 100, bound="best").delta_report(0.3)
+    blanket = ShuffleAccountant(text, 100).delta_report(0.3)
+    assert best.bound == "blanket"
+    assert best.guarantee.upper == blanket.guarantee.upper
+
+
+def test_intervals_enclose_the_truth():
+    accountant = ShuffleAccountant("krr(k=2, epsilon0=1)", 1000, bound="best")
+    interval = accountant.delta_interval(0.12)
+    assert interval.lower == accountant.delta_lower_bound(0.12)
+    assert interval.upper == accountant.get_delta(0.12)
+    epsilons = accountant.epsilon_interval(1e-6)
+    assert epsilons.lower == accountant.epsilon_lower_bound(1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("delta", [0.0, 1e-3, 0.3, 1.0])
+def test_few_users_and_corners(n, delta):
+    best = ShuffleAccountant("krr(k=3, epsilon0=1)", n, bound="best")
+    blanket = ShuffleAccountant("krr(k=3, epsilon0=1)", n)
+    assert best.get_epsilon(delta) <= blanket.get_epsilon(delta)
+
+
+def test_an_unknown_bound_is_refused():
+    with pytest.raises(ValueError, match="bound must be one of blanket, best, got 'tight'"):
+        ShuffleAccountant("krr(k=3, epsilon0=1)", 10, bound="tight")
+
+
+def test_a_bound_below_the_attack_raises_the_alarm(monkeypatch):
+    monkeypatch.setattr(BestBound, "_swapped", lambda self, epsilon: -40.0)
+    with pytest.raises(ContradictionError):
+        ShuffleAccountant("krr(k=3, epsilon0=1)", 100, bound="best").get_delta(0.1)
+
+
+def test_it_falls_with_the_number_of_users():
+    """The truth does; the bound may rise by no more than its tolerance."""
+    sizes = [100, 200, 400, 1000, 3000, 10_000]
+    found = [
+        ShuffleAccountant("blh(epsilon0=1)", n, bound="best").log_delta_interval(0.1).upper
+        for n in sizes
+    ]
+    assert all(b < a for a, b in pairwise(found))
+    assert math.isfinite(found[-1])

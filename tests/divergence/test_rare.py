@@ -1,0 +1,96 @@
+"""Sums in which few users count: enclosing, and narrow where they are rare."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shuffledp.decomposition import Law
+from shuffledp.divergence import rare
+from shuffledp.divergence.enclosure import LogEnclosure
+from shuffledp.divergence.rare import rare_log_mean
+
+
+def exact_mean(values: list[Fraction], weights: list[Fraction], n: int) -> Fraction:
+    """E[(G_1+...+G_n)_+] with all that is missing to 1 at 0, by convolution."""
+    law = {Fraction(0): Fraction(1)}
+    atoms = [*zip(values, weights, strict=True), (Fraction(0), 1 - sum(weights))]
+    for _ in range(n):
+        longer: dict[Fraction, Fraction] = {}
+        for start, p in law.items():
+            for g, w in atoms:
+                longer[start + g] = longer.get(start + g, Fraction(0)) + p * w
+        law = longer
+    return sum((g * p for g, p in law.items() if g > 0), Fraction(0))
+
+
+def some_law(seed: int, mass: float) -> Law:
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-20, 20, 4) / 4.0
+    weights = np.round(rng.dirichlet(np.ones(4)) * mass * 2**40) / 2**40 + 2.0**-40
+    rest = float(1 - sum(map(Fraction, weights.tolist())))
+    zero = np.zeros(5)
+    return Law(np.append(values, 0.0), np.append(weights, rest), zero, zero)
+
+
+def bounds(enclosure: LogEnclosure) -> tuple[float, float]:
+    return math.exp(enclosure.lower), math.exp(enclosure.upper)
+
+
+@pytest.mark.parametrize("mass", [1e-6, 1e-3, 0.1, 0.9])
+@pytest.mark.parametrize("seed", range(12))
+def test_encloses_the_exact_mean(seed, mass):
+    law = some_law(seed, mass)
+    for n in (2, 3, 5):
+        values, weights = ([Fraction(x) for x in a.tolist()[:4]] for a in (law.values, law.weights))
+        exact = exact_mean(values, weights, n)
+        lower, upper = bounds(rare_log_mean(law, n))
+        assert Fraction(lower) * (1 - Fraction(1, 10**14)) <= exact
+        assert exact <= Fraction(upper) * (1 + Fraction(1, 10**14))
+        if exact and (n - 1) * mass < 0.5:
+            # Three users who count are all that is missed.
+            assert upper - lower <= float(exact) * (2 * (n * mass) ** 2 + 1e-12)
+
+
+def test_errors_of_the_data_widen_the_enclosure():
+    law = some_law(1, 1e-3)
+    plain = rare_log_mean(law, 3)
+    weights = rare_log_mean(Law(law.values, law.weights, law.value_error, np.full(5, 1e-3)), 3)
+    values = rare_log_mean(Law(law.values, law.weights, np.full(5, 1e-3), law.weight_error), 3)
+    assert weights.upper - plain.upper >= 0.9e-3
+    assert plain.lower - weights.lower >= 0.9e-3
+    assert values.upper > plain.upper + 1e-5
+    assert values.lower < plain.lower - 1e-5
+
+
+def test_rounding_widens_the_enclosure(monkeypatch):
+    law = some_law(2, 0.3)
+    plain = rare_log_mean(law, 1000)
+    monkeypatch.setattr(rare, "UNIT", 1e-9)
+    rounded = rare_log_mean(law, 1000)
+    # A thousandfold power of P(G = 0), and a sum of five rounded weights.
+    assert plain.lower - rounded.lower >= 999 * 5e-9 * 0.3 / 0.7
+    assert rounded.upper - plain.upper >= 1e-9 * (4 + math.log(1000))
+
+
+def test_a_value_that_may_differ_from_zero_counts():
+    """It may be negative and pull down every sum."""
+    law = Law(np.array([1.0, 0.0]), np.array([0.25, 0.75]), np.array([0.0, 0.5]), np.zeros(2))
+    moved = exact_mean([Fraction(1), Fraction(-1, 2)], [Fraction(1, 4), Fraction(3, 4)], 3)
+    assert bounds(rare_log_mean(law, 3))[0] <= moved
+
+
+def test_nothing_positive():
+    law = Law(np.array([-1.0, 0.0]), np.array([0.5, 0.5]), np.zeros(2), np.zeros(2))
+    assert rare_log_mean(law, 3).upper == -math.inf
+
+
+def test_large_crowds_keep_the_elementary_bounds():
+    law = some_law(2, 0.9)
+    lower, upper = bounds(rare_log_mean(law, 10**6))
+    single = float(law.weights @ np.maximum(law.values, 0.0))
+    assert upper == pytest.approx(10**6 * single)
+    assert lower == 0

@@ -1,0 +1,94 @@
+"""Lower bound <= truth <= guarantee, for random mechanisms of every family."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from oracle.judge import Verdict, judge_accountant
+from oracle.random_mechanisms import Generator
+from oracle.reader import read
+from oracle.truth import Truth
+
+#: Exotic inputs may be refused, but rarely.
+_MOST_REFUSED = 0.02
+
+
+def judge_many(
+    generator: Generator,
+    count: int,
+    epsilons: int,
+    deltas: int,
+    bound: Literal["blanket", "best"] = "blanket",
+) -> None:
+    together, refused = Verdict(), 0
+    for instance in generator.instances(count):
+        verdict = judge_accountant(
+            instance.text,
+            Truth(instance.channel, instance.n),
+            generator.epsilons(instance.channel, epsilons),
+            generator.deltas(deltas),
+            bound=bound,
+        )
+        refused += bool(verdict.refusals)
+        together.questions += verdict.questions
+        together.refusals += verdict.refusals
+        together.violations += verdict.violations
+    assert not together.violations, "\n".join(together.violations)
+    assert refused <= _MOST_REFUSED * count, "\n".join(together.refusals)
+    assert together.questions > 2 * count
+
+
+def test_single_mechanisms() -> None:
+    judge_many(Generator(101, (), effort=3_000), 80, 3, 1)
+
+
+def test_joint_and_subsampled_mechanisms() -> None:
+    judge_many(Generator(102, ("joint", "subsample"), effort=3_000), 60, 3, 1)
+
+
+@pytest.mark.parametrize("kinds", [(), ("joint", "subsample"), ("parallel",)], ids=str)
+def test_best_bounds(kinds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The swap bound is tried also with few users, where it is seldom the smaller one."""
+    monkeypatch.setattr("shuffledp.divergence.proposals.swap._FEWEST_BLANKET_USERS", 0.0)
+    judge_many(Generator(105, kinds, effort=1_000), 10, 3, 1, "best")
+
+
+def test_parallel_mechanisms() -> None:
+    judge_many(Generator(103, ("parallel",), effort=3_000), 30, 3, 1)
+
+
+def test_one_of_several_attributes() -> None:
+    judge_many(Generator(104, ("one_of",), effort=1_000), 30, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        ("laplace(epsilon0=1.0)", 3),
+        ("laplace(epsilon0=2.5, domain='interval')", 3),
+        pytest.param("gaussian(sigma=0.7)", 2, marks=pytest.mark.slow),
+        pytest.param(
+            "joint(laplace(epsilon0=1.0), krr(k=2, epsilon0=1.0), at_most=1)",
+            2,
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_rounded_reports_of_continuous_mechanisms(text: str, n: int) -> None:
+    verdict = judge_accountant(text, Truth(read(text), n), [0.0, 0.5], [0.01])
+    assert not verdict.violations, "\n".join(verdict.violations)
+    assert not verdict.refusals
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1001, 1009))
+def test_many_single_joint_and_subsampled_mechanisms(seed: int) -> None:
+    judge_many(Generator(seed, ("joint", "subsample")), 250, 5, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2001, 2007))
+def test_many_compositions(seed: int) -> None:
+    judge_many(Generator(seed), 250, 5, 3)
