@@ -41,8 +41,9 @@ def largest_level(
     Returns:
         None if not even epsilon0 = 1e-9 is safe; 300 if that is.
 
-    >>> largest_level(lambda e: "small" if e <= 2.5 else None, lambda e: 0.0, start=1.0)
-    (2.4999..., 'small')
+    >>> level, why = largest_level(lambda e: "low" if e <= 2.5 else None, lambda e: 0.0, start=1.0)
+    >>> round(level, 4), why
+    (2.5, 'low')
     """
     found = _first(proof, (start, SMALLEST_EPSILON0))
     while found is not None:
