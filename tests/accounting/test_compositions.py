@@ -12,7 +12,7 @@ from random_mechanisms import any_mechanism, compositions, deltas, mechanisms, u
 
 from shuffledp import ShuffleAccountant, joint, subsample
 from shuffledp.errors import AccuracyWarning
-from shuffledp.randomizers import LocalRandomizer, Parallel
+from shuffledp.randomizers import LocalRandomizer, OneOf
 
 #: What one rounding of exp or log may do to a comparison of doubles.
 HAIR = 1e-12
@@ -77,4 +77,4 @@ def test_all_attributes_reveal_more_than_one_of_them(
     reveals_less(first, both, n, share)
     reveals_less(joint(first, second, at_most=1), both, n, share)
     weight = sixteenths / 16
-    reveals_less(Parallel((first, second), (weight, 1 - weight)), both, n, share)
+    reveals_less(OneOf((first, second), (weight, 1 - weight)), both, n, share)

@@ -11,6 +11,7 @@ from oracles import enumerated_delta
 from rational import exact_delta
 from strategies import blanket, coefficients, exp_epsilons, randomized_response, randomizers
 
+from shuffledp import KRR, Pair
 from shuffledp.baselines.paper_grid import grid_delta, grid_epsilon, paper_interval_length
 from shuffledp.decomposition import GPARV, Decomposition, Law
 
@@ -234,7 +235,7 @@ def test_one_user_and_no_delta_give_the_local_level():
 
 def test_down_stops_near_zero_although_the_grid_jumps_there():
     # Rounding 1 - e^epsilon down costs a whole step as soon as epsilon > 0.
-    decomposition = krr(10, 0.1)
+    decomposition = KRR(k=10, epsilon0=0.1).blanket(Pair(0, 1))
     at_zero = grid_delta(decomposition.at(0.0), 20, interval_length=0.05, rounding="down")
     above = grid_delta(decomposition.at(1e-9), 20, interval_length=0.05, rounding="down")
     assert above < at_zero

@@ -20,16 +20,25 @@ from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.enclosure import LogEnclosure
 
+#: Means below it, in units of the largest value, are of products that may have underflowed.
+_FAINT = 1e-290
+
 
 def rare_log_mean(law: Law, n: int) -> LogEnclosure:
     """Enclose log E[(G_1+...+G_n)_+], n > 1, by how many users count; narrow if nw is small."""
     counts = (law.values != 0) | (law.value_error > 0)
     slack = np.expm1(law.weight_error[counts]) + (law.size + 8) * UNIT
-    error = law.value_error[counts] + UNIT * np.abs(law.values[counts])
-    low = _Side(law.weights[counts] * (1 - slack), law.values[counts] - error)
-    high = _Side(law.weights[counts] * (1 + slack), law.values[counts] + error)
+    # In units near the largest value, products of weights and values are about weights; powers of
+    # two are exact.
+    exponent = max(math.frexp(float(np.abs(law.values).max()))[1], -1000)
+    values = law.values[counts] * 0.5**exponent
+    error = law.value_error[counts] * 0.5**exponent + UNIT * np.abs(values)
+    low = _Side(law.weights[counts] * (1 - slack), values - error)
+    high = _Side(law.weights[counts] * (1 + slack), values + error)
     if high.single <= 0:
         return LogEnclosure(-math.inf, -math.inf)
+    if high.single < _FAINT:
+        return LogEnclosure(-math.inf, math.inf)
     lower, upper = low.single * _none(high.mass, n - 1), high.single
     crowd = (n - 1) * high.mass
     if crowd < 1:
@@ -38,10 +47,10 @@ def rare_log_mean(law: Law, n: int) -> LogEnclosure:
         few = high.single * _none(low.mass, n - 1) + most * _none(low.mass, n - 2)
         upper = min(upper, few + high.single * crowd**2 / 2)
     # A dozen operations on positive numbers, and powers whose exponents are rounded.
-    rounding = UNIT * (40 + 8 * min(crowd, 1000.0) + 4 * math.log(n))
-    log_n = math.log(n)
+    shift = math.log(n) + exponent * math.log(2)
+    rounding = UNIT * (40 + 8 * min(crowd, 1000.0) + 4 * (math.log(n) + abs(exponent)))
     return LogEnclosure(
-        log_n + math.log(lower) if lower > 0 else -math.inf, log_n + math.log(upper)
+        shift + math.log(lower) if lower > 0 else -math.inf, shift + math.log(upper)
     ).widen(rounding)
 
 
