@@ -99,3 +99,11 @@ def test_the_place_of_the_user_is_uniform(monkeypatch):
         assert ((rows == own).sum(axis=1) == 1).all()
         assert ((rows == 2).sum(axis=1) == 3).all()
         assert np.abs((rows == own).sum(axis=0) - 1000).max() < 4.5 * math.sqrt(4000 * 3 / 16)
+
+
+def test_equal_multisets_have_equal_ratios():
+    """In whatever order they were added: an event "at least t" does not hang on the last bit."""
+    _, first, second = sample("krr(k=4, epsilon0=3)", 60, 500, seed=3)
+    ratios = np.unique(np.concatenate([first, second]))
+    assert ratios.size > 20
+    assert np.diff(ratios).min() > 1e-9

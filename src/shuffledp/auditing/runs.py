@@ -17,6 +17,10 @@ from shuffledp.sampling import Bits, below
 #: About so many reports are drawn together.
 _REPORTS = 1 << 16
 
+#: Decimals of a ratio that rounding errors do not reach: equal multisets have equal ratios, in
+#: whatever order they were added. A rounded ratio is a statistic of the reports like any other.
+_DIGITS = 10
+
 
 def run(
     randomizer: LocalRandomizer, datasets: Datasets, n: int, runs: int, bits: Bits
@@ -41,7 +45,8 @@ def _ratios(
 ) -> FloatArray:
     places = n * np.arange(runs) + below(bits, n, runs).astype(np.int64)
     values = randomizer.check_values(inputs(datasets.other, own, places, n * runs))
-    return log_likelihood_ratio(randomizer, randomizer.draw_in_blocks(values, bits), datasets, n)
+    reports = randomizer.draw_in_blocks(values, bits)
+    return np.round(log_likelihood_ratio(randomizer, reports, datasets, n), _DIGITS)
 
 
 def inputs(other: Input, own: Input, places: IntArray, size: int) -> Values:
