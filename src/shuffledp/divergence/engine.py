@@ -47,8 +47,8 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
         scaled = log_delta(gparv.scaled(1 / top), n, rtol=rtol)
         shift = math.log(top)
         return LogEnclosure(scaled.lower + shift, scaled.upper + shift).widen(4 * UNIT * shift)
-    alone = LogEnclosure(_log_mean_single(gparv.lower).lower, _log_mean_single(gparv.upper).upper)
-    alone = _delta(gparv, 1, alone, 0.0)
+    single = _log_mean_single(gparv.lower), _log_mean_single(gparv.upper)
+    alone = _between(gparv, 1, single[0].lower, single[1].upper)
     if n == 1:
         return alone
     result = LogEnclosure(-math.inf, alone.upper)  # delta falls with n
@@ -62,7 +62,7 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
 def _log_delta_of_many(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
     """Enclose log delta for n > 1, without any integral where few users count."""
     below, above = (rare_log_mean(law, n) for law in (gparv.lower, gparv.upper))
-    rare = _delta(gparv, n, LogEnclosure(below.lower, above.upper), 0.0)
+    rare = _between(gparv, n, below.lower, above.upper)
     return rare if rare.width <= rtol else _evaluate(gparv, n, rtol).intersect(rare)
 
 
@@ -76,7 +76,7 @@ def _evaluate(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
     rtol = rtol / 2 if hint == math.inf else max(rtol / 2, _HEAVY_RTOL)
     below = _log_mean_positive(first.lower, n, rtol, hint)
     above = _log_mean_positive(second.upper, n, rtol, hint)
-    return _delta(gparv, n, LogEnclosure(below.lower, above.upper), second.cut_mass)
+    return _between(gparv, n, below.lower, above.upper, second.cut_mass)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +131,17 @@ def _bound_with_jumps(law: Law, n: int, best: float) -> float:
             break
         best = min(best, bound)
     return best
+
+
+def _between(gparv: GPARV, n: int, below: float, above: float, tail: float = 0.0) -> LogEnclosure:
+    """Enclose delta by log E[S_+] of the lower law and of the upper one.
+
+    What the upper law counts as singular may be in the lower law, so the two are only comparable
+    after that has been added.
+    """
+    least = _delta(gparv, n, LogEnclosure(below, math.inf), 0.0).lower
+    most = _delta(gparv, n, LogEnclosure(-math.inf, above), tail).upper
+    return LogEnclosure(least, most)
 
 
 def _delta(gparv: GPARV, n: int, total: LogEnclosure, tail: float) -> LogEnclosure:
