@@ -20,23 +20,29 @@ from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.enclosure import LogEnclosure
 
-#: Means below it, in units of the largest value, are of products that may have underflowed.
+#: Means below it, in units of the largest gain, are of products that may have underflowed.
 _FAINT = 1e-290
+
+#: Beyond these, units or losses leave the range of doubles: nothing is said.
+_EXTREME, _LARGEST_LOSS = 1000, 1e200
 
 
 def rare_log_mean(law: Law, n: int) -> LogEnclosure:
     """Enclose log E[(G_1+...+G_n)_+], n > 1, by how many users count; narrow if nw is small."""
     counts = (law.values != 0) | (law.value_error > 0)
     slack = np.expm1(law.weight_error[counts]) + (law.size + 8) * UNIT
-    # In units near the largest value, products of weights and values are about weights; powers of
-    # two are exact.
-    exponent = max(math.frexp(float(np.abs(law.values).max()))[1], -1000)
+    gain = float((law.values + law.value_error).max())
+    if gain <= 0:
+        return LogEnclosure(-math.inf, -math.inf)
+    # In units near the largest gain, products of weights and gains are about weights; powers of two
+    # are exact.
+    exponent = math.frexp(gain)[1]
+    if abs(exponent) > _EXTREME or float(np.abs(law.values).max()) > _LARGEST_LOSS * gain:
+        return LogEnclosure(-math.inf, math.inf)
     values = law.values[counts] * 0.5**exponent
     error = law.value_error[counts] * 0.5**exponent + UNIT * np.abs(values)
     low = _Side(law.weights[counts] * (1 - slack), values - error)
     high = _Side(law.weights[counts] * (1 + slack), values + error)
-    if high.single <= 0:
-        return LogEnclosure(-math.inf, -math.inf)
     if high.single < _FAINT:
         return LogEnclosure(-math.inf, math.inf)
     lower, upper = low.single * _none(high.mass, n - 1), high.single

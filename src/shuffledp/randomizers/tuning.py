@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from decimal import Context, Decimal
 
-_DIGITS = Context(prec=50)
+_DIGITS = Context(prec=200)  # e^300 has 131 digits before the point
 
 
 def nearest_to_exp(epsilon0: float) -> int:
-    r"""Return the integer nearest to :math:`e^{\varepsilon_0}` (to 50 digits of it).
+    r"""Return the integer nearest to :math:`e^{\varepsilon_0}` (to 200 digits of it).
 
     >>> nearest_to_exp(1.0), nearest_to_exp(2.0)
     (3, 7)
