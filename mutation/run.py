@@ -61,6 +61,7 @@ MODULES = {
     "divergence/enumeration.py": _ENUMERATION,
     "divergence/nodes.py": ["tests/divergence/test_nodes.py"],
     "divergence/rare.py": ["tests/divergence/test_rare.py"],
+    "divergence/slots.py": ["tests/divergence/test_swap.py"],
     "divergence/swap.py": ["tests/divergence/test_swap.py"],
     "divergence/tail.py": ["tests/divergence/test_tail.py"],
     "divergence/tilt.py": _TILT,

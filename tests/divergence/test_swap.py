@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence.swap import Slots, swap_log_delta
+from shuffledp.divergence.slots import Slots
+from shuffledp.divergence.swap import swap_log_delta
 
 Sum = dict[Fraction, Fraction]
 ONE: Sum = {Fraction(0): Fraction(1)}

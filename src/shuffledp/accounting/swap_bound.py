@@ -6,7 +6,8 @@ import math
 from functools import lru_cache
 
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence.swap import Slots, swap_log_delta
+from shuffledp.divergence.slots import Slots
+from shuffledp.divergence.swap import swap_log_delta
 from shuffledp.randomizers import LocalRandomizer, Pair
 from shuffledp.randomizers.base import SlotLaws
 

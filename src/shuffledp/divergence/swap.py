@@ -33,7 +33,6 @@ What is left out beyond k_max has the probability that so many users in a row ar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -41,12 +40,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.characteristic import bound_square, evaluate
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.nodes import _quarter, _stretches
 from shuffledp.divergence.proposals.swap import SwapProposal
+from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.tilt import TiltedLaw, tilt
 
 _MAX_POINTS = 6000
@@ -60,46 +59,6 @@ _VAGUE = 0.1  # nodes whose relative error is larger are bounded, not evaluated
 
 # Sums of positive terms: less than 50 units for adding them up, and exponents above -745.
 _ROUND_UP = 1 + 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Slots:
-    """The laws of the swap bound at one epsilon.
-
-    Attributes:
-        first: the law of g/c under c/gamma, slot 0.
-        types: the laws of g/R(v) under R(v), one per type of input that other users may hold.
-        blanket_mass: gamma, or less: any part of the blanket will do.
-    """
-
-    first: Law
-    types: tuple[Law, ...]
-    blanket_mass: float
-
-    @classmethod
-    def of(
-        cls, blanket: Decomposition, backgrounds: Iterable[Decomposition], epsilon: float
-    ) -> Slots:
-        """Return the slots of decompositions that have no singular components.
-
-        Slot 0 is the law of the blanket without its residual. Rounding leaves gamma uncertain; the
-        smallest value it can have belongs to a part c' of the blanket, and g/c' exceeds g/c by the
-        quotient of the two masses.
-        """
-        law = blanket.at(epsilon).upper
-        covered = slice(0, blanket.upper.size)
-        weights = law.weights[covered]
-        mass = math.fsum(weights)
-        slack = float(np.expm1(law.weight_error[covered]).max()) + 4 * UNIT
-        values = law.values[covered]
-        first = Law(
-            values,
-            weights / mass,
-            law.value_error[covered] + 3 * slack * np.abs(values),
-            law.weight_error[covered] + 2 * slack,
-        )
-        types = tuple(background.at(epsilon).upper for background in backgrounds)
-        return cls(first, types, mass * (1 - slack))
 
 
 def swap_log_delta(slots: Slots, n: int, tolerance: float) -> float:
