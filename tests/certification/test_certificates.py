@@ -345,3 +345,11 @@ def test_missing_fields() -> None:
         rest = {key: value for key, value in fields.items() if key != name}
         with pytest.raises(CertificateError, match=f"lacks the field {name}"):
             Certificate.from_json(json.dumps(rest))
+
+
+def test_a_certificate_proves_the_blanket_bound_whatever_was_asked_for():
+    best, blanket = (
+        certify(ShuffleAccountant("krr(k=2, epsilon0=1)", 1000, bound=bound), target_delta=1e-6)
+        for bound in ("best", "blanket")
+    )
+    assert best.guarantee.epsilon == blanket.guarantee.epsilon

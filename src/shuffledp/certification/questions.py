@@ -23,7 +23,8 @@ def certify(
     The epsilon at ``target_delta``, or the delta at ``target_epsilon``, is computed again from the
     definition of the mechanism, with every error term and every rounding enclosed. Where the
     accountant's answer is sharper than what could be proved, a slightly larger one is certified. So
-    is, from below, what the accountant's pair of datasets reveals.
+    is, from below, what the accountant's pair of datasets reveals. A certificate proves the blanket
+    bound, also where the accountant was asked for the best one.
 
     Args:
         accountant: the mechanism and the number of users; or the mechanism, or its text.
@@ -52,6 +53,8 @@ def certify(
     from shuffledp.certification.issue import issue_for_delta, issue_for_epsilon
 
     check_known(accountant.randomizer)
+    if accountant.bound != "blanket":  # which is what can be proved
+        accountant = ShuffleAccountant(accountant.randomizer, accountant.n, rtol=accountant.rtol)
     if target_delta is not None:
         return issue_for_delta(accountant, check_delta(target_delta), progress)
     return issue_for_epsilon(accountant, check_epsilon(target_epsilon), progress)
