@@ -51,6 +51,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out |= {item for item in items if item.get_closest_marker("slow")}
     if not _is_heavy(config):
         left_out |= tiers.heavy(items)
+    if config.getoption("--perturb") is not None:
+        left_out |= {item for item in items if item.get_closest_marker("processes")}
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 

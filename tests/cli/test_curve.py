@@ -78,6 +78,7 @@ def test_json():
         assert curve["rtol_reached"] == [True] * 3
 
 
+@pytest.mark.processes
 def test_all_bounds_and_their_gaps():
     result = run_with_notes(*RAPPOR, "--bound", "all")
     document = json.loads(ask(*RAPPOR, "--bound", "all", "--json"))

@@ -31,6 +31,7 @@ def test_no_points():
     assert compute(abs, [], processes=2) == []
 
 
+@pytest.mark.processes
 def test_parallel_equals_serial():
     randomizer = parse("krr(k=10, epsilon0=2)")
     bounds = ("guarantee", "lower_bound", "blanket_bennett", "erlingsson")
