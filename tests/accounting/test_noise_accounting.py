@@ -111,7 +111,7 @@ def test_two_and_three_normal_reports(sigma: float, n: int, epsilon: float) -> N
     interval = ShuffleAccountant(Gaussian(sigma=sigma), n).delta_interval(epsilon)
     estimate = few_users(GaussianNoise(sigma, 12.0), n, epsilon)
     assert meets(interval, estimate)
-    assert estimate.above < 1e-4 * estimate.value
+    assert estimate.above < 4e-4 * estimate.value  # four times what is expected of the sum
     assert interval.width <= 2e-3 * interval.upper
 
 
@@ -143,7 +143,7 @@ def test_many_normal_reports(sigma: float, n: int, delta: float) -> None:
         if estimate.above < 1e-4 * estimate.value:
             break
     assert meets(interval, estimate)
-    assert estimate.above < 1e-4 * estimate.value
+    assert estimate.above < 4e-4 * estimate.value  # four times what is expected of the sum
     assert interval.width <= 1e-2 * interval.upper
 
 
