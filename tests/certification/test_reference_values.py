@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from agreement import log
 
+from shuffledp.accounting import Datasets
 from shuffledp.certification.progress import silent
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
-from shuffledp.randomizers import parse
+from shuffledp.randomizers import Pair, parse
 
 FILE = Path(__file__).parents[1] / "data" / "reference_cases.json"
 CASES = json.loads(FILE.read_text(encoding="utf-8"))["cases"]
@@ -28,7 +29,7 @@ def prove(case: dict, epsilon: float, delta: Decimal) -> Proof:
     randomizer = parse(f"{name.removesuffix('_lower')}({k}epsilon0={level})")
     claim = Claim(randomizer, case["n"], Decimal(epsilon), delta)
     if name == "krr_lower":
-        return prove_leak(claim, "x1 = 0 vs 1, all others hold 2", silent)
+        return prove_leak(claim, Datasets(Pair(0, 1), 2), silent)
     return prove_guarantee(claim, silent)
 
 

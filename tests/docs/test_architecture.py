@@ -75,7 +75,6 @@ def test_statements_are_read(statement, expected):
     assert list(layers._imported(node)) == expected
 
 
-
 def test_files_are_short():
     long = {
         file.relative_to(layers.SOURCE).as_posix(): lines
