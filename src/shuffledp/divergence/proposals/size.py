@@ -41,7 +41,7 @@ def estimate_saddle(law: Law, n: int) -> Estimate:
     """
     tilted = tilt(law, saddle_point(law, n))
     theta = tilted.theta
-    spread = n * tilted.variance + 2 / theta / theta
+    spread = n * tilted.variance + 2 / theta**2
     value = n * tilted.log_mgf - 2 * math.log(theta) - math.log(n)
     value -= 0.5 * math.log(2 * math.pi * spread)
     kurtosis = 0.0
