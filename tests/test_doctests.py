@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 
 import pytest
+from tiers import EVERY_CASE
 
 import shuffledp
 
@@ -26,7 +27,7 @@ LONG = ("shuffledp.planning.plan", "shuffledp.planning.error_chart")
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(m, marks=[pytest.mark.heavy] if m in LONG else []) for m in MODULES],
+    [pytest.param(m, marks=pytest.mark.heavy if m in LONG else EVERY_CASE) for m in MODULES],
 )
 def test_docstring_examples(name):
     module = importlib.import_module(name)

@@ -16,6 +16,7 @@ TESTS = Path(__file__).parent
 CASES = """
     import pytest
     from hypothesis import given, settings, strategies as st
+    from tiers import EVERY_CASE
 
     drawn = []
 
@@ -41,6 +42,15 @@ CASES = """
     def test_one_case_is_heavy(case):
         pass
 
+    @pytest.mark.parametrize("case", range(15))
+    def test_many_cases(case):
+        pass
+
+    @EVERY_CASE
+    @pytest.mark.parametrize("case", range(15))
+    def test_every_case(case):
+        pass
+
     @pytest.mark.slow
     def test_slow():
         pass
@@ -50,7 +60,7 @@ CASES = """
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     ("options", "examples", "passed", "left_out"),
-    [([], 8, 6, 11), (["--heavy"], 40, 16, 1), (["--run-slow"], 40, 17, 0)],
+    [([], 8, 33, 14), (["--heavy"], 40, 46, 1), (["--run-slow"], 40, 47, 0)],
 )
 def test_what_runs(pytester, options, examples, passed, left_out):
     pytester.makeconftest((TESTS / "conftest.py").read_text(encoding="utf-8"))

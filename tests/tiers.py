@@ -12,6 +12,12 @@ from hypothesis import settings
 #: Of the examples that a test of a property asks for, this share is drawn in the quick tier.
 QUICK_PERCENT = 20
 
+#: Of a test with more cases than these, the quick tier runs this many (`EVERY_CASE` overrules it).
+MOST_CASES = 12
+
+#: For tests of documented examples: ``@EVERY_CASE`` lets the quick tier run all of them.
+EVERY_CASE = pytest.mark.heavy(keep=10**6)
+
 _LEAST = 5
 _SETTINGS = "_hypothesis_internal_use_settings"  # where hypothesis keeps what @settings says
 _scaled: set[object] = set()
@@ -33,17 +39,17 @@ def scale_examples(item: pytest.Item) -> None:
 
 
 def heavy(items: Iterable[pytest.Item]) -> set[pytest.Item]:
-    """The tests marked ``heavy``, without those cases of them that the mark keeps.
+    """Return what only the heavy tier runs: tests marked so, and most cases where there are many.
 
-    Of a test with many cases ``@pytest.mark.heavy(keep=3)`` keeps three in the quick tier, the same
-    ones always, chosen by the hash of their names.
+    Of a test with many cases the quick tier keeps `MOST_CASES`, or as many as
+    ``@pytest.mark.heavy(keep=3)`` says: the same ones always, chosen by the hash of their names.
     """
     cases = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("heavy"):
-            cases[item.nodeid.partition("[")[0]].append(item)
+        mark = item.get_closest_marker("heavy")
+        keep = MOST_CASES if mark is None else mark.kwargs.get("keep", 0)
+        cases[item.nodeid.partition("[")[0], keep].append(item)
     left_out = set()
-    for same in cases.values():
-        keep = same[0].get_closest_marker("heavy").kwargs.get("keep", 0)
+    for (_, keep), same in cases.items():
         left_out |= set(sorted(same, key=lambda item: crc32(item.nodeid.encode()))[keep:])
     return left_out

@@ -67,6 +67,7 @@ def test_taking_part_less_often_reveals_less(
     reveals_less(subsample(randomizer, rate * less), often, n, share)
 
 
+@pytest.mark.heavy
 @settings(max_examples=40)
 @given(mechanisms(), mechanisms(), user_counts, st.integers(1, 15), st.floats(0, 1))
 def test_all_attributes_reveal_more_than_one_of_them(

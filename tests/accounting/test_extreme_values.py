@@ -197,7 +197,7 @@ def test_a_hundred_thousand_outputs_of_few_kinds(n: int) -> None:
         assert many.epsilon_lower_bound(delta) <= few.epsilon_interval(delta).upper * (1 + 1e-9)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("n", [1, MANY])
 def test_a_hundred_thousand_different_outputs(n: int) -> None:
     """Some that no input gives, and one that gives its sender away."""

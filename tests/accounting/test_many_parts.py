@@ -90,6 +90,7 @@ def reference_of(part: LocalRandomizer) -> Reference:
     return Reference(level, masses[1, 0], masses.get((1, 1), 0.0), masses.get((0, 0), 0.0))
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     "part",
     [

@@ -82,6 +82,7 @@ EXTREMES: list[LocalRandomizer] = [
 ]
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("randomizer", EXTREMES, ids=str)
 def test_extreme_targets_are_kept(randomizer: LocalRandomizer) -> None:
     for n in (1, 7) if isinstance(randomizer, Laplace | Gaussian) else (1, 2, 50, 10**13):
@@ -140,6 +141,7 @@ def test_a_calibrated_level_keeps_both_targets(
     check_target(parse_family(family)(level.epsilon0), n, epsilon, delta)
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 0.3])
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 1 / 3])
 def test_the_example_that_broke_its_word(epsilon: float, delta: float) -> None:
@@ -166,6 +168,7 @@ def test_the_number_of_users_keeps_both_targets(
     check_target(randomizer, n, epsilon, delta)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("task", [{"domain_size": 8}, {"domain_size": 5, "task": "mean"}], ids=str)
 def test_plans_keep_both_targets(task: dict[str, object]) -> None:
     question = {"n": 2000, "target_delta": 1e-6, **task}

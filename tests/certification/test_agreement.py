@@ -35,6 +35,7 @@ EXTREMES = [
 ]
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("case", EXTREMES, ids=str)
 def test_answers_and_proofs_overlap_at_extreme_values(case: Case) -> None:
     assert disagreement(case) is None

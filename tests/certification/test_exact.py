@@ -55,6 +55,7 @@ def contains(enclosure: Enclosure, value: Fraction) -> bool:
     return bool(enclosure.lower <= number and enclosure.upper >= number)
 
 
+@pytest.mark.heavy(keep=6)
 @pytest.mark.parametrize("n", [1, 2, 5, 11])
 @pytest.mark.parametrize("other", [None, 0, 2])
 @pytest.mark.parametrize("pair", [Pair(0, 1), Pair(2, 0)], ids=str)

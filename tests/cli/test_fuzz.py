@@ -109,7 +109,7 @@ def check_whole(written: dict[Path, bytes]) -> None:
             assert content.endswith(b"\n")
 
 
-@pytest.mark.heavy(keep=7)
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("command", main.commands)
 def test_lines(command: str, folder: Path) -> None:
     @settings(max_examples=examples(EXAMPLES.get(command, COMMON)))

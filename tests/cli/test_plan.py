@@ -21,7 +21,7 @@ from shuffledp.figures import Chart, Line
 
 SHARES = ("plan", "-n", "1000", "--epsilon", "1", "--delta", "1e-6", "--domain", "10")
 MEAN = ("plan", "--task", "mean", "-n", "1000", "--error", "0.02", "--delta", "1e-6")
-WEAK = ("plan", "-n", "100", "--epsilon", "300", "--delta", "1e-6", "--domain", "3")
+WEAK = ("plan", "-n", "10", "--epsilon", "300", "--delta", "1e-6", "--domain", "3")
 CHART = Chart("errors", "epsilon", "error", (Line("krr", (1.0,), (0.1,), "upper", "krr"),))
 
 
@@ -145,7 +145,7 @@ def test_weak_target_says_so():
 
 
 def test_no_published_bound():
-    made = CACHED(n=100, target_epsilon=300.0, target_delta=1e-6, domain_size=3)
+    made = CACHED(n=10, target_epsilon=300.0, target_delta=1e-6, domain_size=3)
     unknown = tuple(replace(option, previous=None, gain=None) for option in made.options)
     text = to_text(replace(made, options=unknown), [])
     assert all(row.split()[-2:] == ["-", "-"] for row in text.split("\n\n")[1].splitlines()[1:])

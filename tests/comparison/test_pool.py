@@ -103,6 +103,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_no_process_is_left_behind(name):

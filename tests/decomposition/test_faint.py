@@ -60,6 +60,7 @@ def test_the_lightest_of_the_heavier_ones_takes_the_mean():
         assert masses == pytest.approx(1, abs=1e-13)
 
 
+@pytest.mark.heavy
 def test_ratios_beyond_the_range_of_doubles():
     """Weights of the product are normal doubles, their ratios are not."""
     whole = joint(*[KRR(k=3, epsilon0=210.0)] * 3)

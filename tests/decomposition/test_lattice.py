@@ -55,6 +55,7 @@ def test_ratios_of_zero_stay():
     assert on_lattice(coarse, 0.1)
 
 
+@pytest.mark.heavy
 def test_products_stay_on_the_lattice():
     step = 0.05
     parts = [cloud(seed, 150, 1.0).coarsen_to_lattice(step) for seed in range(3)]
@@ -107,7 +108,7 @@ LARGE = {
 }
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("name", LARGE)
 def test_large_products_stay_small_and_quick(name):
     blankets = [part.blanket(part.neighbours()[0]) for part in LARGE[name]]

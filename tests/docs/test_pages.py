@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tiers import EVERY_CASE
 
 import shuffledp
 from shuffledp.cli import main
@@ -72,6 +73,7 @@ def test_blocks_are_of_known_kinds():
         assert len(re.findall(r"^```", text, flags=re.MULTILINE)) == 2 * len(blocks(page))
 
 
+@EVERY_CASE
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python", "pycon")])
 def test_examples(page):
     if page in NEEDED:
@@ -92,6 +94,7 @@ def test_examples(page):
             assert not failed, said.getvalue()
 
 
+@EVERY_CASE
 @pytest.mark.parametrize(
     ("page", "line", "output"),
     commands(),
@@ -119,6 +122,7 @@ def test_shell_lines_name_real_commands_and_options():
         assert {word for word in arguments if word.startswith("-")} <= known
 
 
+@EVERY_CASE
 @pytest.mark.parametrize("page", PAGES)
 def test_links(page):
     for text, target in re.findall(r"(!?\[[^\]]*\])\(([^)\s]+)\)", prose(page)):

@@ -25,6 +25,7 @@ def assert_private(mechanism: LocalRandomizer, n: int, epsilon: float, delta: fl
     assert true.low <= Fraction(delta), f"{mechanism}, n={n}, epsilon={epsilon!r}: delta is {true}"
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("task", "domain_size", "n", "epsilon", "delta"),
     [

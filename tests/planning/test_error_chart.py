@@ -30,6 +30,7 @@ def test_lines():
     assert CALLS == [(1, 3), (2, 3), (3, 3)]
 
 
+@pytest.mark.heavy
 def test_errors_are_those_of_plans_and_fall():
     made = plan(n=1000, target_epsilon=0.5, target_delta=0, domain_size=3)
     lines = {line.label: line for line in chart().lines}

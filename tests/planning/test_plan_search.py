@@ -119,6 +119,7 @@ def test_agrees_with_calibration_of_every_choice(name):
     assert str(found).split("epsilon0")[0] == str(mechanism).split("epsilon0")[0]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))]
 )
@@ -166,6 +167,7 @@ def published(mechanism, n, epsilon):
     return found
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize(
     "mechanism",
     [KRR(5, 1.0), LocalHash(1.0, 3, 50), DiscreteLaplace(1.0, 3), KRR(2, 0.5)],

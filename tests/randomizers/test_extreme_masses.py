@@ -105,6 +105,7 @@ def drawn_probabilities(count: int) -> list[tuple[float, float, int | None]]:
     return found
 
 
+@pytest.mark.heavy(keep=50)
 @pytest.mark.parametrize(
     ("p", "q", "size"),
     [

@@ -99,6 +99,7 @@ def test_tail_ratio_is_within_its_declared_error(sigma):
     assert off <= blanket.log_ratio_error[top], float(off)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_masses_of_cells_are_integrals_of_the_densities(sigma):
     cells = Gaussian(sigma=sigma).half_cells()
@@ -111,6 +112,7 @@ def test_masses_of_cells_are_integrals_of_the_densities(sigma):
         assert abs(cells.far[i] / far - 1) < 1e-11
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("sigma", SIGMAS + EXTREMES)
 def test_mean_ratios_are_within_their_declared_errors(sigma):
     cells = Gaussian(sigma=sigma).half_cells()

@@ -137,6 +137,7 @@ def test_folds_equal_the_product_component_by_component(part, count):
         assert one.lower == pytest.approx(other.lower, rel=3e-5)
 
 
+@pytest.mark.heavy
 def test_nesting_does_not_matter():
     rng = np.random.default_rng(3)
     for a, b, c in (
@@ -309,7 +310,7 @@ def test_no_pair_of_the_product_exceeds_the_proved_one(proved, parts):
 # Restricted adjacency
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy
 @pytest.mark.parametrize("part", SYMMETRIC[:-2], ids=str)
 def test_more_changed_attributes_reveal_more(part):
     count, n, epsilon = 4, 200, 0.1

@@ -165,6 +165,7 @@ def test_published_law_has_its_jumps():
     assert jump == pytest.approx(math.exp(-1) / 2, rel=1e-12)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("share", [0.0, 0.5])
 @pytest.mark.parametrize("level", [0.1, 1.0, 4.0])
 def test_backgrounds_enclose_the_law_of_two_datasets(level, share):

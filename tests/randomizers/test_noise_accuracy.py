@@ -105,6 +105,7 @@ def test_gaussian(sigma):
     assert abs(far / upper_tail(edges[-1] + h) - 1) <= segments._TAIL_ERROR
 
 
+@pytest.mark.heavy(keep=8)
 @pytest.mark.parametrize(
     "randomizer",
     [

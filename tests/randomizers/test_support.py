@@ -129,6 +129,7 @@ def test_level_is_that_of_the_matrix(case):
     assert randomizer.epsilon0 == pytest.approx(matrix.epsilon0, rel=1e-12)
 
 
+@pytest.mark.heavy(keep=40)
 def test_blanket_is_that_of_the_matrix_for_every_ordered_pair(case):
     randomizer, matrix = case
     (pair,) = randomizer.neighbours()
