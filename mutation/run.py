@@ -31,12 +31,14 @@ _COMPONENTS = [
     "tests/decomposition/test_component_errors.py",
     "tests/decomposition/test_decomposition.py",
 ]
-_CONTOUR = ["tests/divergence/test_assembly.py", "tests/divergence/test_contour.py"]
+_BLOCKS = [f"tests/divergence/test_{name}.py" for name in ("blocks", "kernel", "hockey_stick")]
+_CONTOUR = ["tests/divergence/test_assembly.py", "tests/divergence/test_contour.py", *_BLOCKS]
 _ENUMERATION = [
     "tests/divergence/test_enumeration_errors.py",
     "tests/divergence/test_enumeration.py",
+    *_BLOCKS,
 ]
-_TILT = ["tests/divergence/test_tilt_errors.py", "tests/divergence/test_tilt.py"]
+_TILT = ["tests/divergence/test_tilt_errors.py", "tests/divergence/test_tilt.py", *_BLOCKS]
 
 #: Each core module with the tests that know it best.
 MODULES = {
@@ -53,15 +55,23 @@ MODULES = {
     "decomposition/mixture.py": _COMPONENTS,
     "decomposition/product.py": ["tests/decomposition/test_faint.py", *_COMPONENTS],
     "decomposition/segments.py": _COMPONENTS,
+    "divergence/blocks.py": _BLOCKS,
     "divergence/characteristic.py": ["tests/divergence/test_nodes.py"],
     "divergence/coarsening.py": ["tests/divergence/test_coarsening.py"],
     "divergence/contour.py": _CONTOUR,
     "divergence/enclosure.py": ["tests/divergence/test_enclosure.py"],
-    "divergence/engine.py": ["tests/divergence/test_engine_parts.py"],
+    "divergence/engine.py": ["tests/divergence/test_mean.py"],
     "divergence/enumeration.py": _ENUMERATION,
-    "divergence/nodes.py": ["tests/divergence/test_nodes.py"],
+    "divergence/kernel.py": ["tests/divergence/test_kernel.py"],
+    "divergence/mean.py": [
+        "tests/divergence/test_mean.py",
+        "tests/divergence/test_units.py",
+        *_BLOCKS,
+    ],
+    "divergence/nodes.py": ["tests/divergence/test_nodes.py", *_BLOCKS],
     "divergence/rare.py": ["tests/divergence/test_rare.py"],
     "divergence/slots.py": ["tests/divergence/test_swap.py"],
+    "divergence/stretches.py": ["tests/divergence/test_stretches.py"],
     "divergence/swap.py": ["tests/divergence/test_swap.py"],
     "divergence/tail.py": ["tests/divergence/test_tail.py"],
     "divergence/tilt.py": _TILT,

@@ -12,7 +12,7 @@ from shuffledp import KRR, Interval, MatrixRandomizer, ShuffleAccountant, calibr
 from shuffledp.accounting import accountant, inversion, profile_point
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import LogEnclosure, engine, log_delta
+from shuffledp.divergence import LogEnclosure, engine, log_delta, mean
 from shuffledp.divergence.proposals.estimate import estimate_log_delta
 from shuffledp.errors import ContradictionError
 from shuffledp.planning import plan
@@ -31,7 +31,7 @@ def test_it_is_an_error_of_its_own() -> None:
 @pytest.fixture
 def _contour_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """The contour claims a delta far above what one user alone can have."""
-    monkeypatch.setattr(engine, "contour_log_mean", lambda law, n, *_: LogEnclosure(50.0, 50.1))
+    monkeypatch.setattr(mean, "contour_log_mean", lambda *_: LogEnclosure(50.0, 50.1))
 
 
 @pytest.mark.usefixtures("_contour_is_wrong")

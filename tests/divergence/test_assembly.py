@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 
 from shuffledp.decomposition import Law
-from shuffledp.divergence import contour
+from shuffledp.divergence import contour, tilt
+from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.contour import (
     GridErrors,
     assemble,
     bound_grid,
     chernoff_log_mean,
     contour_log_mean,
-    log_heights,
 )
+from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.nodes import NodeSums
 from shuffledp.divergence.proposals.grid import Grid, alias_points, choose_grid
 from shuffledp.divergence.proposals.saddle import saddle_point
-from shuffledp.divergence.tilt import TiltedLaw, log_mgf, tilt
+from shuffledp.divergence.tilt import LogMgfs, TiltedSum, log_mgf, log_mgf_of_sum, tilt_sum
 
 SQRT_2PI = math.sqrt(2 * math.pi)
 
@@ -48,9 +49,13 @@ ERRORS = GridErrors(alias=0.0053, tail_mean=0.13, tail_density=0.017)
 NONE = GridErrors(alias=0.0, tail_mean=0.0, tail_density=0.0)
 
 
-def unit_of(tilted: TiltedLaw, n: int, tau: float) -> float:
+def tilted_sum(law: Law, n: int, theta: float) -> TiltedSum:
+    return tilt_sum(BlockSum.of((law, n)), theta)
+
+
+def unit_of(tilted: TiltedSum, tau: float) -> float:
     """log F(theta)."""
-    return n * tilted.log_mgf + (tau * tilted.theta) ** 2 / 2
+    return tilted.log_mgf + (tau * tilted.theta) ** 2 / 2
 
 
 @pytest.mark.parametrize("tau", [0.2, 1.3])
@@ -58,17 +63,17 @@ def unit_of(tilted: TiltedLaw, n: int, tau: float) -> float:
 @pytest.mark.parametrize("law", [WITH_ZERO, WITHOUT_ZERO])
 def test_the_enclosure_is_what_all_errors_together_allow(law: Law, n: int, tau: float) -> None:
     """Mean and density may be off by their errors, aliases and bias take away, never add."""
-    tilted = replace(tilt(law, 0.6), zero_error=0.0)
-    still = tilted.zero_probability**n * math.exp(-((tau * tilted.theta) ** 2) / 2)
+    tilted = replace(tilted_sum(law, n, 0.6), zero_error=0.0)
+    still = math.exp(tilted.log_zero - (tau * tilted.theta) ** 2 / 2)
     most = SUMS.mean + (0.011 + 0.037 + 0.13) - still * tau / SQRT_2PI
     least = SUMS.mean - (0.011 + 0.037 + 0.13) - still * tau / SQRT_2PI
     density = SUMS.density + (0.0023 + 0.0071 + 0.017) - still / (tau * SQRT_2PI)
     bias = tau**2 * max(density, 0.0)
-    found = assemble(tilted, n, tau, ERRORS, SUMS)
+    found = assemble(tilted, tau, ERRORS, SUMS)
     enclosure, stated_bias, value = found.enclosure, found.bias, found.value
     assert stated_bias == pytest.approx(bias, rel=1e-12)
     assert value == pytest.approx(SUMS.mean - still * tau / SQRT_2PI, rel=1e-12)
-    base = unit_of(tilted, n, tau)
+    base = unit_of(tilted, tau)
     assert enclosure.upper == pytest.approx(base + math.log(most), abs=1e-12)
     assert enclosure.upper > base + math.log(most)
     assert enclosure.lower == pytest.approx(base + math.log(least - ERRORS.alias - bias), abs=1e-12)
@@ -77,13 +82,13 @@ def test_the_enclosure_is_what_all_errors_together_allow(law: Law, n: int, tau: 
 
 def test_no_bias_below_zero() -> None:
     sums = replace(SUMS, density=-5.0)
-    assert assemble(tilt(WITH_ZERO, 0.6), 2, 0.3, ERRORS, sums).bias == 0
+    assert assemble(tilted_sum(WITH_ZERO, 2, 0.6), 0.3, ERRORS, sums).bias == 0
 
 
 @pytest.mark.parametrize("mean", [-1.0, 0.1])
 def test_sums_that_say_nothing(mean: float) -> None:
     sums = replace(SUMS, mean=mean)
-    enclosure = assemble(tilt(WITHOUT_ZERO, 0.6), 2, 0.3, ERRORS, sums).enclosure
+    enclosure = assemble(tilted_sum(WITHOUT_ZERO, 2, 0.6), 0.3, ERRORS, sums).enclosure
     assert enclosure.lower == -math.inf
     assert (enclosure.upper == math.inf) == (mean < 0)
 
@@ -91,34 +96,30 @@ def test_sums_that_say_nothing(mean: float) -> None:
 @pytest.mark.parametrize("tau", [0.05, 4.0])
 def test_an_uncertain_probability_of_zero_is_covered(tau: float) -> None:
     """The part of S = 0 that is subtracted may be too large or too small."""
-    n, error = 5, 1e-3
-    certain = replace(tilt(WITH_ZERO, 0.3), zero_error=0.0)
+    error = 1e-3
+    certain = replace(tilted_sum(WITH_ZERO, 5, 0.3), zero_error=0.0)
     sums = NodeSums(mean=30.0 * tau, density=10.0 / tau)
-    stated = assemble(replace(certain, zero_error=error), n, tau, NONE, sums)
+    stated = assemble(replace(certain, zero_error=error), tau, NONE, sums)
     for sign in (-1, 1):
-        moved = replace(certain, zero_probability=certain.zero_probability * (1 + sign * error))
-        inner = assemble(moved, n, tau, NONE, sums)
-        assert stated.enclosure.lower < inner.enclosure.lower
-        assert stated.enclosure.upper > inner.enclosure.upper
-        assert stated.bias > inner.bias
+        moved = replace(certain, log_zero=certain.log_zero + sign * error)
+        inner = assemble(moved, tau, NONE, sums)
+        assert stated.enclosure.lower < inner.enclosure.lower + 1e-9
+        assert stated.enclosure.upper > inner.enclosure.upper - 1e-9
+        assert stated.bias > inner.bias * (1 - 1e-9)
+    assert stated.enclosure.width > assemble(certain, tau, NONE, sums).enclosure.width
 
 
 @pytest.mark.parametrize("tau", [0.05, 4.0])
-def test_the_power_of_the_probability_of_zero_is_rounded(
-    tau: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    n, unit = 5, 1e-3
-    certain = replace(tilt(WITH_ZERO, 0.3), zero_error=0.0)
+def test_the_probability_of_zero_is_rounded(tau: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = 1e-3
+    certain = replace(tilted_sum(WITH_ZERO, 5, 0.3), zero_error=0.0)
     sums = NodeSums(mean=30.0 * tau, density=10.0 / tau)
     moved = [
-        assemble(
-            replace(certain, zero_probability=certain.zero_probability * (1 + tip)),
-            n, tau, NONE, sums,
-        )
+        assemble(replace(certain, log_zero=certain.log_zero + tip), tau, NONE, sums)
         for tip in (-unit, unit)
-    ]  # fmt: skip
+    ]
     monkeypatch.setattr(contour, "UNIT", unit)
-    rounded = assemble(certain, n, tau, NONE, sums)
+    rounded = assemble(certain, tau, NONE, sums)
     assert rounded.bias > max(other.bias for other in moved)
     assert rounded.enclosure.upper > max(inner.enclosure.upper for inner in moved)
     assert rounded.enclosure.lower < min(inner.enclosure.lower for inner in moved)
@@ -127,27 +128,48 @@ def test_the_power_of_the_probability_of_zero_is_rounded(
 def test_a_small_probability_of_zero_is_rounded_as_its_logarithm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of n log p every unit counts, however small p is."""
-    unit, n = 1e-6, 2
-    rare = replace(tilt(WITH_ZERO, 0.3), zero_error=0.0, zero_probability=1e-20)
-    sums = NodeSums(mean=1e-40)
-    plain = assemble(rare, n, 1.0, NONE, sums).enclosure
+    """Every unit of n log p counts, however small p is."""
+    unit = 1e-6
+    monkeypatch.setattr(tilt, "UNIT", unit)
+    rare = tilted_sum(make_law([1.0, -1.0, 0.0], [0.5, 0.5, 1e-20]), 2, 0.3)
+    assert rare.zero_error >= unit * abs(rare.log_zero)
+    monkeypatch.setattr(tilt, "UNIT", 0.0)
+    plain = tilted_sum(make_law([1.0, -1.0, 0.0], [0.5, 0.5, 1e-20]), 2, 0.3)
+    assert plain.zero_error == 0
     monkeypatch.setattr(contour, "UNIT", unit)
-    rounded = assemble(rare, n, 1.0, NONE, sums).enclosure
-    assert plain.lower - rounded.lower >= 0.4 * unit * abs(n * math.log(1e-20))
+    sums = NodeSums(mean=1e-40)
+    wide = assemble(plain, 1.0, NONE, sums).enclosure
+    monkeypatch.setattr(contour, "UNIT", 0.0)
+    narrow = assemble(plain, 1.0, NONE, sums).enclosure
+    assert narrow.lower - wide.lower >= 0.3 * unit * abs(plain.log_zero)
+
+
+def test_values_with_errors_move_the_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By at most d e^(theta d), in units of F(theta)."""
+    monkeypatch.setattr(contour, "UNIT", 0.0)
+    certain = replace(tilted_sum(WITHOUT_ZERO, 2, 0.6), value_shift=0.0)
+    sums = NodeSums(mean=3.0)
+    plain = assemble(certain, 0.3, NONE, sums).enclosure
+    for shift in (1e-3, 0.5):
+        vague = assemble(replace(certain, value_shift=shift), 0.3, NONE, sums).enclosure
+        moved = shift * math.exp(0.6 * shift)
+        assert vague.upper - plain.upper == pytest.approx(math.log1p(moved / 3), rel=1e-9)
+        assert vague.lower - plain.lower == pytest.approx(math.log1p(-moved / 3), rel=1e-9)
+    hopeless = assemble(replace(certain, value_shift=1e4), 0.3, NONE, sums).enclosure
+    assert hopeless == LogEnclosure(-math.inf, math.inf)
 
 
 def test_errors_of_the_unit_are_covered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The logarithm of F(theta) is rounded and inherits n times the error of K."""
+    """The logarithm of F(theta) is rounded and inherits the error of K."""
     n, tau = 1000, 0.2
-    tilted = replace(tilt(WITHOUT_ZERO, 0.6), log_mgf_error=1e-6)
-    plain = assemble(replace(tilted, log_mgf_error=0.0), n, tau, ERRORS, SUMS).enclosure
-    wide = assemble(tilted, n, tau, ERRORS, SUMS).enclosure
-    assert plain.lower - wide.lower == pytest.approx(n * 1e-6, rel=1e-6)
-    assert wide.upper - plain.upper == pytest.approx(n * 1e-6, rel=1e-6)
+    tilted = replace(tilted_sum(WITHOUT_ZERO, n, 0.6), log_mgf_error=1e-3)
+    plain = assemble(replace(tilted, log_mgf_error=0.0), tau, ERRORS, SUMS).enclosure
+    wide = assemble(tilted, tau, ERRORS, SUMS).enclosure
+    assert plain.lower - wide.lower == pytest.approx(1e-3, rel=1e-6)
+    assert wide.upper - plain.upper == pytest.approx(1e-3, rel=1e-6)
     monkeypatch.setattr(contour, "UNIT", 1e-6)
-    rounded = assemble(tilted, n, tau, ERRORS, SUMS).enclosure
-    base = abs(unit_of(tilted, n, tau))
+    rounded = assemble(tilted, tau, ERRORS, SUMS).enclosure
+    base = abs(unit_of(tilted, tau))
     assert base > 10
     assert wide.lower - rounded.lower >= 1e-6 * base
     assert rounded.upper - wide.upper >= 1e-6 * base
@@ -158,11 +180,11 @@ def test_sums_that_nearly_cancel_are_rounded_before_they_do(
 ) -> None:
     """Errors eat the value but for a thousandth of it: every rounding counts a thousandfold."""
     unit = 1e-6
-    tilted = tilt(WITHOUT_ZERO, 0.6)
+    tilted = tilted_sum(WITHOUT_ZERO, 2, 0.6)
     sums = NodeSums(mean=1.0, skipped_mean=0.999)
-    plain = assemble(tilted, 2, 0.3, NONE, sums).enclosure
+    plain = assemble(tilted, 0.3, NONE, sums).enclosure
     monkeypatch.setattr(contour, "UNIT", unit)
-    rounded = assemble(tilted, 2, 0.3, NONE, sums).enclosure
+    rounded = assemble(tilted, 0.3, NONE, sums).enclosure
     assert plain.lower - rounded.lower >= 1e3 * unit
 
 
@@ -178,13 +200,14 @@ def alias_bound(law: Law, n: int, theta: float, tau: float, s: np.ndarray, lengt
 
 
 def proposed(
-    law: Law, tilted: TiltedLaw, n: int, tau: float, allowance: float
+    law: Law, n: int, theta: float, tau: float, allowance: float
 ) -> tuple[Grid, GridErrors]:
-    points = alias_points(tilted.theta, math.hypot(math.sqrt(n * tilted.variance), tau))
-    heights = log_heights(law, tilted, n, tau, points)
-    grid = choose_grid(tilted.theta, tau, points, heights, allowance)
+    total = BlockSum.of((law, n))
+    tilted = tilt_sum(total, theta)
+    mgfs = log_mgf_of_sum(total, alias_points(tilted, tau))
+    grid = choose_grid(mgfs, tilted, tau, allowance)
     assert grid is not None
-    return grid, bound_grid(tilted.theta, tau, grid, points, heights)
+    return grid, bound_grid(mgfs, tilted, tau, grid)
 
 
 @pytest.mark.parametrize("law", [WITH_ZERO, WITHOUT_ZERO])
@@ -194,11 +217,10 @@ def proposed(
 def test_the_period_is_long_enough_and_hardly_longer(
     law: Law, n: int, tau: float, allowance: float
 ) -> None:
-    theta = saddle_point(law, n)
-    tilted = tilt(law, theta)
-    grid, errors = proposed(law, tilted, n, tau, allowance)
+    theta = saddle_point(BlockSum.of((law, n)))
+    grid, errors = proposed(law, n, theta, tau, allowance)
     length = 2 * math.pi / grid.step
-    width = math.hypot(math.sqrt(n * tilted.variance), tau)
+    width = math.hypot(math.sqrt(tilted_sum(law, n, theta).variance), tau)
     right = theta + np.linspace(0.002, 1, 3000) * (4 * theta + 12 / width)
     left = theta * np.linspace(0.001, 0.999, 3000)
     sides = [alias_bound(law, n, theta, tau, s, length) for s in (right, left)]
@@ -209,33 +231,35 @@ def test_the_period_is_long_enough_and_hardly_longer(
 
 @pytest.mark.parametrize("step", [0.01, 0.3, 2.0, 20.0])
 @pytest.mark.parametrize("tau", [0.03, 2.0])
-def test_aliases_are_bounded_on_any_grid(step: float, tau: float) -> None:
-    """With any points to try, as sharply as the best of them allows."""
+@pytest.mark.parametrize("left", [0, 1, 2])
+@pytest.mark.parametrize("right", [3, 4, 5])
+def test_aliases_are_bounded_on_any_grid(step: float, tau: float, left: int, right: int) -> None:
+    """By any point on either side, as sharply as it allows."""
     n, theta = 7, 0.6
-    tilted = tilt(WITH_ZERO, theta)
-    points = np.array([0.1, 0.5, 0.59, 0.61, 0.9, 2.0])
-    heights = log_heights(WITH_ZERO, tilted, n, tau, points)
-    errors = bound_grid(theta, tau, Grid(step, 10), points, heights)
-    length = 2 * math.pi / step
-    exact = sum(
-        alias_bound(WITH_ZERO, n, theta, tau, side, length) for side in (points[:3], points[3:])
-    )
+    total = BlockSum.of((WITH_ZERO, n))
+    mgfs = log_mgf_of_sum(total, np.array([0.1, 0.5, 0.59, 0.61, 0.9, 2.0]))
+    grid = Grid(step, 10, left, right)
+    errors = bound_grid(mgfs, tilt_sum(total, theta), tau, grid)
+    points, length = mgfs.points, 2 * math.pi / step
+    exact = sum(alias_bound(WITH_ZERO, n, theta, tau, points[[i]], length) for i in (left, right))
     assert exact < errors.alias <= exact * (1 + 1e-11)
 
 
-def test_points_that_bound_nothing() -> None:
-    tilted = tilt(WITH_ZERO, 0.6)
-    for useless in ([], [0.7], [0.3], [0.6, 0.7], [-0.3, 0.7], [math.nan, 0.7], [0.3, math.inf]):
-        points = np.array(useless, dtype=np.float64)
-        with np.errstate(all="ignore"):
-            heights = log_heights(WITH_ZERO, tilted, 3, 0.1, points)
-        assert bound_grid(0.6, 0.1, Grid(0.1, 10), points, heights).alias == math.inf
+@pytest.mark.parametrize(
+    "points",
+    [[0.3, 0.3], [0.7, 0.7], [0.7, 0.3], [0.6, 0.7], [0.3, 0.6], [-0.3, 0.7], [0.0, 0.7],
+     [math.nan, 0.7], [0.3, math.nan], [0.3, math.inf]],
+)  # fmt: skip
+def test_points_that_bound_nothing(points: list[float]) -> None:
+    mgfs = LogMgfs(np.array(points), np.zeros(2), np.zeros(2))
+    tilted = tilted_sum(WITH_ZERO, 3, 0.6)
+    assert bound_grid(mgfs, tilted, 0.1, Grid(0.1, 10, 0, 1)).alias == math.inf
 
 
 @pytest.mark.parametrize("tau", [0.03, 2.0])
 @pytest.mark.parametrize("allowance", [1e-2, 1e-8])
 def test_the_last_node_is_far_enough_and_hardly_farther(tau: float, allowance: float) -> None:
-    grid, errors = proposed(WITH_ZERO, tilt(WITH_ZERO, 0.6), 3, tau, allowance)
+    grid, errors = proposed(WITH_ZERO, 3, 0.6, tau, allowance)
     x = tau * grid.step * grid.count
 
     def beyond(x: float) -> float:
@@ -251,35 +275,36 @@ def test_the_last_node_is_far_enough_and_hardly_farther(tau: float, allowance: f
 
 
 def test_a_grid_of_too_many_nodes_is_refused() -> None:
-    points = np.array([0.3, 0.9])
-    heights = log_heights(WITH_ZERO, tilt(WITH_ZERO, 0.6), 3, 1e-17, points)
-    assert choose_grid(0.6, 1e-17, points, heights, 1e-3) is None
+    total = BlockSum.of((WITH_ZERO, 3))
+    mgfs = log_mgf_of_sum(total, np.array([0.3, 0.9]))
+    assert choose_grid(mgfs, tilt_sum(total, 0.6), 1e-17, 1e-3) is None
 
 
 @pytest.mark.parametrize("n", [1, 100, 10**5])
-@pytest.mark.parametrize("vagueness", [0.0, 7e-4, 0.1])
-def test_heights_are_as_vague_as_k(n: int, vagueness: float) -> None:
-    """K may be off by its error at both its places."""
-    theta, tau, points = 0.3, 0.1, np.array([0.1, 0.29, 0.31, 0.7])
-    exact = n * (log_mgf(WITH_ZERO, points)[0] - log_mgf(WITH_ZERO, np.array([theta]))[0])
-    exact += 0.5 * tau**2 * (points**2 - theta**2) - 1 - np.log(points)
-    vague = Law(WITH_ZERO.values, WITH_ZERO.weights, np.zeros(3), np.full(3, vagueness / n))
-    tilted = replace(tilt(WITH_ZERO, theta), log_mgf_error=vagueness / n)
-    excess = log_heights(vague, tilted, n, tau, points) - exact
-    rounding = 1e-14 * (n + 1)
-    assert (excess > vagueness).all()
-    assert (excess <= 2.2 * vagueness + rounding).all()
+@pytest.mark.parametrize("vagueness", [7e-4, 0.1])
+def test_aliases_are_as_vague_as_the_moment_generating_function(n: int, vagueness: float) -> None:
+    """It may be off by its error at both its places."""
+    total, grid = BlockSum.of((WITH_ZERO, n)), Grid(0.5, 10, 0, 1)
+    mgfs, tilted = log_mgf_of_sum(total, np.array([0.2, 0.4])), tilt_sum(total, 0.3)
+    plain = bound_grid(mgfs, tilted, 0.1, grid).alias
+    at_points = replace(mgfs, errors=mgfs.errors + vagueness)
+    vague = bound_grid(at_points, tilted, 0.1, grid).alias
+    assert vague == pytest.approx(plain * math.exp(vagueness), rel=1e-9)
+    at_theta = replace(tilted, log_mgf_error=tilted.log_mgf_error + vagueness)
+    vague = bound_grid(mgfs, at_theta, 0.1, grid).alias
+    assert vague == pytest.approx(plain * math.exp(vagueness), rel=1e-9)
 
 
-def test_heights_are_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    n, tau, points = 1000, 30.0, np.array([0.2, 0.7])
-    tilted = tilt(WITH_ZERO, 0.3)
-    plain = log_heights(WITH_ZERO, tilted, n, tau, points)
-    monkeypatch.setattr(contour, "UNIT", 1e-6)
-    rounded = log_heights(WITH_ZERO, tilted, n, tau, points)
-    sizes = n * (np.abs(log_mgf(WITH_ZERO, points)[0]) + abs(tilted.log_mgf))
-    sizes += 0.5 * tau**2 * (points**2 + 0.3**2) + np.abs(np.log(points))
-    assert (rounded - plain >= 1e-6 * sizes).all()
+def test_aliases_are_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    total, grid, tau = BlockSum.of((WITH_ZERO, 1000)), Grid(0.01, 10, 0, 1), 30.0
+    mgfs, tilted = log_mgf_of_sum(total, np.array([0.2, 0.4])), tilt_sum(total, 0.3)
+    plain = bound_grid(mgfs, tilted, tau, grid).alias
+    unit = 1e-7
+    monkeypatch.setattr(contour, "UNIT", unit)
+    rounded = bound_grid(mgfs, tilted, tau, grid).alias
+    sizes = float(np.abs(mgfs.values).min()) + abs(tilted.log_mgf) + (tau * 0.3) ** 2 / 2
+    sizes += 0.1 * 2 * math.pi / 0.01  # the distance to the next alias
+    assert math.log(rounded / plain) >= unit * sizes
 
 
 # -- bounds from one tilt -------------------------------------------------------------------------
@@ -290,9 +315,9 @@ def test_heights_are_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("unit", [1.0, 1e-3, 1e5])
 def test_the_bound_of_one_tilt_is_chernoffs(law: Law, n: int, unit: float) -> None:
     scaled = Law(law.values * unit, law.weights, law.value_error, law.weight_error)
-    theta = saddle_point(scaled, n)
+    theta = saddle_point(BlockSum.of((scaled, n)))
     expected = n * float(log_mgf(scaled, np.array([theta]))[0][0]) - 1 - math.log(theta)
-    bound = chernoff_log_mean(scaled, n)
+    bound = chernoff_log_mean(BlockSum.of((scaled, n)))
     assert bound == pytest.approx(expected, abs=1e-13 * (n + 50))
     assert bound > expected - 1e-15 * (n + 50)
 
@@ -300,41 +325,46 @@ def test_the_bound_of_one_tilt_is_chernoffs(law: Law, n: int, unit: float) -> No
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_the_bound_of_one_tilt_is_rounded_up(n: int) -> None:
     law = make_law([1.5, -1.0], [0.5, 0.5])
-    theta = saddle_point(law, n)
+    theta = saddle_point(BlockSum.of((law, n)))
     with mpmath.workdps(40):
         mgf = sum(
             mpmath.mpf(float(w)) * mpmath.exp(mpmath.mpf(theta) * mpmath.mpf(float(g)))
             for g, w in zip(law.values, law.weights, strict=True)
         )
         exact = n * mpmath.log(mgf) - 1 - mpmath.log(mpmath.mpf(theta))
-        assert exact < chernoff_log_mean(law, n) <= exact + 1e-13
+        assert exact < chernoff_log_mean(BlockSum.of((law, n))) <= exact + 1e-13
 
 
 @pytest.mark.parametrize("n", [2, 1000])
 def test_the_bound_of_one_tilt_covers_errors(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = chernoff_log_mean(WITHOUT_ZERO, n)
+    plain = chernoff_log_mean(BlockSum.of((WITHOUT_ZERO, n)))
     errors = np.full(3, 1e-4)
     vague = Law(WITHOUT_ZERO.values, WITHOUT_ZERO.weights, errors, errors)
     moved = Law(WITHOUT_ZERO.values + 1e-4, WITHOUT_ZERO.weights, errors * 0, errors * 0)
-    assert chernoff_log_mean(vague, n) > chernoff_log_mean(moved, n) > plain
+    assert (
+        chernoff_log_mean(BlockSum.of((vague, n)))
+        > chernoff_log_mean(BlockSum.of((moved, n)))
+        > plain
+    )
     scaled = Law(vague.values * 1e-300, vague.weights, errors * 0, errors * 0)
-    below = chernoff_log_mean(scaled, n)
+    below = chernoff_log_mean(BlockSum.of((scaled, n)))
     monkeypatch.setattr(contour, "UNIT", 1e-6)
-    base = n * tilt(WITHOUT_ZERO, saddle_point(WITHOUT_ZERO, n)).log_mgf
-    assert chernoff_log_mean(scaled, n) - below >= 1e-6 * (abs(base) + 600)
+    total = BlockSum.of((WITHOUT_ZERO, n))
+    base = tilt_sum(total, saddle_point(total)).log_mgf
+    assert chernoff_log_mean(BlockSum.of((scaled, n))) - below >= 1e-6 * (abs(base) + 600)
 
 
 def test_a_hopeless_tolerance_is_relaxed() -> None:
     """Too little work for the tolerance: ask for less, but answer."""
-    enclosure = contour_log_mean(WITHOUT_ZERO, 3, 1e-9, 3e4)
+    enclosure = contour_log_mean(BlockSum.of((WITHOUT_ZERO, 3)), 1e-9, 3e4)
     assert math.isfinite(enclosure.lower)
     assert math.isfinite(enclosure.upper)
 
 
 def test_the_shift_of_the_unit_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = Law(WITHOUT_ZERO.values * 1e-290, WITHOUT_ZERO.weights, np.zeros(3), np.zeros(3))
-    plain = contour_log_mean(tiny, 3, 1e-4, 1e6)
+    plain = contour_log_mean(BlockSum.of((tiny, 3)), 1e-4, 1e6)
     monkeypatch.setattr(contour, "UNIT", 1e-6)
-    wide = contour_log_mean(tiny, 3, 1e-4, 1e6)
+    wide = contour_log_mean(BlockSum.of((tiny, 3)), 1e-4, 1e6)
     assert plain.lower - wide.lower >= 6e-4
     assert wide.upper - plain.upper >= 6e-4

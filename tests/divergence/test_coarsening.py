@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from oracles import stop_loss, thresholds
 
 from shuffledp.decomposition import Law
-from shuffledp.divergence import coarsening
+from shuffledp.divergence import BlockSum, coarsening
 from shuffledp.divergence.coarsening import _contract, _spread, coarsen_law
-from shuffledp.divergence.engine import _MAX_ATOMS, _simplify
+from shuffledp.divergence.mean import _MAX_ATOMS, _simplify
 from shuffledp.divergence.proposals.edges import edges_for
 
 seeds = st.integers(0, 2**32 - 1)
@@ -24,11 +24,15 @@ def random_law(seed: int, size: int) -> Law:
     return Law(values, weights / weights.sum(), np.zeros(size), np.zeros(size))
 
 
+def edges(law: Law, n: int, rtol: float) -> np.ndarray:
+    return edges_for(BlockSum.of((law, n)), rtol, math.inf)[0]
+
+
 @settings(max_examples=40)
 @given(seeds, st.integers(_MAX_ATOMS + 1, 3000), st.sampled_from([2, 30, 1000, 10**6]))
 def test_two_small_laws_enclose_a_large_one(seed, size, n):
     law = random_law(seed, size)
-    lower, upper = coarsen_law(law, edges_for(law, n, 1e-4, math.inf))
+    lower, upper = coarsen_law(law, edges(law, n, 1e-4))
     assert max(lower.size / 2, upper.size) <= 610
     for small in (lower, upper):
         assert small.weights.sum() == pytest.approx(law.weights.sum(), abs=1e-13)
@@ -41,14 +45,15 @@ def test_two_small_laws_enclose_a_large_one(seed, size, n):
 
 def test_few_atoms_stay_as_they_are():
     law = random_law(0, _MAX_ATOMS)
-    simplified = _simplify(law, 10, 1e-4)
-    assert simplified.lower is law
-    assert simplified.upper is law
+    total = BlockSum.of((law, 10))
+    simplified = _simplify(total, 1e-4)
+    assert simplified.lower is total
+    assert simplified.upper is total
 
 
 def test_a_looser_tolerance_takes_fewer_atoms():
     law = random_law(1, 3000)
-    coarse, fine = (edges_for(law, 1000, rtol, math.inf) for rtol in (1e-2, 1e-4))
+    coarse, fine = (edges(law, 1000, rtol) for rtol in (1e-2, 1e-4))
     assert coarse.size < fine.size
 
 
@@ -117,15 +122,15 @@ def test_sums_of_many_atoms_are_rounded(coarsen, scale, monkeypatch):
 
 def test_equal_values_become_one_atom():
     law = Law(np.full(300, 0.5), np.full(300, 1 / 300), np.zeros(300), np.zeros(300))
-    for small in coarsen_law(law, edges_for(law, 10, 1e-4, math.inf)):
+    for small in coarsen_law(law, edges(law, 10, 1e-4)):
         assert small.values.tolist() == pytest.approx([0.5])
         assert small.weights.tolist() == pytest.approx([1.0])
 
 
-@given(edges=st.lists(st.floats(), max_size=6))
-def test_any_edges_enclose(edges):
+@given(places=st.lists(st.floats(), max_size=6))
+def test_any_edges_enclose(places):
     law = Law(VALUES, WEIGHTS, np.zeros(6), np.zeros(6))
-    lower, upper = coarsen_law(law, np.array(edges, dtype=np.float64))
+    lower, upper = coarsen_law(law, np.array(places, dtype=np.float64))
     levels = np.linspace(-1.2, 3.2, 45)
     below, middle, above = (stop_loss(x, levels) for x in (lower, law, upper))
     assert (below <= middle + 1e-14).all()

@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from shuffledp.decomposition import Law
+from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.contour import (
     assemble,
     bound_grid,
     chernoff_log_mean,
     contour_log_mean,
-    log_heights,
 )
 from shuffledp.divergence.enumeration import enumerate_log_mean
 from shuffledp.divergence.nodes import _Integrand, sum_nodes
 from shuffledp.divergence.proposals.grid import Grid, alias_points, choose_grid
 from shuffledp.divergence.proposals.saddle import saddle_point
-from shuffledp.divergence.tilt import TiltedLaw, tilt
+from shuffledp.divergence.tilt import TiltedSum, log_mgf_of_sum, tilt_sum
 
 Array = NDArray[np.float64]
 
@@ -37,6 +37,16 @@ Array = NDArray[np.float64]
 def make_law(values: list[float], weights: list[float]) -> Law:
     zeros = np.zeros(len(values))
     return Law(np.array(values), np.array(weights) / sum(weights), zeros, zeros.copy())
+
+
+def one_block(law: Law, n: int) -> BlockSum:
+    return BlockSum.of((law, n))
+
+
+def tilted_sum(law: Law, n: int) -> TiltedSum:
+    """At the saddle point."""
+    total = one_block(law, n)
+    return tilt_sum(total, saddle_point(total))
 
 
 LAWS = {
@@ -74,17 +84,15 @@ class Setting:
 
     def __init__(self, law: Law, n: int, tau: float, allowance: float) -> None:
         self.law, self.n, self.tau, self.allowance = law, n, tau, allowance
-        self.theta = saddle_point(law, n)
-        self.tilted: TiltedLaw = tilt(law, self.theta)
-        self.sigma = math.sqrt(n * self.tilted.variance)
-        points = alias_points(self.theta, math.hypot(self.sigma, tau))
-        heights = log_heights(law, self.tilted, n, tau, points)
-        grid = choose_grid(self.theta, tau, points, heights, allowance)
+        self.tilted = tilted_sum(law, n)
+        self.theta = self.tilted.theta
+        mgfs = log_mgf_of_sum(one_block(law, n), alias_points(self.tilted, tau))
+        grid = choose_grid(mgfs, self.tilted, tau, allowance)
         assert grid is not None
         self.grid = grid
-        self.errors = bound_grid(self.theta, tau, grid, points, heights)
+        self.errors = bound_grid(mgfs, self.tilted, tau, grid)
         self.period = 2 * math.pi / grid.step
-        self.unit = math.exp(n * self.tilted.log_mgf + 0.5 * (tau * self.theta) ** 2)
+        self.unit = math.exp(self.tilted.log_mgf + 0.5 * (tau * self.theta) ** 2)
 
     def terms(self, function: object, orders: range) -> list[float]:
         """e^{theta m L} times the function at m L, in units of F(theta)."""
@@ -107,7 +115,7 @@ def test_the_sum_over_nodes_is_the_periodised_mean(
     """Poisson summation: aliases and all, and nothing else but the errors that are stated."""
     here = Setting(LAWS[name], n, tau, allowance)
     grid = here.grid
-    sums = sum_nodes(here.tilted, n, tau, grid, allowance, 1e9)
+    sums = sum_nodes(here.tilted, tau, grid, allowance, 1e9)
     assert sums is not None
     # On the far left E(X - mL)_+ is S - mL up to nothing, times an exponential: few m are enough.
     last = min(int(40 / (here.theta * here.period)) + 3, 4000)
@@ -149,9 +157,9 @@ def test_assembled_bounds_hold_for_any_amount_of_smoothing(name: str, n: int, ta
     """Not only for the tau that the engine would choose; the bias is bounded, not estimated."""
     allowance = 1e-6
     here = Setting(LAWS[name], n, tau, allowance)
-    sums = sum_nodes(here.tilted, n, tau, here.grid, allowance, 1e9)
+    sums = sum_nodes(here.tilted, tau, here.grid, allowance, 1e9)
     assert sums is not None
-    found = assemble(here.tilted, n, tau, here.errors, sums)
+    found = assemble(here.tilted, tau, here.errors, sums)
     enclosure, bias = found.enclosure, found.bias
     values, weights = sums_of(here.law, n)
     exact = float(weights @ np.maximum(values, 0))
@@ -179,28 +187,29 @@ def laws(draw: st.DrawFn) -> Law:
     return make_law(values, weights)
 
 
-def dense_terms(tilted: TiltedLaw, n: int, tau: float, t: Array) -> NDArray[np.complex128]:
+def dense_terms(tilted: TiltedSum, tau: float, t: Array) -> NDArray[np.complex128]:
     """F(theta + it)/F(theta) at the nodes, straight from the definition."""
-    phi = np.exp(1j * np.multiply.outer(t, tilted.centred)) @ tilted.probability
-    drift = np.exp(1j * t * (n * tilted.mean + tau**2 * tilted.theta))
-    return phi**n * drift * np.exp(-0.5 * (tau * t) ** 2)
+    product = np.exp(1j * t * (tilted.mean + tau**2 * tilted.theta) - 0.5 * (tau * t) ** 2)
+    for law, n in zip(tilted.laws, tilted.times, strict=True):
+        product *= (np.exp(1j * np.multiply.outer(t, law.centred)) @ law.probability) ** n
+    return product
 
 
 @settings(max_examples=60)
 @given(law=laws(), n=st.sampled_from([3, 40, 1000, 30_000]), wide=st.booleans())
 def test_skipped_nodes_add_no_more_than_their_bound(law: Law, n: int, wide: bool) -> None:
-    tilted = tilt(law, saddle_point(law, n))
-    assume(tilted.variance > 1e-6)
-    sigma = math.sqrt(n * tilted.variance)
-    tau = 0.3 * math.sqrt(tilted.variance) * (0.1 if wide else 1.0)
+    tilted = tilted_sum(law, n)
+    assume(tilted.deviation > 1e-3)
+    sigma = math.sqrt(tilted.variance)
+    tau = 0.3 * tilted.deviation * (0.1 if wide else 1.0)
     step = 2 * math.pi / (20 * sigma)
     count = int(7 / (tau * step))
     assume(count < 200_000)
     value = 1 / (tilted.theta**2 * 2.5 * math.hypot(sigma, 1.5 / tilted.theta))
-    sums = sum_nodes(tilted, n, tau, Grid(step, count), 1e-5 * value, 1e8)
+    sums = sum_nodes(tilted, tau, Grid(step, count, 0, 0), 1e-5 * value, 1e8)
     assert sums is not None
     t = step * np.arange(count + 1)
-    terms = dense_terms(tilted, n, tau, t) * step / math.pi
+    terms = dense_terms(tilted, tau, t) * step / math.pi
     terms[0] /= 2
     mean = float((terms / (tilted.theta + 1j * t) ** 2).real.sum())
     noise = 1e-15 * n * value * (1 + sigma * tilted.theta)  # of the reference
@@ -224,12 +233,12 @@ def test_skipped_nodes_add_no_more_than_their_bound(law: Law, n: int, wide: bool
     size=st.integers(1, 300),
 )
 def test_the_bound_of_a_stretch_bounds_its_terms(law: Law, n: int, start: int, size: int) -> None:
-    tilted = tilt(law, saddle_point(law, n))
-    assume(tilted.variance > 1e-6)
-    step, tau = 0.01 / math.sqrt(tilted.variance), 0.01
-    mean, height = _Integrand(tilted, n, tau, step).bounds(np.array([start]), np.array([size]))
+    tilted = tilted_sum(law, n)
+    assume(tilted.deviation > 1e-3)
+    step, tau = 0.01 / tilted.deviation, 0.01
+    mean, height = _Integrand(tilted, tau, step).bounds(np.array([start]), np.array([size]))
     t = step * np.arange(start, start + size)
-    terms = np.abs(dense_terms(tilted, n, tau, t)) * step / math.pi
+    terms = np.abs(dense_terms(tilted, tau, t)) * step / math.pi
     assert float(terms.sum()) <= height[0] * (1 + 1e-12)
     assert float((terms / (tilted.theta**2 + t**2)).sum()) <= mean[0] * (1 + 1e-12)
 
@@ -237,10 +246,10 @@ def test_the_bound_of_a_stretch_bounds_its_terms(law: Law, n: int, start: int, s
 @settings(max_examples=40)
 @given(law=laws(), n=st.sampled_from([2, 9, 300]))
 def test_dense_and_sparse_evaluation_agree(law: Law, n: int) -> None:
-    tilted = tilt(law, saddle_point(law, n))
-    assume(tilted.variance > 1e-6)
-    step, count, tau = 0.05 / math.sqrt(n * tilted.variance), 3000, 0.02
-    sparse, dense = _Integrand(tilted, n, tau, step), _Integrand(tilted, n, tau, step)
+    tilted = tilted_sum(law, n)
+    assume(tilted.deviation > 1e-3)
+    step, count, tau = 0.05 / math.sqrt(tilted.variance), 3000, 0.02
+    sparse, dense = _Integrand(tilted, tau, step), _Integrand(tilted, tau, step)
     sparse.add(np.arange(count + 1))
     dense.add_all(count)
     first, second = sparse.sums, dense.sums
@@ -252,22 +261,22 @@ def test_dense_and_sparse_evaluation_agree(law: Law, n: int) -> None:
 
 def test_too_much_work_is_refused() -> None:
     law = LAWS["binary"]
-    tilted = tilt(law, saddle_point(law, 3))
-    assert sum_nodes(tilted, 3, 1e-6, Grid(1e-3, 10**9), 1e-9, 1e5) is None
-    enclosure = contour_log_mean(law, 3, 1e-6, 1.0)
+    tilted = tilted_sum(law, 3)
+    assert sum_nodes(tilted, 1e-6, Grid(1e-3, 10**9, 0, 0), 1e-9, 1e5) is None
+    enclosure = contour_log_mean(one_block(law, 3), 1e-6, 1.0)
     assert enclosure.lower == -math.inf
 
 
 @settings(max_examples=60)
 @given(law=laws(), n=st.sampled_from([2, 5, 12]))
 def test_the_contour_meets_the_enumeration(law: Law, n: int) -> None:
-    exact = enumerate_log_mean(law, n)
+    exact = enumerate_log_mean(one_block(law, n))
     assert exact.width < 1e-11
     for rtol in (1e-2, 1e-4, 1e-6):
-        contour = contour_log_mean(law, n, rtol, 1e6)
+        contour = contour_log_mean(one_block(law, n), rtol, 1e6)
         assert contour.lower <= exact.upper
         assert contour.upper >= exact.lower
-    assert chernoff_log_mean(law, n) >= exact.lower
+    assert chernoff_log_mean(one_block(law, n)) >= exact.lower
 
 
 @settings(max_examples=40)
@@ -275,9 +284,9 @@ def test_the_contour_meets_the_enumeration(law: Law, n: int) -> None:
 def test_a_smaller_tolerance_gives_a_narrower_enclosure_of_the_same_number(
     law: Law, n: int
 ) -> None:
-    previous = contour_log_mean(law, n, 1e-2, 1e6)
+    previous = contour_log_mean(one_block(law, n), 1e-2, 1e6)
     for rtol in (1e-3, 1e-4, 1e-5):
-        narrower = contour_log_mean(law, n, rtol, 1e6)
+        narrower = contour_log_mean(one_block(law, n), rtol, 1e6)
         assert narrower.lower <= previous.upper
         assert narrower.upper >= previous.lower
         previous = narrower
@@ -289,7 +298,7 @@ def test_the_unit_of_the_values_does_not_matter(law: Law, n: int, exponent: int)
     """E S_+ is proportional to the values; tilts get as large as the values get small."""
     unit = 10.0**exponent
     scaled = Law(law.values * unit, law.weights, law.value_error, law.weight_error)
-    plain, other = (contour_log_mean(x, n, 1e-4, 1e6) for x in (law, scaled))
+    plain, other = (contour_log_mean(one_block(x, n), 1e-4, 1e6) for x in (law, scaled))
     shift = math.log(unit)
     assert other.lower - shift <= plain.upper + 1e-12
     assert other.upper - shift >= plain.lower - 1e-12
@@ -307,7 +316,7 @@ def test_small_gains_beside_large_losses(top: float, weight: float, n: int) -> N
     single = math.log(n) + math.log(weight) + math.log(top)
     without_loss = single + (n - 1) * math.log1p(-weight)
     above = without_loss if n * top < 1 else single
-    enclosure = contour_log_mean(law, n, 1e-4, 1e6)
+    enclosure = contour_log_mean(one_block(law, n), 1e-4, 1e6)
     assert enclosure.lower <= above + 1e-9
     assert enclosure.upper >= without_loss - 1e-9
 
@@ -315,7 +324,7 @@ def test_small_gains_beside_large_losses(top: float, weight: float, n: int) -> N
 def test_the_main_lobe_counts_as_work() -> None:
     """A law that hardly varies has a main lobe as wide as the grid: all its nodes must be paid."""
     law = make_law([1e-12, -1.0, 0.0], [0.3, 1e-30, 0.7])
-    tilted = tilt(law, 1e12)
+    tilted = tilt_sum(one_block(law, 3), 1e12)
     count = 3_000_000
-    step = 1 / (math.sqrt(3 * tilted.variance) * count)
-    assert sum_nodes(tilted, 3, 1e-20, Grid(step, count), 1e-30, 1e4) is None
+    step = 1 / (math.sqrt(tilted.variance) * count)
+    assert sum_nodes(tilted, 1e-20, Grid(step, count, 0, 0), 1e-30, 1e4) is None

@@ -16,7 +16,7 @@ from strategies import Coefficients, coefficients, exp_epsilons, simplex
 
 from shuffledp import Decomposition
 from shuffledp.decomposition import Law
-from shuffledp.divergence import LogEnclosure, log_delta, log_delta_bound
+from shuffledp.divergence import BlockSum, LogEnclosure, log_delta, log_delta_bound
 from shuffledp.divergence.contour import chernoff_log_mean, contour_log_mean
 
 #: The largest n for so many atoms, the residual counted, that keeps the exact sum short.
@@ -138,7 +138,7 @@ def undoubtedly_positive(case: Case) -> bool:
 @example(case=binary(0.25, 8, math.log(1.25)))
 def test_the_contour_encloses_the_exact_mean(rtol: float, case: Case) -> None:
     assume(undoubtedly_positive(case))
-    enclosure = contour_log_mean(case.law, case.n, rtol, MAX_WORK)
+    enclosure = contour_log_mean(BlockSum.of((case.law, case.n)), rtol, MAX_WORK)
     assert contains(enclosure, case.log_mean)
 
 
@@ -150,7 +150,7 @@ def test_cheap_bounds_are_above_the_exact_mean(case: Case) -> None:
     gparv = case.decomposition.at(case.epsilon)
     assert log_delta_bound(gparv, case.n) >= lower - shift - 4e-16 * (1 + shift)
     if undoubtedly_positive(case):
-        assert chernoff_log_mean(case.law, case.n) >= lower
+        assert chernoff_log_mean(BlockSum.of((case.law, case.n))) >= lower
 
 
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6])
@@ -205,7 +205,7 @@ def test_few_outcomes_are_enclosed_to_rtol(n: int, weight: float, epsilon: float
 def test_the_contour_copes_with_rare_reports(n: int, weight: float) -> None:
     """The probability of S = 0 is subtracted exactly, so rare jumps keep their digits."""
     case = binary(weight, n, 0.2)
-    enclosure = contour_log_mean(case.law, n, 1e-4, MAX_WORK)
+    enclosure = contour_log_mean(BlockSum.of((case.law, n)), 1e-4, MAX_WORK)
     assert enclosure.width <= 1e-4
     assert contains(enclosure, case.log_mean)
 
@@ -252,7 +252,7 @@ def test_errors_of_the_data_are_part_of_the_enclosure(
     if contour:
         top = int(np.argmax(law.values))
         assume(law.values[top] > 8 * law.value_error[top])
-        enclosure = contour_log_mean(law, case.n, 1e-6, MAX_WORK)
+        enclosure = contour_log_mean(BlockSum.of((law, case.n)), 1e-6, MAX_WORK)
     else:
         shift = math.log(case.n)
         delta = log_delta(stated.at(case.epsilon), case.n, rtol=1e-6)

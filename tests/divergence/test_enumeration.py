@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shuffledp import Decomposition
 from shuffledp.decomposition import Law
-from shuffledp.divergence import LogEnclosure, log_delta
+from shuffledp.divergence import BlockSum, LogEnclosure, log_delta
 from shuffledp.divergence.enumeration import (
     _compositions,
     _multinomials,
@@ -59,8 +59,10 @@ def test_multinomial_coefficients(n: int, atoms: int) -> None:
 
 def test_size() -> None:
     law = Law(np.array([1.0, -1.0, 0.0]), np.full(3, 1 / 3), np.zeros(3), np.zeros(3))
-    assert enumeration_size(law, 10) == math.comb(12, 2)
-    assert enumeration_size(law, 10**6) == math.inf
+    assert enumeration_size(BlockSum.of((law, 10))) == math.comb(12, 2)
+    assert enumeration_size(BlockSum.of((law, 10**6))) == math.inf
+    assert enumeration_size(BlockSum.of((law, 10), (law, 3))) == math.comb(12, 2) * math.comb(5, 2)
+    assert enumeration_size(BlockSum.of(*[(law, 1)] * 5)) == math.inf
 
 
 @settings(max_examples=150)
@@ -76,7 +78,7 @@ def test_exact_values_are_enclosed_tightly(counts: list[int], values: list[int],
     values = [*values[: len(counts)], 24]
     zeros = np.zeros(len(values))
     law = Law(np.array(values) / 8, np.array(weights), zeros, zeros.copy())
-    enclosure = enumerate_log_mean(law, n)
+    enclosure = enumerate_log_mean(BlockSum.of((law, n)))
     with ctx.workprec(PRECISION):
         atoms = [(arb(g) / 8, arb(w)) for g, w in zip(values, weights, strict=True)]
     assert contains(enclosure, enumerated_mean(atoms, n))
@@ -93,7 +95,7 @@ def test_many_users_and_two_atoms(n: int, x: float, y: float, w: float, epsilon:
     """Logarithms of n! reach a million: their rounding must be part of the enclosure."""
     decomposition = two_atoms(x, y, w)
     exact = binomial_mean(law_of(decomposition, epsilon), n)
-    enclosure = enumerate_log_mean(decomposition.at(epsilon).lower, n)
+    enclosure = enumerate_log_mean(BlockSum.of((decomposition.at(epsilon).lower, n)))
     assert contains(enclosure, exact)
     assert enclosure.width < 1e-8
 

@@ -14,7 +14,7 @@ from oracles import enumerated_delta
 
 import shuffledp.divergence
 from shuffledp.decomposition import GPARV, Law
-from shuffledp.divergence import contour, engine, log_delta, log_delta_bound, nodes
+from shuffledp.divergence import BlockSum, contour, log_delta, log_delta_bound, mean, nodes
 from shuffledp.divergence.contour import contour_log_mean
 from shuffledp.divergence.proposals.cuts import Cut
 from shuffledp.divergence.proposals.grid import Grid
@@ -49,8 +49,9 @@ def test_any_contour_is_valid(data: st.DataObject, law: Law, n: int) -> None:
             self.tau = data.draw(st.floats(0.003, 3.0), label="tau")
             self.value *= data.draw(factors, label="value")
 
-    points = st.lists(st.floats(-1, 8), max_size=6)
-    grids = st.builds(Grid, st.floats(0.001, 5.0), st.integers(1, 3000))
+    points = st.lists(st.floats(-1, 8), min_size=4, max_size=4)
+    places = st.integers(0, 3)
+    grids = st.builds(Grid, st.floats(0.001, 5.0), st.integers(1, 3000), places, places)
     starts = st.lists(st.integers(-10, 3000), max_size=20)
     with pytest.MonkeyPatch.context() as patch:
         tilt = data.draw(st.floats(0.05, 5.0), label="tilt")
@@ -66,7 +67,7 @@ def test_any_contour_is_valid(data: st.DataObject, law: Law, n: int) -> None:
         )
         patch.setattr(nodes, "main_lobe", lambda *_: data.draw(st.integers(-3, 50)))
         with np.errstate(all="ignore"):
-            enclosure = contour_log_mean(law, n, 1e-3, 1e7)
+            enclosure = contour_log_mean(BlockSum.of((law, n)), 1e-3, 1e7)
     assert enclosure.lower <= exact + 1e-13
     assert enclosure.upper >= exact - 1e-13
 
@@ -86,10 +87,10 @@ def test_any_cut_and_any_cells_are_valid(
     exact = math.log(enumerated_delta(law, n))
     gparv = GPARV(law, law, 0.0, 0.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "choose_cut", lambda *_: Cut(level, guess))
-        patch.setattr(engine, "cut_levels", lambda *_: [level, 1.0])
-        patch.setattr(engine, "_MAX_ATOMS", 1)
-        patch.setattr(engine, "edges_for", lambda *_: np.array(edges, dtype=np.float64))
+        patch.setattr(mean, "choose_cut", lambda *_: Cut(level, guess))
+        patch.setattr(mean, "cut_levels", lambda *_: [level, 1.0])
+        patch.setattr(mean, "_MAX_ATOMS", 1)
+        patch.setattr(mean, "edges_for", lambda *_: [np.array(edges, dtype=np.float64)])
         patch.setattr(contour, "saddle_point", lambda *_: tilt)
         with np.errstate(all="ignore"):
             enclosure = log_delta(gparv, n)
@@ -108,3 +109,21 @@ def test_what_is_trusted_stands_apart() -> None:
             for alias in node.names
         }
         assert not names & {"LogEnclosure", "UNIT"}
+
+
+@pytest.mark.heavy(keep=2)
+@pytest.mark.parametrize("unit", [1e-290, 1e-200, 1.0, 1e200, 1e290])
+@pytest.mark.parametrize("n", [1, 10, 10**9])
+def test_proposals_cope_with_any_unit(unit: float, n: int) -> None:
+    """Gains of that size with falling probabilities, and more atoms than are used as they are."""
+    shares = np.concatenate([np.geomspace(1e-3, 1e3, 300), [-1.0, 0.0]])
+    weights = np.concatenate([np.geomspace(1e-3, 1e-40, 300), [0.5, 0.4]])
+    answers = []
+    for factor in (1.0, unit):
+        law = make_law((factor * shares).tolist(), weights.tolist())
+        answers.append(log_delta(GPARV(law, law, 0.0, 0.0), n))
+        assert answers[-1].lower <= log_delta_bound(GPARV(law, law, 0.0, 0.0), n)
+    plain, scaled = answers
+    assert scaled.lower - math.log(unit) <= plain.upper
+    assert plain.lower <= scaled.upper - math.log(unit)
+    assert scaled.width <= 1.2 * plain.width + 1e-9

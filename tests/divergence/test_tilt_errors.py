@@ -10,8 +10,9 @@ import pytest
 
 from shuffledp.decomposition import Law
 from shuffledp.divergence import tilt as module
+from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.proposals.saddle import saddle_point
-from shuffledp.divergence.tilt import _sum, in_units, log_mgf, tilt
+from shuffledp.divergence.tilt import _sum, log_mgf, tilt, tilt_sum
 
 
 def make_law(values: list[float], weights: list[float]) -> Law:
@@ -59,15 +60,29 @@ def test_errors_of_weights_change_a_large_k_by_no_more_than_stated(
 
 @pytest.mark.parametrize("law", [NEAR, FAR])
 @pytest.mark.parametrize("theta", [0.01, 1.0, 30.0])
-def test_errors_of_values_change_k_by_no_more_than_stated(
-    law: Law, theta: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", [1.0, 1e3, 3e4])
+def test_the_shift_of_values_is_weighted_by_the_tilted_law(
+    law: Law, theta: float, size: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Each value up by its error: K rises by no more than theta times the stated mean shift."""
     monkeypatch.setattr(module, "UNIT", 0.0)
-    errors = np.array([1e-5, 3e-5, 2e-5, 1e-5])
+    errors = size * np.array([1e-5, 3e-5, 2e-5, 1e-5])
     stated = tilt(with_errors(law, errors.tolist(), [0.0] * 4), theta)
     moved = Law(law.values + errors, law.weights, errors, errors)
-    worst = float(log_mgf(moved, np.array([theta]))[0][0]) - stated.log_mgf
-    assert worst <= stated.log_mgf_error <= 4 * worst
+    rise = float(log_mgf(moved, np.array([theta]))[0][0]) - stated.log_mgf
+    weighted = float(stated.probability @ (errors * np.exp(theta * errors)))
+    assert rise <= theta * stated.value_shift * (1 + 1e-9)
+    assert weighted <= stated.value_shift
+    assert stated.value_shift <= weighted * np.exp(theta * errors.max()) * (1 + 1e-8) + 1e-290
+
+
+def test_a_vague_value_counts_though_its_probability_underflows() -> None:
+    """At -1000, give or take 1010, an atom of negligible probability may be the largest gain."""
+    law = Law(np.array([0.5, -1000.0]), np.full(2, 0.5), np.array([0.0, 1010.0]), np.zeros(2))
+    tilted = tilt(law, 1.0)
+    assert tilted.probability[1] == 0
+    exact = 0.5 * math.exp(10.0) * 1010.0 / (0.5 * math.exp(0.5))
+    assert exact <= tilted.value_shift <= exact * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +107,8 @@ def test_rounding_of_a_large_k_is_covered(
     total = exponent + log_weight
     rounded = 4 * np.abs(log_weight) + np.abs(exponent) + np.abs(total)
     assert tilted.log_mgf_error >= unit * (float(p @ rounded) + abs(k))
-    assert tilted.probability_error >= unit * (4 + float(p @ (rounded + np.abs(total - k))))
+    own = unit * (4 + float(p @ (rounded + np.abs(total - k))))
+    assert tilted.probability_error >= own + tilted.log_mgf_error  # the error of K is common
 
 
 def test_rounding_of_a_small_k_is_covered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,9 +118,8 @@ def test_rounding_of_a_small_k_is_covered(monkeypatch: pytest.MonkeyPatch) -> No
     tilted = tilt(law, 1.0)
     growth = float(law.weights @ np.abs(np.expm1(law.values)))
     assert tilted.log_mgf_error >= unit * (growth / math.exp(tilted.log_mgf) + tilted.log_mgf)
-    assert tilted.probability_error >= unit * (
-        3 + float(tilted.probability @ np.abs(law.values)) + tilted.log_mgf
-    )
+    own = unit * (5 + float(tilted.probability @ np.abs(law.values)) + tilted.log_mgf)
+    assert tilted.probability_error >= own + tilted.log_mgf_error
 
 
 @pytest.mark.parametrize("theta", [0.5, 3.0])
@@ -117,15 +132,17 @@ def test_the_error_of_the_probabilities_is_a_mean(
     tilted = tilt(with_errors(NEAR, [0.0] * 4, errors), theta)
     p, distance = tilted.probability, np.abs(tilted.centred)
     plain, weighted = float(p @ errors), float((p * distance) @ errors) / float(p @ distance)
-    assert tilted.probability_error == pytest.approx(max(plain, weighted), rel=1e-12)
+    own = max(plain, weighted)
+    assert tilted.probability_error == pytest.approx(own + tilted.log_mgf_error, rel=1e-12)
 
 
 def test_the_error_of_the_zero_is_that_of_its_atoms(monkeypatch: pytest.MonkeyPatch) -> None:
     law = make_law([1.0, 0.0, -1.0, 0.0], [0.2, 0.3, 0.3, 0.2])
     vague = with_errors(law, [0.0] * 4, [1e-2, 1e-5, 1e-2, 3e-5])
     monkeypatch.setattr(module, "UNIT", 0.0)
-    assert tilt(vague, 0.5).zero_error == pytest.approx(3e-5, rel=1e-12)
-    assert tilt(vague, 5.0).zero_error == pytest.approx(3e-5, rel=1e-12)
+    for theta in (0.5, 5.0):
+        tilted = tilt(vague, theta)
+        assert tilted.zero_error == pytest.approx(3e-5 + tilted.log_mgf_error, rel=1e-12)
     monkeypatch.setattr(module, "UNIT", 1e-3)
     assert tilt(vague, 0.5).zero_error >= 3e-5 + 4e-3 + 4e-3
 
@@ -147,29 +164,35 @@ def test_short_sums_are_exact() -> None:
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e250])
 def test_in_units_of_the_saddle_point_it_is_one(unit: float) -> None:
     law = Law(FAR.values * unit, FAR.weights, FAR.value_error, FAR.weight_error)
-    factor = saddle_point(law, 50)
-    standard = in_units(law, factor, 50)
-    assert standard.values == pytest.approx(law.values * factor, rel=1e-12)
-    assert factor * unit == pytest.approx(saddle_point(FAR, 50), rel=0.1)
-    tilted = tilt(standard, 1.0)
-    assert abs(50 * tilted.mean - 2) <= 0.11 * (50 * tilted.variance + 2) ** 0.5
+    total = BlockSum.of((law, 50))
+    factor = saddle_point(total)
+    standard = total.in_units(factor)
+    assert standard.laws[0].values == pytest.approx(law.values * factor, rel=1e-12)
+    assert factor * unit == pytest.approx(saddle_point(BlockSum.of((FAR, 50))), rel=0.1)
+    tilted = tilt_sum(standard, 1.0)
+    assert abs(tilted.mean - 2) <= 0.11 * (tilted.variance + 2) ** 0.5
 
 
 def test_far_losses_stay_finite() -> None:
     errors = np.array([0.0, 1e-3])
     law = Law(np.array([1e-200, -1.0]), np.array([0.5, 0.5]), errors, errors * 0)
-    standard = in_units(law, 1e200, 3)
+    (standard,) = BlockSum.of((law, 3)).in_units(1e200).laws
     assert standard.values[1] == -1e100
     assert standard.value_error[1] == 0
-    near = in_units(Law(np.array([1.0, -2.0]), law.weights, errors, errors * 0), 1.0, 3)
+    law = Law(np.array([1.0, -2.0]), law.weights, errors, errors * 0)
+    (near,) = BlockSum.of((law, 3)).in_units(1.0).laws
     assert near.value_error[1] > 0
 
 
 def test_a_loss_that_gains_can_make_up_for_is_kept() -> None:
     """Whatever factor is proposed: in these units 1e100 is no large loss."""
     law = Law(np.array([1.0, -3.0, -1e9]), np.full(3, 1 / 3), np.zeros(3), np.zeros(3))
-    huge = in_units(law, 1e110, 1000)
+    (huge,) = BlockSum.of((law, 1000)).in_units(1e110).laws
     assert huge.values.tolist() == pytest.approx([1e110, -3e110, -2e113])
+    # Gains of other blocks count as well.
+    other = Law(np.array([1e6, 0.0]), np.full(2, 0.5), np.zeros(2), np.zeros(2))
+    huge, _ = BlockSum.of((law, 1000), (other, 1)).in_units(1e110).laws
+    assert huge.values.tolist() == pytest.approx([1e110, -3e110, -2.002e116])
 
 
 def test_probabilities_of_rare_atoms_were_found_to_miss() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import log_delta_bound
+from shuffledp.divergence import BlockSum, log_delta_bound
 from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.interval import Interval
 from shuffledp.randomizers import Input, MatrixRandomizer, Pair
@@ -115,7 +115,7 @@ class MatrixPairs:
         if law.values.max() <= 0:
             thetas = np.array([1.0])
         else:
-            thetas = saddle_point(law, n) * np.geomspace(0.3, 3.0, 13)
+            thetas = saddle_point(BlockSum.of((law, n))) * np.geomspace(0.3, 3.0, 13)
         bounds = np.minimum.reduce([self._bounds(n, epsilon, float(t)) for t in thetas])
         for index in np.argsort(-bounds):
             if index % (len(self.rows) + 1):  # not on the diagonal

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray
+
+_FAINT = 1e-290  # units of round-off of less may underflow
+_UNDERFLOW = 2e-323  # what the product and the three parts of its error lose, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +32,12 @@ class Law:
 
     def scaled(self, factor: float) -> Law:
         """Return the law of ``factor`` times the value, factor > 0."""
+        values = factor * self.values
         error = factor * self.value_error + UNIT * factor * np.abs(self.values)
-        return Law(factor * self.values, self.weights, error, self.weight_error)
+        faint = np.abs(values) < _FAINT
+        if faint.any():  # products that underflow, unless they are 0
+            error[faint & ((self.values != 0) | (self.value_error != 0))] += _UNDERFLOW
+        return Law(values, self.weights, error, self.weight_error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +55,3 @@ class GPARV:
     upper: Law
     singular_lower: float
     singular_upper: float
-
-    def scaled(self, factor: float) -> GPARV:
-        """Return ``factor`` times the random variable, singular part included."""
-        lower = self.lower.scaled(factor)
-        upper = lower if self.upper is self.lower else self.upper.scaled(factor)
-        above = factor * self.singular_upper * (1 + 4 * UNIT)
-        if self.singular_upper > 0:
-            above = math.nextafter(above, math.inf)  # also if it underflows
-        return GPARV(lower, upper, factor * self.singular_lower * (1 - 4 * UNIT), above)

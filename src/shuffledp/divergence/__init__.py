@@ -1,10 +1,26 @@
-"""From the law of one GPARV to a certified delta.
+"""From laws of GPARVs to a certified E[S_+] of their sum, and to a certified delta.
 
 What is certified stands in the modules of this package, what is only tried in ``proposals``.
 """
 
+from shuffledp.divergence.blocks import Block, BlockSum
 from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.engine import log_delta, log_delta_bound
+from shuffledp.divergence.kernel import HINGE, HOCKEY_STICK, Kernel
+from shuffledp.divergence.mean import log_mean, log_mean_bound, log_mean_positive
 from shuffledp.divergence.proposals.estimate import estimate_log_delta
 
-__all__ = ["LogEnclosure", "estimate_log_delta", "log_delta", "log_delta_bound"]
+__all__ = [
+    "HINGE",
+    "HOCKEY_STICK",
+    "Block",
+    "BlockSum",
+    "Kernel",
+    "LogEnclosure",
+    "estimate_log_delta",
+    "log_delta",
+    "log_delta_bound",
+    "log_mean",
+    "log_mean_bound",
+    "log_mean_positive",
+]

@@ -1,54 +1,106 @@
-r"""Enumeration for small n: sum over all ways in which n draws can fall on the atoms.
+r"""Enumeration for few summands: all ways in which the draws of each block can fall on its atoms.
 
-.. math:: E[S_+] = \sum_{k_1+\dots+k_J=n} \binom{n}{k}\prod_j w_j^{k_j}\,\Bigl(\sum_j k_jg_j\Bigr)_+
+.. math:: E f(S) = \sum\prod_b\binom{n_b}{k_b}\prod_jw_{bj}^{k_{bj}}\,
+          f\Bigl(\sum_{b,j}k_{bj}g_{bj}-l\Bigr)
 
-There are :math:`\binom{n+J-1}{J-1}` terms. Nothing is approximated, so the result is sharp to
+over all counts with :math:`\sum_jk_{bj}=n_b`. A block of J atoms has :math:`\binom{n+J-1}{J-1}` of
+them, and those of different blocks are combined. Nothing is approximated, so the result is sharp to
 rounding where the contour would need many nodes: few users, or sums that nearly hit 0.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray
-from shuffledp.decomposition.gparv import Law
+from shuffledp.divergence.blocks import Block, BlockSum
 from shuffledp.divergence.enclosure import LogEnclosure
+from shuffledp.divergence.kernel import HINGE, Kernel
+
+_MAX_ATOMS = 12
+_MAX_SUMMANDS = 10_000
+_MAX_LOG = 745.0  # exponentials of what is farther below underflow
 
 
-def enumeration_size(law: Law, n: int) -> float:
+def enumeration_size(total: BlockSum) -> float:
     """Return the number of terms (infinity if it is astronomically large)."""
-    if law.size > 12 or n > 10_000:
+    if total.atoms > _MAX_ATOMS or total.summands > _MAX_SUMMANDS:
         return math.inf
-    return float(math.comb(n + law.size - 1, law.size - 1))
+    return float(
+        math.prod(math.comb(b.times + b.law.size - 1, b.law.size - 1) for b in total.blocks)
+    )
 
 
-def enumerate_log_mean(law: Law, n: int) -> LogEnclosure:
-    """Enclose log E[(G_1+...+G_n)_+] by enumeration."""
-    counts, log_coefficient = _multinomials(n, law.size)
-    sums = counts @ law.values
-    log_weights = np.log(law.weights)
-    sum_error = counts @ law.value_error + (law.size + 2) * UNIT * (counts @ np.abs(law.values))
-    possible = sums + sum_error > 0
+@dataclass(frozen=True, eq=False)
+class _Outcomes:
+    """Values of a sum, bounds on their errors, log probabilities, and the error of all of them."""
+
+    sums: FloatArray
+    sum_error: FloatArray
+    log_probability: FloatArray
+    log_error: float
+
+    def plus(self, other: _Outcomes) -> _Outcomes:
+        """Combine with the outcomes of an independent sum."""
+        sums = np.add.outer(self.sums, other.sums).ravel()
+        logs = np.add.outer(self.log_probability, other.log_probability).ravel()
+        # One rounding of each sum; the sum of two errors and of this is rounded, too.
+        error = np.add.outer(self.sum_error, other.sum_error).ravel() + UNIT * np.abs(sums)
+        log_error = self.log_error + other.log_error + UNIT * float(np.abs(logs).max())
+        return _Outcomes(sums, error * (1 + 4 * UNIT), logs, log_error)
+
+
+def enumerate_log_mean(total: BlockSum, kernel: Kernel = HINGE) -> LogEnclosure:
+    """Enclose log E f(S) by enumeration."""
+    outcomes = reduce(_Outcomes.plus, map(_enumerate, total.blocks))
+    if total.offset or total.offset_error:
+        outcomes = outcomes.plus(_constant(-total.offset, total.offset_error))
+    possible = outcomes.sums + outcomes.sum_error > 0
     if not possible.any():
         return LogEnclosure(-math.inf, -math.inf)
-    sums, sum_error = sums[possible], sum_error[possible]
-    log_probability = log_coefficient[possible] + counts[possible] @ log_weights
+    sums, sum_error = outcomes.sums[possible], outcomes.sum_error[possible]
+    log_probability = outcomes.log_probability[possible]
     top = float(log_probability.max())
     probability = np.exp(log_probability - top)
-    # Log factorials are good to a few ulps of the largest one, which differences do not reduce.
-    size = (law.size + 1) * math.lgamma(n + 1.0) + n * float(np.abs(log_weights).max())
-    slack = n * float(law.weight_error.max()) + UNIT * (8 * size + 40)
-    lower = float(probability @ np.maximum(sums - sum_error, 0.0))
-    upper = float(probability @ np.maximum(sums + sum_error, 0.0))
+    lower = float((probability * kernel.at(sums - sum_error)).sum())
+    upper = float((probability * kernel.at(sums + sum_error)).sum())
     # What underflows in the exponential is far below the last digit kept here.
-    upper += float(sums.max()) * probability.size * 1e-300
+    upper += float((sums + sum_error).max()) * probability.size * 1e-300
+    # Distances from the top are rounded once; 4 units of an exponential, 8 of f, a product, the sum
+    # or difference with an error, and 30 of a pairwise sum.
+    farthest = min(float(top - log_probability.min()), _MAX_LOG)
+    slack = outcomes.log_error + UNIT * (48 + farthest)
     return LogEnclosure(
         top + math.log(lower) if lower > 0 else -math.inf, top + math.log(upper)
     ).widen(slack)
+
+
+def _constant(value: float, error: float) -> _Outcomes:
+    return _Outcomes(np.array([value]), np.array([error]), np.zeros(1), 0.0)
+
+
+def _enumerate(block: Block) -> _Outcomes:
+    """Return the outcomes of one block."""
+    law, n = block.law, block.times
+    counts, log_coefficient = _multinomials(n, law.size)
+    log_weights = np.log(law.weights)
+    # A sum of products: a rounding for each, and for each sum.
+    sum_error = counts @ law.value_error + (law.size + 2) * UNIT * (counts @ np.abs(law.values))
+    # Log factorials are good to a few ulps of the largest one, which differences do not reduce;
+    # logarithms of weights to 4 units, their products and sums to one each.
+    log_size = 8 * (law.size + 1) * math.lgamma(n + 1.0)
+    log_size += (law.size + 6) * n * float(np.abs(log_weights).max())
+    return _Outcomes(
+        sums=counts @ law.values,
+        sum_error=sum_error,
+        log_probability=log_coefficient + counts @ log_weights,
+        log_error=n * float(law.weight_error.max()) + UNIT * log_size,
+    )
 
 
 @lru_cache(maxsize=16)

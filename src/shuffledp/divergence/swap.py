@@ -43,15 +43,16 @@ from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.characteristic import bound_square, evaluate
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
-from shuffledp.divergence.nodes import _quarter, _stretches
 from shuffledp.divergence.proposals.swap import SwapProposal
 from shuffledp.divergence.slots import Slots
+from shuffledp.divergence.stretches import cover, listed, split
 from shuffledp.divergence.tilt import TiltedLaw, tilt
 
 _MAX_POINTS = 6000
 _MAX_NODES = 4000
 _ROUNDS = 6
 _SHORT = 10  # stretches of fewer nodes are evaluated
+_PARTS = 4  # into which the others are split
 _SHARE_OF_STRETCH = 1 / 300
 _LARGEST = 1e100  # values beyond it are left to the blanket
 _NEAR_ONE = 1e-9  # a ratio this close to 1, times the number of terms, makes them equal
@@ -151,7 +152,7 @@ class _Spectrum:
         main = min(count, max(self.proposal.main_nodes, 0))
         if count < 1 or main > _MAX_NODES:
             return np.zeros(0, dtype=np.int64)
-        starts, sizes = _stretches(self.proposal.stretch_starts(main + 1), main + 1, count)
+        starts, sizes = cover(self.proposal.stretch_starts(main + 1), main + 1, count)
         kept, total = [np.arange(main + 1)], main
         while starts.size and total <= _MAX_NODES:
             bound = self._bound_stretches(starts, sizes)
@@ -160,8 +161,8 @@ class _Spectrum:
             starts, sizes = starts[~dropped], sizes[~dropped]
             short = sizes < _SHORT
             total += int(sizes[short].sum())
-            kept += [np.arange(a, a + m) for a, m in zip(starts[short], sizes[short], strict=True)]
-            starts, sizes = _quarter(starts[~short], sizes[~short])
+            kept.append(listed(starts[short], sizes[short]))
+            starts, sizes = split(starts[~short], sizes[~short], _PARTS)
         x = count * self.step * self.tau * (1 - 4 * UNIT)
         gaussian = math.exp(-x * x / 2 * (1 - 4 * UNIT)) * (1 + 16 * UNIT)
         whole = float(self._height(np.zeros(1))[0])
@@ -237,7 +238,7 @@ class _Spectrum:
         """Bound the sum over the nodes for all shares of the types."""
         points = self._at(np.eye(len(self.types)))
         worst = self._cover(points)
-        total = worst + self._examined() + self.left_out
+        total = worst + self._examined() + self.left_out + self._moved()
         base = self.others * self.top + self.first.log_mgf + 0.5 * self.tau**2
         size = self.others * abs(self.top) + abs(self.first.log_mgf)
         error = self.others * max(law.log_mgf_error for law in self.types)
@@ -251,6 +252,14 @@ class _Spectrum:
         lead = int(np.argmax(points.upper))
         bias = self.tau**2 * float(points.density[lead]) / float(points.upper[lead])
         return _Found(log_mean, bias)
+
+    def _moved(self) -> float:
+        """Bound what errors of the values may add: d e^d of the sum at t = 0, d their tilted mean.
+
+        See the last step in :mod:`shuffledp.divergence.contour`.
+        """
+        moved = self.first.value_shift + self.others * max(law.value_shift for law in self.types)
+        return float(self._height(np.zeros(1))[0]) * moved * math.exp(moved) * _ROUND_UP
 
     def _at(self, shares: FloatArray) -> _Points:
         """Evaluate the sum at several shares; ``upper`` has its rounding error added."""

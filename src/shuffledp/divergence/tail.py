@@ -11,6 +11,7 @@ are unbounded) is cut where the last term is negligible.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +35,8 @@ class CutLaw:
 
 def cut_above(law: Law, level: float) -> CutLaw:
     """Set the values above ``level`` to 0, as far as they are not negative for sure."""
+    if level == math.inf:
+        return CutLaw(law)
     removed = np.flatnonzero((law.values > max(level, 0.0)) & (law.values >= law.value_error))
     if removed.size == 0:
         return CutLaw(law)

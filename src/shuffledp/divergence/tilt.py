@@ -1,4 +1,4 @@
-r"""Exponential tilting: the law of G seen from where the sum is positive.
+r"""Exponential tilting: laws seen from where the sum is positive.
 
 With :math:`M(\theta)=E e^{\theta G}` and :math:`K=\log M` the tilted law gives the atom g the
 probability :math:`w e^{\theta g}/M(\theta)`. All sums below are taken over centred values g - m,
@@ -8,15 +8,17 @@ so nothing cancels when n is large.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition.gparv import Law
+from shuffledp.divergence.blocks import BlockSum
 
-_FAR = 1e100
 _MAX_EXACT_SUM = 256
+_MAX_LOG = 700.0
+_UNDERFLOW = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,7 @@ class TiltedLaw:
     Attributes:
         theta: the tilt, greater than 0.
         log_mgf: K(theta).
-        log_mgf_error: bound on the error of ``log_mgf``, errors of the law's data included.
+        log_mgf_error: bound on the error of ``log_mgf``, those of the weights included.
         mean: the centre m; the mean of the tilted law up to rounding.
         variance: variance of the tilted law.
         probability: tilted probability of each atom.
@@ -35,6 +37,7 @@ class TiltedLaw:
         mean_deviation: E|G - m| under the tilted law.
         zero_probability: tilted probability of the value 0.
         zero_error: bound on the relative error of ``zero_probability``.
+        value_shift: bound on the mean error of the values, under the tilted law.
     """
 
     theta: float
@@ -48,69 +51,78 @@ class TiltedLaw:
     mean_deviation: float
     zero_probability: float
     zero_error: float
+    value_shift: float
 
 
 def log_mgf(law: Law, thetas: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return K at several tilts and bounds on its errors, those of the weights included."""
     exponents = np.multiply.outer(thetas, law.values)
+    sizes = np.abs(exponents)
+    # A sum of `size` products; 4 units of an exponential and 2 more for what follows.
+    rounded = law.weights * (law.weight_error + (law.size + 8) * UNIT)
+    if sizes.max() < 1.0:
+        # An exponent x is rounded once, which changes e^x - 1 by at most 2 units of itself.
+        growth = np.expm1(exponents)
+        small = growth @ law.weights  # above -0.64
+        k = np.log1p(small)
+        return k, np.abs(growth) @ rounded / (1 + small) + 4 * UNIT * np.abs(k)
     top = exponents.max(axis=1)
     scaled = np.exp(exponents - top[:, None])
     total = scaled @ law.weights
-    with np.errstate(over="ignore"):
-        growth = np.expm1(np.minimum(exponents, 1.0))
-    small = growth @ law.weights
-    sizes = np.abs(exponents)
-    near = (sizes.max(axis=1) < 1.0) & (small > -0.5)
-    small = np.where(near, small, 0.0)
-    k = np.where(near, np.log1p(small), top + np.log(total))
-    # Relative errors: 4 units of the exponential, 1 of a product, size of a sum, and what the
-    # rounding of an exponent x does to it: 2 units of e^x - 1 for |x| < 1, otherwise |x| units,
-    # and as many as |x - top| for the difference.
-    rounded = law.weight_error + (law.size + 8) * UNIT
-    near_error = np.abs(growth) @ (law.weights * rounded) / (1 + small)
+    log_total = np.log(total)
+    k = top + log_total
+    # An exponent x is rounded once, and so is its distance from the top.
     spread = (scaled * sizes) @ law.weights / total
-    far_error = scaled @ (law.weights * rounded) / total
-    far_error += UNIT * (2 * spread + np.abs(top) + 4 * np.abs(np.log(total)))
-    return k, np.where(near, near_error, far_error) + 4 * UNIT * np.abs(k)
+    roundings = 2 * spread + np.abs(top) + 4 * np.abs(log_total) + np.abs(k)
+    return k, scaled @ rounded / total + UNIT * roundings
 
 
 def tilt(law: Law, theta: float) -> TiltedLaw:
     """Tilt a law by ``theta`` > 0."""
     values, weights = law.values, law.weights
     exponent = theta * values
-    log_weights = np.log(weights)
-    drift = float(np.abs(exponent).max())
-    growth = weights * np.expm1(np.minimum(exponent, 1.0))
-    excess = _sum(growth)
-    if drift < 1.0 and excess > -0.5:
+    sizes = np.abs(exponent)
+    drift = float(sizes.max())
+    # Below 1 no exponential is less than 1/e, and the sum of w (e^x - 1) is above -0.64.
+    if drift < 1.0:
+        growth = weights * np.expm1(exponent)
+        excess = _sum(growth)
         k = math.log1p(excess)
-        size = np.abs(growth)
-        k_error = float(size @ (40 * UNIT + law.weight_error)) / (1 + excess) + 2 * UNIT * abs(k)
-        k_error += 3 * UNIT * float(weights @ np.abs(exponent)) * math.exp(drift)
-        probability = weights * np.exp(exponent - k)
-        errors = law.weight_error + UNIT * (4 + drift + abs(k))
+        # 4 units of expm1, one of the product, 32 of the sum, 4 of the logarithm; an exponent is
+        # rounded once, and 1 + the sum is above 1/3.
+        k_error = float(np.abs(growth) @ (40 * UNIT + law.weight_error)) / (1 + excess)
+        k_error += 3 * UNIT * float(weights @ sizes) * math.exp(drift)
+        k_error += 2 * UNIT * abs(k)
+        log_probability = exponent - k
+        probability = weights * np.exp(log_probability)
+        # 4 units of the exponential, one of the product; the exponent and its distance from k;
+        # the error of k, which all probabilities share.
+        errors = law.weight_error + (UNIT * (6 + 2 * drift + abs(k)) + k_error)
     else:
+        log_weights = np.log(weights)
         total = exponent + log_weights
         top = float(total.max())
         k = top + math.log(_sum(np.exp(total - top)))
-        probability = np.exp(total - k)
-        spread = probability @ (4 * np.abs(log_weights) + 2 * np.abs(exponent))
-        k_error = float(probability @ law.weight_error)
-        k_error += UNIT * (40 + float(spread) + 2 * abs(k))
+        log_probability = total - k
+        probability = np.exp(log_probability)
         # The logarithm and the exponential are good to 4 units, the product, the sum, at most
-        # |log w| + |theta g|, and its distance from k to one. What underflows does not matter.
-        sizes = 5 * np.abs(log_weights) + 2 * np.abs(exponent) + np.abs(total - k)
-        errors = law.weight_error + UNIT * (4 + np.where(probability > 0, sizes, 0.0))
-    k_error += 3 * theta * float(probability @ law.value_error)
+        # |log w| + |theta g|, and its distance from k to one; the sum over the atoms to 32.
+        # What underflows does not matter.
+        sizes = 5 * np.abs(log_weights) + 2 * sizes
+        k_error = UNIT * (40 + float(probability @ sizes) + 2 * abs(k))
+        k_error += float(probability @ law.weight_error)
+        sizes = np.where(probability > 0, sizes + np.abs(log_probability), 0.0)
+        errors = law.weight_error + UNIT * (4 + sizes) + k_error
     mean = float(probability @ values)
     centred = values - mean
-    deviation = float(probability @ np.abs(centred))
+    distance = np.abs(centred)
+    deviation = float(probability @ distance)
     # Errors of probabilities act through sums of p |e^{itc} - 1| <= p min(t|c|, 2).
-    probability_error = float(probability @ errors)
+    weighted = probability * errors
+    probability_error = float(weighted.sum())
     if deviation > 0:
-        weighted = float(probability @ (errors * np.abs(centred))) / deviation
-        probability_error = max(probability_error, weighted)
-    zero = values == 0
+        probability_error = max(probability_error, float(weighted @ distance) / deviation)
+    zero = np.flatnonzero(values == 0)
     return TiltedLaw(
         theta=theta,
         log_mgf=k,
@@ -122,8 +134,21 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
         centred=centred,
         mean_deviation=deviation,
         zero_probability=float(probability[zero].sum()),
-        zero_error=float(errors[zero].max()) + zero.size * UNIT if zero.any() else 0.0,
+        zero_error=float(errors[zero].max()) + values.size * UNIT if zero.size else 0.0,
+        value_shift=_value_shift(law, probability, errors, theta, k),
     )
+
+
+def _value_shift(law: Law, tilted: FloatArray, errors: FloatArray, theta: float, k: float) -> float:
+    """Bound the sum of p e^(theta d) d for values with errors d and p with its relative errors."""
+    exponent = errors + theta * law.value_error
+    most = float(exponent.max())
+    if most < 1:
+        shift = float(tilted @ law.value_error) * math.exp(most)
+    else:  # an atom may be so vague that its probability, which underflowed, matters
+        log_probability = theta * law.values + np.log(law.weights) - k
+        shift = float(np.exp(np.minimum(log_probability + exponent, _MAX_LOG)) @ law.value_error)
+    return shift * (1 + 1e-9) + _UNDERFLOW  # roundings: of sums of `size` terms, of exponents
 
 
 def _sum(values: FloatArray) -> float:
@@ -131,20 +156,101 @@ def _sum(values: FloatArray) -> float:
     return math.fsum(values) if values.size <= _MAX_EXACT_SUM else float(values.sum())
 
 
-def in_units(law: Law, factor: float, n: int) -> Law:
-    """Return the law of ``factor`` times the value, with losses that stay finite when squared.
+@dataclass(frozen=True, eq=False)
+class TiltedSum:
+    """A sum S of independent blocks less an offset, tilted by ``theta``, with totals over summands.
 
-    A loss that outweighs n - 1 copies of the largest gain makes every sum of n copies negative, so
-    that losses beyond twice as much, and beyond 1e100, can all be taken for the same.
+    Attributes:
+        theta: the tilt.
+        laws: the tilted law of each block.
+        times: the number of copies in each block.
+        log_mgf: the logarithm of E e^{theta S}.
+        log_mgf_error: bound on its error.
+        mean: sum of all centres, less the offset.
+        mean_size: sum of the absolute values of all these.
+        variance: variance of S under the tilted law.
+        log_zero: logarithm of the tilted probability that all summands are 0; minus infinity if
+            there is an offset.
+        zero_error: bound on its error.
+        value_shift: bound on the mean error of S, under the tilted law.
     """
-    with np.errstate(over="ignore"):
-        scaled = law.scaled(factor)
-    farthest = -max(_FAR, 2 * n * float((scaled.values + scaled.value_error).max()))
-    far = scaled.values < farthest
-    if not far.any():
-        return scaled
-    return replace(
-        scaled,
-        values=np.where(far, farthest, scaled.values),
-        value_error=np.where(far, 0.0, scaled.value_error),
+
+    theta: float
+    laws: tuple[TiltedLaw, ...]
+    times: tuple[int, ...]
+    log_mgf: float
+    log_mgf_error: float
+    mean: float
+    mean_size: float
+    variance: float
+    log_zero: float
+    zero_error: float
+    value_shift: float
+
+    @property
+    def atoms(self) -> int:
+        """Number of atoms of all laws together."""
+        return sum(law.probability.size for law in self.laws)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of a summand, on average."""
+        return math.sqrt(self.variance / sum(self.times))
+
+
+@dataclass(frozen=True, eq=False)
+class LogMgfs:
+    """The logarithm of E e^{sS} at several ``points`` s, with bounds on the errors."""
+
+    points: FloatArray
+    values: FloatArray
+    errors: FloatArray
+
+
+def log_mgf_of_sum(total: BlockSum, points: FloatArray) -> LogMgfs:
+    """Evaluate the logarithm of E e^{sS} at several points s."""
+    values = -total.offset * points
+    errors, sizes = np.zeros(points.size), np.abs(values)
+    for block in total.blocks:
+        k, error = log_mgf(block.law, points)
+        values += block.times * k
+        errors += block.times * error
+        sizes += np.abs(block.times * k)
+    # A sum of products has a rounding per term and one more.
+    return LogMgfs(points, values, errors + (len(total.blocks) + 2) * UNIT * sizes)
+
+
+def tilt_sum(total: BlockSum, theta: float) -> TiltedSum:
+    """Tilt every block by ``theta`` > 0."""
+    laws = tuple(tilt(law, theta) for law in total.laws)
+    times = tuple(block.times for block in total.blocks)
+    log_mgf = -theta * total.offset
+    log_size, log_error = abs(log_mgf), 0.0
+    mean, mean_size, variance = -total.offset, abs(total.offset), 0.0
+    log_zero, zero_error = (0.0 if total.offset == 0 else -math.inf), 0.0
+    shift = total.offset_error
+    for n, law in zip(times, laws, strict=True):
+        log_mgf += n * law.log_mgf
+        log_size += n * abs(law.log_mgf)
+        log_error += n * law.log_mgf_error
+        mean += n * law.mean
+        mean_size += n * abs(law.mean)
+        variance += n * law.variance
+        log_zero += n * math.log(law.zero_probability) if law.zero_probability > 0 else -math.inf
+        zero_error += n * law.zero_error
+        shift += n * law.value_shift
+    # A sum of products has a rounding per term and one more; a logarithm has 4 units of its own.
+    roundings = (len(laws) + 2) * UNIT
+    return TiltedSum(
+        theta=theta,
+        laws=laws,
+        times=times,
+        log_mgf=log_mgf,
+        log_mgf_error=log_error + roundings * log_size,
+        mean=mean,
+        mean_size=mean_size,
+        variance=variance,
+        log_zero=log_zero,
+        zero_error=zero_error + (roundings + 4 * UNIT) * abs(log_zero),
+        value_shift=shift,
     )

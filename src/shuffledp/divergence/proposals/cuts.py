@@ -3,56 +3,78 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray, IntArray
-from shuffledp.decomposition.gparv import Law
-from shuffledp.divergence.proposals.size import estimate_log_size
+from shuffledp.arrays import FloatArray
+from shuffledp.divergence.blocks import BlockSum
+from shuffledp.divergence.proposals.size import estimate_log_mean
 
 _SHARE_OF_RTOL = 0.05
 _LOWEST_LOG = -690.0  # of a size whose exponential is a normal double
 _DEPTHS = 10.0 ** -np.arange(1, 30, 2)
+_STUDIED_DEPTHS = 10.0 ** -np.array([3, 5, 7, 10, 14, 20, 30, 45, 70, 100, 150, 220])
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Values above ``level`` should go, because log(E[S_+]/n) is about ``log_delta``."""
+    """Values above ``level`` should go, because log E[S_+] is about ``log_mean``."""
 
     level: float = math.inf
-    log_delta: float = math.inf
+    log_mean: float = math.inf
 
 
-def choose_cut(law: Law, n: int, rtol: float) -> Cut:
-    """Return a level above which E[G; cut] stays below about ``rtol/20`` of E[S_+]/n.
+def choose_cut(total: BlockSum, rtol: float) -> Cut:
+    """Return a level above which the sum of all E[G; cut] stays below about ``rtol/20`` of E[S_+].
 
-    Most laws are left as they are, because their largest value has enough probability.
+    Most sums are left as they are, because the largest value of each law has enough probability.
     """
-    parts = law.weights * np.maximum(law.values, 0.0)
-    single = float(parts.sum())
-    if parts[int(np.argmax(law.values))] >= _SHARE_OF_RTOL * rtol * single:
+    tail = _Tail(total)
+    single = tail.single
+    if tail.largest >= _SHARE_OF_RTOL * rtol * single:
         return Cut()
-    order = np.argsort(-law.values, kind="stable")
-    tail_mass = np.cumsum(parts[order])
-    log_delta = estimate_log_size(law, n, order, tail_mass)
-    size = math.exp(min(max(log_delta, _LOWEST_LOG), math.log(single)))
-    level = _level(law, order, tail_mass, _SHARE_OF_RTOL * rtol * size)
-    return Cut(level, log_delta) if level < math.inf else Cut()
+    log_mean = estimate_log_mean(total, [tail.level(d * single) for d in _STUDIED_DEPTHS])
+    size = math.exp(min(max(log_mean, _LOWEST_LOG), math.log(single)))
+    level = tail.level(_SHARE_OF_RTOL * rtol * size)
+    return Cut(level, log_mean) if level < math.inf else Cut()
 
 
-def cut_levels(law: Law) -> Iterator[float]:
-    """Yield levels of several depths, from a tenth of E[G_+] to nothing."""
-    order = np.argsort(-law.values, kind="stable")
-    tail_mass = np.cumsum((law.weights * np.maximum(law.values, 0.0))[order])
-    for depth in _DEPTHS:
-        yield _level(law, order, tail_mass, depth * tail_mass[-1])
+def cut_levels(total: BlockSum) -> Iterator[float]:
+    """Yield levels of several depths, from a tenth of the sum of all E[G_+] to nothing."""
+    tail = _Tail(total)
+    yield from (tail.level(depth * tail.single) for depth in _DEPTHS)
 
 
-def _level(law: Law, order: IntArray, tail_mass: FloatArray, limit: float) -> float:
-    """Return the largest value to keep if E[G; cut] <= limit; infinity if that cuts nothing."""
-    count = int(np.searchsorted(tail_mass, limit, side="right"))
-    if count == 0:
-        return math.inf
-    return float(law.values[order[count]]) if count < law.size else 0.0
+class _Tail:
+    """The values of all laws, with their part in the sum of all E[G_+]."""
+
+    def __init__(self, total: BlockSum) -> None:
+        parts = [
+            block.times * (block.law.weights * np.maximum(block.law.values, 0.0))
+            for block in total.blocks
+        ]
+        self.values = _joined([law.values for law in total.laws])
+        self.parts = _joined(parts)
+        self.single = float(self.parts.sum())
+        self.largest = float(self.parts[int(np.argmax(self.values))])
+
+    @cached_property
+    def falling(self) -> tuple[FloatArray, FloatArray]:
+        """The values in falling order, and the sums of the parts so far."""
+        order = np.argsort(-self.values, kind="stable")
+        return self.values[order], np.cumsum(self.parts[order])
+
+    def level(self, limit: float) -> float:
+        """Return the largest value to keep if E[G; cut] <= limit; infinity if that cuts nothing."""
+        values, mass = self.falling
+        count = int(np.searchsorted(mass, limit, side="right"))
+        if count == 0:
+            return math.inf
+        return float(values[count]) if count < values.size else 0.0
+
+
+def _joined(arrays: Sequence[FloatArray]) -> FloatArray:
+    return np.concatenate(arrays) if len(arrays) > 1 else arrays[0]

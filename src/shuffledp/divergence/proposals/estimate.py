@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from shuffledp.decomposition import Decomposition
+from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.proposals.cuts import choose_cut
 from shuffledp.divergence.proposals.size import estimate_jump, estimate_saddle
@@ -34,10 +35,12 @@ def _estimate(decomposition: Decomposition, n: int, epsilon: float) -> tuple[flo
         return -math.inf, -math.inf
     scale = max(float(np.abs(law.values).max()), 1.0)
     law = law.scaled(1 / scale)
-    cut = choose_cut(law, n, _TAIL_RTOL)
-    estimate = estimate_saddle(cut_above(law, cut.level).law, n)
-    if cut.log_delta < estimate.log_delta - 1:
-        estimate = estimate_jump(law, n)  # large values rule: the saddle point misleads
-    probability = estimate.probability[: decomposition.size]
+    total = BlockSum.of((law, n))
+    cut = choose_cut(total, _TAIL_RTOL)
+    estimate = estimate_saddle(BlockSum.of((cut_above(law, cut.level).law, n)))
+    if cut.log_mean < estimate.log_mean - 1:
+        estimate = estimate_jump(total)  # large values rule: the saddle point misleads
+    probability = estimate.probabilities[0][: decomposition.size]
     fall = float(probability @ np.exp(decomposition.log_ratio1 + epsilon))
-    return estimate.log_delta + math.log(scale), -estimate.drift * (fall / scale)
+    log_delta = estimate.log_mean - math.log(n) + math.log(scale)
+    return log_delta, -n * estimate.theta * (fall / scale)

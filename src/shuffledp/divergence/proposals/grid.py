@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from shuffledp.arrays import FloatArray
+from shuffledp.divergence.kernel import HINGE, Kernel
+from shuffledp.divergence.tilt import LogMgfs, TiltedSum
 
-#: Where the bound on aliases is tried: distances from theta in 1/deviation, and multiples of it.
-_DISTANCES = np.array([0.5, 1, 2, 3, 4, 6, 8])
-_FARTHEST = np.array([12.0])
-_LARGER = np.array([1.5, 2, 3, 5])
-_SMALLER = np.array([0.9, 0.7, 0.4, 0.15])
+# Where the bound on aliases is tried: below and above theta, in 1/deviation, and multiples of it.
+_NEAR = np.array([0.5, 1, 2, 3, 4, 6, 8])
+_FAR = np.array([0.5, 1, 2, 3, 4, 6, 8, 12])
+_FACTORS = np.array([0.15, 0.4, 0.7, 0.9, 1.5, 2, 3, 5])
 
 _FIRST_CUT = 3.0  # of the normal factor, in its deviations
 _CUT_STEP = 0.25
@@ -22,42 +23,57 @@ _MAX_COUNT = 2**52
 
 @dataclass(frozen=True)
 class Grid:
-    """Nodes t_k = k step, k = 0..count."""
+    """Nodes t_k = k step, k = 0..count; which tilts, on either side, bound its aliases well."""
 
     step: float
     count: int
+    left: int
+    right: int
 
 
-def alias_points(theta: float, deviation: float) -> FloatArray:
+def alias_points(tilted: TiltedSum, tau: float) -> FloatArray:
     """Return tilts on both sides of theta at which the bound on aliases is worth trying."""
-    near, far = _DISTANCES / deviation, _FARTHEST / deviation
-    points = [theta - near, theta * _SMALLER, theta + near, theta + far, theta * _LARGER]
-    together = np.concatenate(points)
+    deviation = math.hypot(math.sqrt(tilted.variance), tau)
+    below, above = tilted.theta - _NEAR / deviation, tilted.theta + _FAR / deviation
+    together = np.concatenate([below, tilted.theta * _FACTORS, above])
     return together[together > 0]
 
 
 def choose_grid(
-    theta: float, tau: float, points: FloatArray, log_heights: FloatArray, allowance: float
+    mgfs: LogMgfs, tilted: TiltedSum, tau: float, allowance: float, kernel: Kernel = HINGE
 ) -> Grid | None:
-    """Choose step and count so that aliases and truncation both stay within ``allowance``.
+    """Choose a grid whose aliases and truncation each cost at most ``allowance``.
 
     Args:
-        theta: the tilt.
+        mgfs: the moment generating function of S at points to choose from.
+        tilted: S tilted by theta.
         tau: deviation of the noise.
-        points: tilts s at which the aliases are bounded.
-        log_heights: log of F(s)/(e s F(theta)).
         allowance: in units of F(theta).
+        kernel: the function that is averaged.
 
     Returns:
         None if there would be too many nodes.
     """
+    theta, points = tilted.theta, mgfs.points
+    c = kernel.curvature
+    heights = mgfs.values - tilted.log_mgf
+    heights += 0.5 * tau**2 * (points * (points + c) - theta * (theta + c))
+    heights += _log_peaks(points, c)
     # q/(1-q) e^height = allowance/2  =>  q = 1/(1 + 2 e^height/allowance)
-    log_q = -np.logaddexp(0.0, log_heights - math.log(allowance / 2))
-    lengths = -log_q / np.abs(points - theta)
-    length = max(float(lengths[points > theta].min()), float(lengths[points < theta].min()))
+    lengths = np.logaddexp(0.0, heights - math.log(allowance / 2)) / np.abs(points - theta)
+    left = int(np.argmin(np.where(points < theta, lengths, math.inf)))
+    right = int(np.argmin(np.where(points > theta, lengths, math.inf)))
     cut = _FIRST_CUT
     while tau * math.exp(-cut * cut / 2) / (math.pi * cut**3) > allowance:
         cut += _CUT_STEP
-    step = 2 * math.pi / length
+    step = 2 * math.pi / max(float(lengths[right]), float(lengths[left]))
     count = cut / tau / step
-    return Grid(step, max(math.ceil(count), 1)) if count < _MAX_COUNT else None
+    return Grid(step, max(math.ceil(count), 1), left, right) if count < _MAX_COUNT else None
+
+
+def _log_peaks(points: FloatArray, curvature: float) -> FloatArray:
+    """Return the logarithm of the largest f(x) e^{-sx} at several s."""
+    if curvature == 0:
+        return -1 - np.log(points)
+    ratio = curvature / points
+    return -np.log1p(ratio) / ratio - np.log(points + curvature)

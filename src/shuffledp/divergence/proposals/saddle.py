@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray
-from shuffledp.decomposition.gparv import Law
+from shuffledp.divergence.blocks import BlockSum
+from shuffledp.divergence.kernel import HINGE, Kernel
 
 _MAX_NEWTON_STEPS = 200
 _PRECISION = 0.05  # of the saddle point, in units of its local scale
@@ -17,39 +17,26 @@ _LONGEST_STEP = 16  # at most so many times the tilt before
 _STEP_BACK = 8  # the tilt is divided by it where Newton's step leads below 0
 
 
-def saddle_point(law: Law, n: int) -> float:
-    r"""Return the minimiser of :math:`nK(\theta)-2\log\theta`, to 5% of its local scale.
+def saddle_point(total: BlockSum, kernel: Kernel = HINGE) -> float:
+    r"""Return the minimiser of the contour integrand on the real axis, to 5% of its local scale.
 
-    It is where the integrand :math:`M(\theta)^n/\theta^2` of the contour integral for
-    :math:`E[(G_1+\dots+G_n)_+]` is smallest on the real axis. The function is convex, so the root
-    of :math:`nK'(\theta)=2/\theta` is unique; it exists whenever the largest value is positive.
-    Any theta > 0 gives a valid bound, this one a sharp one.
+    Its logarithm :math:`\sum_bn_bK_b(\theta)-l\theta-\log\theta-\log(\theta+c)` is convex, so the
+    root of its derivative is unique; it exists whenever the largest value of S is positive. Any
+    theta > 0 gives a valid bound, this one a sharp one.
     """
-    top = float(law.values.max())
-    unit = top if top > 0 else 1.0  # units in which nothing that matters overflows
-    with np.errstate(over="ignore"):
-        values = np.maximum(law.values / unit, -_FAR)
-    log_weights = np.log(law.weights)
-
-    def derivatives(theta: float) -> tuple[float, float]:
-        exponent = theta * values + log_weights
-        probability = np.exp(exponent - exponent.max())
-        probability /= probability.sum()
-        mean = float(probability @ values)
-        return mean, float(probability @ (values - mean) ** 2)
-
-    theta = _gaussian_start(values, law.weights, n)
+    tilts = _Tilts(total)
+    theta, curvature = tilts.gaussian_start(), kernel.curvature * tilts.unit
     low, high = 0.0, math.inf
     for _ in range(_MAX_NEWTON_STEPS):
-        mean, variance = derivatives(theta)
-        slope = n * mean - 2 / theta
-        curvature = n * variance + 2 / theta**2
+        mean, variance = tilts.moments(theta)
+        slope = mean - 1 / theta - 1 / (theta + curvature)
+        scale = math.hypot(math.sqrt(variance), 1 / theta, 1 / (theta + curvature))
         if slope > 0:
             high = theta
         else:
             low = theta
-        step = -slope / curvature
-        if abs(step) * math.sqrt(curvature) <= _PRECISION:
+        step = -slope / scale / scale
+        if abs(slope) / scale <= _PRECISION:
             break
         proposal = theta + step
         if not low < proposal < high:
@@ -57,20 +44,48 @@ def saddle_point(law: Law, n: int) -> float:
         if proposal <= 0:
             proposal = theta / _STEP_BACK
         theta = min(proposal, _LONGEST_STEP * theta)
-    return theta / unit
+    return theta / tilts.unit
 
 
-def _gaussian_start(values: FloatArray, weights: FloatArray, n: int) -> float:
-    """Return the root of n (mu + v theta) = 2/theta, exact for a normal law.
+class _Tilts:
+    """A sum in units of its largest value, in which nothing that matters overflows."""
 
-    Where all values but 0 are very rare it lies far beyond the saddle point, which is at most a few
-    thousand over the largest value, here 1, because no weight is below 1e-308.
-    """
-    mean = float(weights @ values)
-    variance = float(weights @ (values - mean) ** 2)
-    if variance == 0:
-        return min(2 / (n * mean), _MAX_EXPONENT) if mean > 0 else 1.0
-    root = math.hypot(n * mean, math.sqrt(8 * n * variance))
-    # The two forms of the quadratic formula; each is stable for one sign of the mean.
-    start = (root - n * mean) / (2 * n * variance) if mean < 0 else 4 / (root + n * mean)
-    return min(start, _MAX_EXPONENT)
+    def __init__(self, total: BlockSum) -> None:
+        top = max(float(law.values.max()) for law in total.laws)
+        self.unit = top if top > 0 else 1.0
+        with np.errstate(over="ignore"):
+            values = [np.maximum(law.values / self.unit, -_FAR) for law in total.laws]
+        times = [block.times for block in total.blocks]
+        weights = [law.weights for law in total.laws]
+        self.offset = total.offset / self.unit
+        self.parts = list(zip(times, values, weights, map(np.log, weights), strict=True))
+
+    def moments(self, theta: float) -> tuple[float, float]:
+        """Return mean and variance of the sum under the law tilted by theta."""
+        mean, variance = -self.offset, 0.0
+        for times, values, _, log_weights in self.parts:
+            exponent = theta * values + log_weights
+            probability = np.exp(exponent - exponent.max())
+            probability /= probability.sum()
+            centre = float(probability @ values)
+            mean += times * centre
+            variance += times * float(probability @ (values - centre) ** 2)
+        return mean, variance
+
+    def gaussian_start(self) -> float:
+        """Return the root of mean + variance theta = 2/theta, exact for a normal law.
+
+        Where all values but 0 are very rare it lies far beyond the saddle point, which is at most a
+        few thousand over the largest value, here 1, because no weight is below 1e-308.
+        """
+        mean, variance = -self.offset, 0.0
+        for times, values, weights, _ in self.parts:
+            centre = float(weights @ values)
+            mean += times * centre
+            variance += times * float(weights @ (values - centre) ** 2)
+        if variance == 0:
+            return min(2 / mean, _MAX_EXPONENT) if mean > 0 else 1.0
+        root = math.hypot(mean, math.sqrt(8 * variance))
+        # The two forms of the quadratic formula; each is stable for one sign of the mean.
+        start = (root - mean) / (2 * variance) if mean < 0 else 4 / (root + mean)
+        return min(start, _MAX_EXPONENT)

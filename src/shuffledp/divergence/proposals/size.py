@@ -1,91 +1,110 @@
-"""How large E[S_+]/n is, about."""
+"""How large E[S_+] is, about."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray, IntArray
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition.gparv import Law
+from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.proposals.saddle import saddle_point
-from shuffledp.divergence.tilt import tilt
+from shuffledp.divergence.tilt import tilt_sum
 
-_LEVELS = 10.0 ** -np.array([3, 5, 7, 10, 14, 20, 30, 45, 70, 100, 150, 220])
 _MAX_KURTOSIS = 0.7  # of the tilted sum, beyond which its law is far from normal
-_SKETCH = 256  # atoms are merged to about so many before the tail is studied
-_SETTLED = 0.1  # the estimate has converged if log delta changes by less
+_SKETCH = 256  # atoms of a law are merged to about so many before the tail is studied
+_SETTLED = 0.1  # the estimate has converged if log E[S_+] changes by less
 _FAR = 1e70  # in standard deviations; the fourth power must stay finite
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """An uncertified estimate of log(E[S_+]/n) and the probabilities that give its slope.
+    """An uncertified estimate of log E[S_+] and the probabilities that give its slope.
 
-    ``drift`` is the tilt times n: a change dG of the values changes the estimate by about
-    ``drift`` times the sum of ``probability`` times dG. A saddle-point estimate is as good as the
-    tilted sum is normal, which its ``kurtosis`` measures.
+    A change dG of the values changes the estimate by about ``theta`` times the sum, over all
+    summands, of ``probabilities`` times dG. A saddle-point estimate is as good as the tilted sum is
+    normal, which its ``kurtosis`` measures.
     """
 
-    log_delta: float
-    drift: float
-    probability: FloatArray
+    log_mean: float
+    theta: float
+    probabilities: Sequence[FloatArray]
     kurtosis: float = 0.0
 
 
-def estimate_saddle(law: Law, n: int) -> Estimate:
+def estimate_saddle(total: BlockSum) -> Estimate:
     r"""Estimate by the saddle point.
 
-    :math:`\log\delta\approx nK-2\log\theta-\log n-\frac12\log(2\pi(nK''+2/\theta^2))`.
+    :math:`\log E[S_+]\approx\sum nK-2\log\theta-\frac12\log(2\pi(\sum nK''+2/\theta^2))`.
     """
-    tilted = tilt(law, saddle_point(law, n))
+    tilted = tilt_sum(total, saddle_point(total))
     theta = tilted.theta
-    spread = n * tilted.variance + 2 / theta**2
-    value = n * tilted.log_mgf - 2 * math.log(theta) - math.log(n)
-    value -= 0.5 * math.log(2 * math.pi * spread)
+    spread = math.hypot(math.sqrt(tilted.variance), math.sqrt(2) / theta)
+    value = tilted.log_mgf - 2 * math.log(theta) - math.log(math.sqrt(2 * math.pi) * spread)
     kurtosis = 0.0
     if tilted.variance > 0:
-        standardised = np.minimum(np.abs(tilted.centred) / math.sqrt(tilted.variance), _FAR)
-        kurtosis = float(tilted.probability @ standardised**4) / n
-    return Estimate(value, n * theta, tilted.probability, kurtosis)
+        deviation = math.sqrt(tilted.variance)
+        for times, law in zip(tilted.times, tilted.laws, strict=True):
+            standardised = np.minimum(np.abs(law.centred) / deviation, _FAR)
+            kurtosis += times * float(law.probability @ standardised**4)
+    return Estimate(value, theta, [law.probability for law in tilted.laws], kurtosis)
 
 
-def estimate_jump(law: Law, n: int) -> Estimate:
-    r"""Estimate by one jump: :math:`E[(G+(n-1)EG)_+]`."""
-    excess = law.values + (n - 1) * float(law.weights @ law.values)
-    jumps = law.weights * (excess > 0)
-    value = float(jumps @ excess)
+def estimate_jump(total: BlockSum) -> Estimate:
+    r"""Estimate by one jump, all other summands at their means: sum of :math:`E[(G+ES-EG)_+]`."""
+    means = [float(law.weights @ law.values) for law in total.laws]
+    drift = sum(block.times * mean for block, mean in zip(total.blocks, means, strict=True))
+    drift -= total.offset
+    value = mass = 0.0
+    jumps = []
+    for block, mean in zip(total.blocks, means, strict=True):
+        excess = block.law.values + (drift - mean)
+        jumps.append(block.law.weights * (excess > 0))
+        value += block.times * float(jumps[-1] @ excess)
+        mass += block.times * float(jumps[-1].sum())
     if value <= 0:
-        return Estimate(-math.inf, 0.0, law.weights)
-    # All values move together with epsilon: those of the jump once, the mean n - 1 times.
-    probability = (jumps + (n - 1) * float(jumps.sum()) * law.weights) / n
-    return Estimate(math.log(value), n / value, probability)
+        return Estimate(-math.inf, 0.0, [law.weights for law in total.laws])
+    # All values move together with epsilon: those of the jump, and the means of all others.
+    probabilities = [
+        jump + (mass - float(jump.sum())) * law.weights
+        for jump, law in zip(jumps, total.laws, strict=True)
+    ]
+    return Estimate(math.log(value), 1 / value, probabilities)
 
 
-def estimate_log_size(law: Law, n: int, order: IntArray, tail_mass: FloatArray) -> float:
-    """Estimate log(E[S_+]/n): one jump, or moderate values together, whichever is larger.
+def estimate_log_mean(total: BlockSum, levels: Sequence[float]) -> float:
+    """Estimate log E[S_+]: one jump, or moderate values together, whichever is larger.
 
-    Deeper and deeper cuts are tried. If the saddle-point estimate settles, large values do not
-    matter; if it keeps growing, it is believed as long as the tilted sum is nearly normal.
-
-    Args:
-        law: the law of G.
-        n: number of summands.
-        order: the atoms, largest value first.
-        tail_mass: E[G; the atoms up to this one], in that order.
+    Values above a level are left out, for higher and higher ``levels``. If the saddle-point
+    estimate settles, large values do not matter; if it keeps growing, it is believed as long as the
+    tilted sum is nearly normal.
     """
+    sketch = total.with_laws([_sketch(law) for law in total.laws])
+    believed = previous = -math.inf
+    for level in levels:
+        estimate = estimate_saddle(sketch.with_laws([_below(level, law) for law in sketch.laws]))
+        if abs(estimate.log_mean - previous) < _SETTLED:
+            return estimate.log_mean
+        if estimate.kurtosis <= _MAX_KURTOSIS:
+            believed = estimate.log_mean
+        previous = estimate.log_mean
+    return max(believed, estimate_jump(total).log_mean)
+
+
+def _sketch(law: Law) -> Law:
+    """Merge neighbouring atoms."""
+    order = np.argsort(-law.values, kind="stable")
     starts = np.arange(0, law.size, -(-law.size // _SKETCH))
     weights = np.add.reduceat(law.weights[order], starts)
     values = np.add.reduceat((law.weights * law.values)[order], starts) / weights
-    believed = previous = -math.inf
-    for level in _LEVELS * tail_mass[-1]:
-        kept = np.where(tail_mass[starts] <= level, 0.0, values)
-        moderate = Law(kept, weights, np.zeros_like(kept), np.zeros_like(kept))
-        estimate = estimate_saddle(moderate, n)
-        if abs(estimate.log_delta - previous) < _SETTLED:
-            return estimate.log_delta
-        if estimate.kurtosis <= _MAX_KURTOSIS:
-            believed = estimate.log_delta
-        previous = estimate.log_delta
-    return max(believed, estimate_jump(law, n).log_delta)
+    zeros = np.zeros(starts.size)
+    return Law(values, weights, zeros, zeros)
+
+
+def _below(level: float, law: Law) -> Law:
+    """Set values above the level to 0; the level itself may have been rounded."""
+    values = np.where(law.values > level * (1 + 1e-9), 0.0, law.values)
+    return Law(values, law.weights, law.value_error, law.weight_error)

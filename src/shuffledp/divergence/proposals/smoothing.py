@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from shuffledp.divergence.tilt import TiltedLaw
+from shuffledp.divergence.kernel import HINGE, Kernel
+from shuffledp.divergence.tilt import TiltedSum
 
 _SQRT_2PI = math.sqrt(2 * math.pi)
 _SMALLEST_VALUE = 1e-290
@@ -34,32 +35,31 @@ class Smoothing:
     ``value`` is the answer as it is known so far, in units of F(theta).
     """
 
-    def __init__(self, tilted: TiltedLaw, n: int, rtol: float, hint: float) -> None:
-        theta = tilted.theta
+    def __init__(self, tilted: TiltedSum, rtol: float, hint: float, kernel: Kernel = HINGE) -> None:
+        theta, other = tilted.theta, tilted.theta + kernel.curvature
         self.rtol = rtol
-        self.sigma = math.sqrt(n * tilted.variance)
-        value = 1 / (theta**2 * _SQRT_2PI * math.hypot(self.sigma, math.sqrt(2) / theta))
-        guess = math.exp(min(hint - n * tilted.log_mgf, _MAX_LOG))
+        self.sigma = math.sqrt(tilted.variance)
+        self.poles = theta * other  # of the kernel, at the saddle point
+        value = 1 / (self.poles * _SQRT_2PI * math.hypot(self.sigma, 1 / theta, 1 / other))
+        guess = math.exp(min(hint - tilted.log_mgf, _MAX_LOG))
         self.value = max(min(value, guess), _SMALLEST_VALUE)
-        self.tau = self._first_tau(tilted, n)
+        self.tau = self._first_tau(tilted, min(_LARGEST_TAU / theta, 1 / other))
 
-    def _first_tau(self, tilted: TiltedLaw, n: int) -> float:
+    def _first_tau(self, tilted: TiltedSum, tau: float) -> float:
         """Choose tau so that the predicted smoothing error is a fifth of the tolerance.
 
         The prediction takes the sum for normal; where it lies on a lattice the error is larger.
         """
-        theta = tilted.theta
-        tau = _LARGEST_TAU / theta
         if self.sigma > 0:
-            distance = min(n * tilted.mean / self.sigma, 1e100)
+            distance = min(tilted.mean / self.sigma, 1e100)
             log_density = -0.5 * distance**2 - math.log(_SQRT_2PI * self.sigma)
-            log_density = min(log_density, math.log(2 * theta**2 * self.value))
+            log_density = min(log_density, math.log(2 * self.poles * self.value))
             log_tau2 = math.log(_SHARE_OF_SMOOTHING * self.rtol * self.value) - log_density
             if log_tau2 < 2 * math.log(tau):
                 tau = math.exp(log_tau2 / 2)
-        if theta * self.sigma > 1:
+        if tilted.theta * self.sigma > 1:
             # Below this scale far nodes are skipped anyway: less smoothing costs nothing.
-            useful = _USEFUL_TAU * math.sqrt(tilted.variance)
+            useful = _USEFUL_TAU * tilted.deviation
             tau = min(tau, max(useful, _SMALLEST_FACTOR * tau))
         return tau
 

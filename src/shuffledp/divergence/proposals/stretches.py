@@ -10,6 +10,11 @@ _MAIN_LOBE = 7.5  # in standard deviations of the sum
 _GROWTH = 1.45
 _WIDTH = 0.7  # in units of 1/s
 
+_FEW_ATOMS = 30
+_FEW_PARTS = 4
+_MANY_PARTS = 16
+_WIDE = 128
+
 _DENSE_COST = 0.1  # of an atom at a node, in units of a sine and a cosine
 _NODE_COST = 10  # of a node beyond its atoms, same unit
 
@@ -45,3 +50,11 @@ def stretch_starts(deviation: float, step: float, begin: int, count: int) -> Int
         starts.append(starts[-1] + width)
     tail = np.arange(starts[-1], count + 1, widest)
     return np.concatenate([np.array(starts[:-1], dtype=np.int64), tail])
+
+
+def split_parts(atoms: int, widest: int) -> int:
+    """Return into how many parts to split stretches of up to ``widest`` nodes.
+
+    With few atoms another round costs more than parts.
+    """
+    return _MANY_PARTS if atoms <= _FEW_ATOMS and widest >= _WIDE else _FEW_PARTS

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray, IntArray
+from shuffledp.arrays import IntArray
 from shuffledp.decomposition.gparv import Law
-from shuffledp.divergence.proposals.grid import Grid, alias_points, choose_grid
+from shuffledp.divergence.blocks import BlockSum
+from shuffledp.divergence.proposals.grid import alias_points, choose_grid
 from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.divergence.proposals.stretches import main_lobe, stretch_count, stretch_starts
-from shuffledp.divergence.tilt import log_mgf
+from shuffledp.divergence.tilt import log_mgf, log_mgf_of_sum, tilt_sum
 
 _TILTS = 13  # tried between those of the types
 _SPREAD = 1.4  # beyond them
@@ -41,27 +42,22 @@ class SwapProposal:
         self.is_promising = bool(positive) and gamma * n > _FEWEST_BLANKET_USERS
         if not self.is_promising:
             return
-        own = [saddle_point(law, n) for law in positive]
+        own = [saddle_point(BlockSum.of((law, n))) for law in positive]
         tilts = np.geomspace(min(own) / _SPREAD, max(own) * _SPREAD, _TILTS)
         heights = np.array([(n - 1) * log_mgf(law, tilts)[0] for law in types])
         total = heights.max(axis=0) + log_mgf(first, tilts)[0] - 2 * np.log(tilts)
         place = int(np.argmin(total))
         self.theta = float(tilts[place])
         lead = types[int(np.argmax(heights[:, place]))]
-        self._law = lead.scaled(self.theta)
+        self._lead = BlockSum.of((lead.scaled(self.theta), n - 1))
+        self._tilted = tilt_sum(self._lead, 1.0)
         self._measure(float(total[place]) + 2 * math.log(self.theta))
         self.tau = min(math.sqrt(_SHARE_OF_SMOOTHING * tolerance), _LARGEST_TAU)
         self._place_nodes()
 
     def _measure(self, log_height: float) -> None:
-        """Guess deviation, value and how many users may have to be examined."""
-        law = self._law
-        probability = law.weights * np.exp(law.values - law.values.max())
-        probability /= probability.sum()
-        mean = float(probability @ law.values)
-        self._deviation = math.sqrt(float(probability @ (law.values - mean) ** 2))
-        self._sigma = self._deviation * math.sqrt(self.n)
-        self.value = 1 / (math.sqrt(2 * math.pi) * math.hypot(self._sigma, math.sqrt(2)))
+        """Guess value and how many users may have to be examined."""
+        self.value = 1 / math.sqrt(2 * math.pi * (self._tilted.variance + 2))
         log_delta = log_height + math.log(self.value / self.n / self.theta)
         self.last_examined = self.n - 1
         if self.gamma < 1:
@@ -71,12 +67,9 @@ class SwapProposal:
             self.last_examined = min(int(max(wanted, 0.0)) + 1, self.n - 1)
 
     def _place_nodes(self) -> None:
-        points = alias_points(1.0, math.hypot(self._sigma, self.tau))
-        k, _ = log_mgf(self._law, np.append(points, 1.0))
-        heights: FloatArray = (self.n - 1) * (k[:-1] - k[-1]) - np.log(points) - 1
-        heights += 0.5 * self.tau**2 * (points**2 - 1)
-        grid = choose_grid(1.0, self.tau, points, heights, self.allowance) or Grid(1.0, 0)
-        self.step, self.count = grid.step, grid.count
+        mgfs = log_mgf_of_sum(self._lead, alias_points(self._tilted, self.tau))
+        grid = choose_grid(mgfs, self._tilted, self.tau, self.allowance)
+        self.step, self.count = (grid.step, grid.count) if grid else (1.0, 0)
 
     @property
     def allowance(self) -> float:
@@ -91,13 +84,13 @@ class SwapProposal:
     @property
     def main_nodes(self) -> int:
         """How many nodes next to 0 are surely needed."""
-        return main_lobe(self._sigma, self.step)
+        return main_lobe(math.sqrt(self._tilted.variance), self.step)
 
     def stretch_starts(self, begin: int) -> IntArray:
         """Return where to cut the nodes from ``begin`` on."""
-        if stretch_count(self._deviation, self.step, self.count) > _MAX_STRETCHES:
+        if stretch_count(self._tilted.deviation, self.step, self.count) > _MAX_STRETCHES:
             return np.zeros(0, dtype=np.int64)
-        return stretch_starts(self._deviation, self.step, begin, self.count)
+        return stretch_starts(self._tilted.deviation, self.step, begin, self.count)
 
     def improve(self, bias: float) -> bool:
         """Smooth less if smoothing cost too much; False if it did not."""
