@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import singledispatch
 
 from flint import arb
 
@@ -78,9 +79,13 @@ def _candidates(
         yield _Candidate(pair, law, bound)
 
 
+@singledispatch
 def _pairs(randomizer: LocalRandomizer) -> list[Pair]:
     """Return the pairs to look at; equal rows of a matrix count as one input."""
-    if isinstance(randomizer, MatrixRandomizer):
-        rows = randomizer.distinct_rows()
-        return [Pair(x, y) for x in rows for y in rows if x != y]
     return list(pairs_to_compare(randomizer))
+
+
+@_pairs.register
+def _pairs_of_rows(randomizer: MatrixRandomizer) -> list[Pair]:
+    rows = randomizer.distinct_rows()
+    return [Pair(x, y) for x in rows for y in rows if x != y]

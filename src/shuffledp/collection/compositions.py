@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.collection.moments import Results, combine
 from shuffledp.collection.tally import State, Subject, Tally, Truth, check_some, number_of
-from shuffledp.randomizers import Joint, Parallel, Subsample
+from shuffledp.randomizers import Joint, Subsample
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.mixture import Mixture
 
@@ -66,11 +66,13 @@ class MixtureTally(Tally):
     Args:
         randomizer: the composition.
         parts: the tallies of its parts.
+        shared: whether all parts read one value.
     """
 
-    def __init__(self, randomizer: Mixture, parts: Sequence[Tally]) -> None:
+    def __init__(self, randomizer: Mixture, parts: Sequence[Tally], *, shared: bool) -> None:
         self.randomizer: Mixture = randomizer
         self._parts = tuple(parts)
+        self._is_combined = shared and len({part.subject for part in self._parts}) == 1
 
     @property
     def arrays(self) -> int:
@@ -84,11 +86,6 @@ class MixtureTally(Tally):
         for part, own in zip(self._parts, chosen, strict=True):
             sums += part.count(own)
         return sums
-
-    @property
-    def _is_combined(self) -> bool:
-        subjects = {part.subject for part in self._parts}
-        return isinstance(self.randomizer, Parallel) and len(subjects) == 1
 
     @property
     def subject(self) -> Subject:

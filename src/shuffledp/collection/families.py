@@ -64,12 +64,12 @@ def _subsample(randomizer: Subsample, candidates: Candidates = None) -> Tally:
 @tally_for.register
 def _parallel(randomizer: Parallel, candidates: Candidates = None) -> Tally:
     tallies = [tally_for(part, candidates) for part in randomizer.parts]
-    return MixtureTally(randomizer, tallies)
+    return MixtureTally(randomizer, tallies, shared=True)
 
 
 @tally_for.register
 def _one_of(randomizer: OneOf, candidates: Candidates = None) -> Tally:
-    return MixtureTally(randomizer, _by_attribute(randomizer, candidates))
+    return MixtureTally(randomizer, _by_attribute(randomizer, candidates), shared=False)
 
 
 @tally_for.register

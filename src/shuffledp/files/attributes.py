@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 from numpy.typing import NDArray
@@ -54,6 +55,7 @@ class Attribute:
 Shape = Attribute | tuple["Shape", ...]
 
 
+@singledispatch
 def shape_of(randomizer: LocalRandomizer) -> Shape:
     """Return the attributes that a mechanism reads, arranged as its inputs are.
 
@@ -62,13 +64,22 @@ def shape_of(randomizer: LocalRandomizer) -> Shape:
     >>> [attribute.sizes for attribute in flatten(shape)]
     [[3], [4]]
     """
-    if isinstance(randomizer, Subsample):
-        return shape_of(randomizer.part)
-    if isinstance(randomizer, Composition):
-        return tuple(map(shape_of, randomizer.parts))
-    if isinstance(randomizer, Parallel):
-        return _share(tuple(map(shape_of, randomizer.parts)))
     return Attribute((randomizer,))
+
+
+@shape_of.register
+def _subsample(randomizer: Subsample) -> Shape:
+    return shape_of(randomizer.part)
+
+
+@shape_of.register
+def _composition(randomizer: Composition) -> Shape:
+    return tuple(map(shape_of, randomizer.parts))
+
+
+@shape_of.register
+def _parallel(randomizer: Parallel) -> Shape:
+    return _share(tuple(map(shape_of, randomizer.parts)))
 
 
 def _share(shapes: Sequence[Shape]) -> Shape:

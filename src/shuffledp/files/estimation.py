@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from itertools import count
 from pathlib import Path
+from typing import cast
 
 from shuffledp.collection import Aggregator, Estimate
 from shuffledp.collection.estimate import Estimates
@@ -148,25 +150,44 @@ def _places(shape: Shape, numbers: Iterator[int]) -> _Places:
     return tuple(_places(entry, numbers) for entry in shape)
 
 
+_Told = Iterator[tuple[int, LocalRandomizer, str | None]]
+
+
+@singledispatch
 def _told(
     randomizer: LocalRandomizer, places: _Places, candidates: Candidates, mechanism: str | None
-) -> Iterator[tuple[int, LocalRandomizer, str | None]]:
+) -> _Told:
     """Yield for every estimate, in order, its column, a mechanism behind it, and its name."""
-    if isinstance(places, int) and not isinstance(randomizer, Parallel | Subsample):
-        yield places, randomizer, mechanism
-    elif isinstance(randomizer, Subsample):
-        yield from _told(randomizer.part, places, candidates, mechanism)
-    elif isinstance(randomizer, Composition) and isinstance(places, tuple):
-        entries = [None] * len(places) if candidates is None else candidates
-        for part, own, wanted in zip(randomizer.parts, places, entries, strict=True):
-            yield from _told(part, own, wanted, mechanism)
-    elif isinstance(randomizer, Parallel):
-        subjects = {tally_for(part, candidates).subject for part in randomizer.parts}
-        if len(subjects) == 1:
-            yield from _told(randomizer.parts[0], places, candidates, mechanism)
-        else:
-            for part in randomizer.parts:
-                yield from _told(part, places, candidates, str(part))
+    yield cast("int", places), randomizer, mechanism
+
+
+@_told.register
+def _told_by_some(
+    randomizer: Subsample, places: _Places, candidates: Candidates, mechanism: str | None
+) -> _Told:
+    yield from _told(randomizer.part, places, candidates, mechanism)
+
+
+@_told.register
+def _told_by_attributes(
+    randomizer: Composition, places: _Places, candidates: Candidates, mechanism: str | None
+) -> _Told:
+    own = cast("tuple[_Places, ...]", places)
+    entries = [None] * len(own) if candidates is None else candidates
+    for part, place, wanted in zip(randomizer.parts, own, entries, strict=True):
+        yield from _told(part, place, wanted, mechanism)
+
+
+@_told.register
+def _told_by_parts(
+    randomizer: Parallel, places: _Places, candidates: Candidates, mechanism: str | None
+) -> _Told:
+    subjects = {tally_for(part, candidates).subject for part in randomizer.parts}
+    if len(subjects) == 1:
+        yield from _told(randomizer.parts[0], places, candidates, mechanism)
+    else:
+        for part in randomizer.parts:
+            yield from _told(part, places, candidates, str(part))
 
 
 def _leaves(estimates: Estimates) -> Iterator[Estimate]:
