@@ -39,6 +39,7 @@ def test_json() -> None:
     assert audit["confidence"] == 0.9
     assert (audit["trials"], audit["runs_counted"], audit["seed"]) == (2000, 1000, 1)
     assert audit["hits"][0] > audit["hits"][1]
+    assert 1 < audit["enough_trials"] < 2000
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:

@@ -194,6 +194,7 @@ class _Result:
             "lower_bound": audit.lower_bound,
             "confidence": audit.confidence,
             "trials": self.trials,
+            "enough_trials": audit.enough_trials,
             "runs_counted": audit.runs,
             "hits": list(audit.hits),
             "seed": self.seed,
