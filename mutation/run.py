@@ -28,7 +28,11 @@ from workshop import PACKAGE, ROOT, Workshop
 LISTED = Path(__file__).resolve().parent / "equivalent.toml"
 
 _COMPONENTS = [
+    "tests/decomposition/test_algebra.py",
+    "tests/decomposition/test_cell_errors.py",
+    "tests/decomposition/test_coarse.py",
     "tests/decomposition/test_component_errors.py",
+    "tests/decomposition/test_composition_errors.py",
     "tests/decomposition/test_decomposition.py",
 ]
 _BLOCKS = [f"tests/divergence/test_{name}.py" for name in ("blocks", "kernel", "hockey_stick")]
