@@ -1,0 +1,87 @@
+r"""Sums over how many users are examined in vain, in balls.
+
+With M others, :math:`\gamma` the mass of the blanket and m the number of terms
+
+.. math:: H(\ell)=\sum_{k<m}\gamma(1-\gamma)^ke^{(M-k)\ell}
+          =\gamma e^{M\ell}\,\frac{1-q^m}{1-q},\qquad q=(1-\gamma)e^{-\ell},
+
+in units of :math:`e^{M\cdot top}`. Arguments are :math:`\ell-top`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flint import acb, arb
+
+
+@dataclass(frozen=True)
+class Examined:
+    """The weights of how many users are examined in vain.
+
+    Attributes:
+        gamma: the mass of the blanket.
+        rest: 1 - gamma, positive.
+        others: M.
+        terms: m, at most M + 1.
+        top: an exact number.
+    """
+
+    gamma: arb
+    rest: arb
+    others: int
+    terms: int
+    top: arb
+
+    def at(self, excess: acb) -> acb:
+        """Return H."""
+        power = self.gamma * (self.others * excess).exp()
+        if self.terms == 1:
+            return power
+        ratio = self.rest * (-excess - self.top).exp()
+        gap = 1 - ratio
+        if gap.contains(0):
+            radius = self._largest_sum(ratio.abs_upper())
+            return power * acb(arb(0, radius), arb(0, radius))
+        return power * (1 - ratio**self.terms) / gap
+
+    def bound(self, excess: arb) -> arb:
+        """Return an upper bound on the modulus of H where the real part is at most ``excess``.
+
+        Every term grows with the real part, because k <= M.
+        """
+        excess = excess.upper()
+        ratio = (self.rest * (-excess - self.top).exp()).upper()
+        series = self._largest_sum(ratio)
+        gap = 1 - ratio
+        if gap > 0 or gap < 0:
+            series = min(series, ((1 - ratio**self.terms) / gap).upper())
+        return (self.gamma * (self.others * excess).exp() * series).upper()
+
+    def spread(self, excess: arb, distance: arb) -> arb:
+        r"""Bound the error of replacing the average over K by its central term.
+
+        For one k it is at most :math:`\min(\frac k6d^2,2)` times the largest modulus, d the largest
+        distance of two logarithms; :math:`\sum_kkq^k\le q/(1-q)^2`.
+        """
+        if self.terms == 1:
+            return arb(0)
+        excess = excess.upper()
+        height = self.bound(excess)
+        sixth = (distance * distance / 6).upper()
+        found = min(2 * height, height * (self.terms - 1) * sixth)
+        ratio = (self.rest * (-excess - self.top).exp()).upper()
+        if ratio < 1:
+            series = ratio / (1 - ratio) ** 2
+            found = min(found, self.gamma * (self.others * excess).exp() * series * sixth)
+        return found.upper()
+
+    @property
+    def tail(self) -> arb:
+        """The probability that more users than counted are examined in vain, at most."""
+        return arb(0) if self.terms > self.others else self.rest**self.terms
+
+    def _largest_sum(self, modulus: arb) -> arb:
+        """Bound the sum of the powers of a ratio."""
+        largest = modulus.upper() ** (self.terms - 1) if modulus.upper() > 1 else arb(1)
+        return (self.terms * largest).upper()
