@@ -7,8 +7,11 @@ Let :math:`\mu=\sum_i\alpha_i\mu_i` be shares in a simplex with corners :math:`\
 
 :math:`d^2/8` for two corners, the largest modulus being that of
 :meth:`shuffledp.certification.geometric.Examined.bound` at the largest real part. So the sum over
-the nodes is at most its largest value at a corner plus these errors. The simplex with the largest
-such bound is cut in two until that pays no more; whenever one stops, the bound holds.
+the nodes is at most its largest value at a corner plus these errors, plus that of the average over
+who is examined (:meth:`shuffledp.certification.geometric.Examined.spread`), for which the variance
+of L is at most its mean square distance from any number; that is linear in the shares, so largest
+at a corner. The simplex with the largest such bound is cut in two until that pays no more; whenever
+one stops, the bound holds.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ from shuffledp.certification.swap_nodes import SwapNode
 
 #: Of errors, which are only bounded, few bits are needed.
 _ERROR_BITS = 64
-_MAX_POINTS = 3000
+_MAX_POINTS, _FEW_POINTS = 3000, 64
+_MAX_WORK = 60_000  # points times nodes
 
 
 @dataclass(frozen=True)
@@ -79,12 +83,13 @@ class Backgrounds:
             heappush(heap, (-float(cell.bound), next(numbers), cell))
 
         push(self._cell(corners))
-        while len(heap) + len(known) < _MAX_POINTS:
+        most = min(max(_MAX_WORK // max(len(self.nodes), 1), _FEW_POINTS), _MAX_POINTS)
+        while len(known) < most and len(heap) < 4 * most:
             cell = heap[0][2]
             if cell.bound <= lead.value.upper() * (1 + slack):
                 break
             heappop(heap)
-            progress("backgrounds", min(len(known) / _MAX_POINTS, 1.0))
+            progress("backgrounds", len(known) / most)
             i, j = cell.edge
             ends = cell.corners[i].shares, cell.corners[j].shares
             shares = tuple((x + y) / 2 for x, y in zip(*ends, strict=True))
@@ -106,15 +111,6 @@ class Backgrounds:
             for node, exponent in zip(self.nodes, point.exponents, strict=True)
         )
 
-    def spread(self) -> arb:
-        """Bound the error of taking those examined in vain for an average sample."""
-        found = arb(0)
-        for node in self.nodes:
-            distances = [abs(x - y).upper() for x, y in combinations(node.excess, 2)]
-            if distances:
-                found += node.size * self.examined.spread(node.largest, max(distances))
-        return found.upper()
-
     def _point(self, shares: tuple[Fraction, ...]) -> _Point:
         held = [(ball(share), v) for v, share in enumerate(shares) if share]
         exponents = tuple(
@@ -135,17 +131,31 @@ class Backgrounds:
         with ctx.workprec(_ERROR_BITS):
             error, shares = arb(0), dict.fromkeys(edges, arb(0))
             part = arb(1) / (8 if len(corners) == 2 else 6)
+            held = [[ball(share) for share in point.shares] for point in corners]
             for k, node in enumerate(self.nodes):
                 exponents = [point.exponents[k] for point in corners]
-                real = max(x.real.upper() for x in exponents)
-                weight = node.size * self.examined.bound(real)
+                mean = max(x.real.upper() for x in exponents)
+                weight = node.size * self.examined.bound(mean)
                 largest = arb(0)
                 for i, j in edges:
-                    distance = abs(exponents[i] - exponents[j]).upper() * self.examined.others
-                    square = (distance * distance).upper()
+                    square = _square(exponents[i] - exponents[j])
                     shares[i, j] += weight * square
                     largest = max(largest, square)
-                error += weight * min((largest * part).upper(), arb(2))
+                distance = (largest * part * self.examined.others**2).upper()
+                error += weight * min(distance, arb(2))
+                squares = [_square(x - exponents[0]) for x in node.excess]
+                variance = max(_mean(own, squares) for own in held)
+                spread = self.examined.spread(variance, node.largest, mean, node.lowest)
+                error += node.size * spread
             bound = (value + error).upper()
         edge = max(edges, key=lambda e: float(shares[e].mid()))
         return _Cell(corners, bound, edge)
+
+
+def _square(x: acb) -> arb:
+    """Return an upper bound on the squared modulus."""
+    return (x.real * x.real + x.imag * x.imag).upper()
+
+
+def _mean(shares: list[arb], values: list[arb]) -> arb:
+    return total(share * value for share, value in zip(shares, values, strict=True)).upper()

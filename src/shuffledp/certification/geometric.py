@@ -58,22 +58,33 @@ class Examined:
             series = min(series, ((1 - ratio**self.terms) / gap).upper())
         return (self.gamma * (self.others * excess).exp() * series).upper()
 
-    def spread(self, excess: arb, distance: arb) -> arb:
+    def spread(self, variance: arb, node: arb, mean: arb, lowest: arb) -> arb:
         r"""Bound the error of replacing the average over K by its central term.
 
-        For one k it is at most :math:`\min(\frac k6d^2,2)` times the largest modulus, d the largest
-        distance of two logarithms; :math:`\sum_kkq^k\le q/(1-q)^2`.
+        With :math:`a_K=\sum_{J\notin K}L_J`, whose mean over K is :math:`(M-k)\ell` and whose
+        variance is at most k times that of L, Taylor's formula gives
+
+        .. math:: |\mathrm{avg}\,e^{a_K}-e^{(M-k)\ell}|\le\min(\tfrac k2\mathrm{Var}L,\,2)
+                  \max_K|e^{a_K}| ,
+
+        and :math:`\mathrm{Re}\,a_K` is at most both :math:`(M-k)\max\mathrm{Re}L` and
+        :math:`M\,\mathrm{Re}\,\ell-k\min\mathrm{Re}L`. Then :math:`\sum_kkq^k\le q/(1-q)^2`.
+
+        Args:
+            variance: an upper bound on the variance of L over the others.
+            node: one on the real parts of all L.
+            mean: one on the real part of their mean.
+            lowest: a lower bound on the real parts of all L.
         """
         if self.terms == 1:
             return arb(0)
-        excess = excess.upper()
-        height = self.bound(excess)
-        sixth = (distance * distance / 6).upper()
-        found = min(2 * height, height * (self.terms - 1) * sixth)
-        ratio = (self.rest * (-excess - self.top).exp()).upper()
-        if ratio < 1:
-            series = ratio / (1 - ratio) ** 2
-            found = min(found, self.gamma * (self.others * excess).exp() * series * sixth)
+        half, height = (variance / 2).upper(), self.bound(node)
+        found = min(2 * height, height * ((self.terms - 1) * half))
+        for power, base in ((node.upper(), node.upper()), (mean.upper(), lowest.lower())):
+            ratio = (self.rest * (-base - self.top).exp()).upper()
+            if ratio < 1:
+                full = (self.gamma * (self.others * power).exp() / (1 - ratio)).upper()
+                found = min(found, 2 * full, (full * half * ratio / (1 - ratio)).upper())
         return found.upper()
 
     @property

@@ -1,4 +1,4 @@
-"""Where to put the nodes of a contour sum. Chosen in doubles: a bad choice costs width, no proof."""
+"""Where to put the nodes of a contour sum, chosen in doubles: it is a matter of width, not proof."""
 
 from __future__ import annotations
 

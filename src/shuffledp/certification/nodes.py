@@ -259,5 +259,6 @@ def blocks(begin: int, end: int, widest: int) -> Iterator[tuple[int, int]]:
 
 
 def quarters(start: int, size: int) -> list[tuple[int, int]]:
+    """Cut a block in four."""
     cuts = [start + size * i // 4 for i in range(5)]
     return [(a, b - a) for a, b in pairwise(cuts)]

@@ -5,9 +5,8 @@ users are not examined, :math:`E[S_+]` is at most the trapezoidal sum of its smo
 (:mod:`shuffledp.certification.contour`, 1 and 2): smoothing and aliases only add to it. To that sum
 
 1. :mod:`shuffledp.certification.swap_nodes` adds what nodes left out can add,
-2. :meth:`~shuffledp.certification.backgrounds.Backgrounds.spread` adds what replacing the average
-   over who is examined by its central term can cost,
-3. :mod:`shuffledp.certification.backgrounds` takes the largest value over all shares of the types,
+2. :mod:`shuffledp.certification.backgrounds` takes the largest value over all shares of the types,
+   with what replacing the average over who is examined by its central term can cost,
 
 and to delta comes the probability that more users are examined than are counted, and what setting
 values that may be 0 to 0 can have changed. Everything is derived from the laws of the slots; the
@@ -100,7 +99,7 @@ def _evaluate(slots: Slots, n: int, plan: SwapPlan, progress: Progress) -> _Eval
     largest = backgrounds.largest(_SHARE_OF_CELLS * plan.tolerance, progress)
     if not largest.value.rad() <= _SHARE_OF_BALLS * plan.tolerance * plan.value:
         raise PrecisionError("the sum of the nodes has too wide a ball")
-    total = largest.bound + backgrounds.spread() + nodes.left_out
+    total = largest.bound + nodes.left_out
     unit = ((n - 1) * top + first.log_mgf + arb(plan.tau) ** 2 / 2).exp() / (n * plan.theta)
     upper = (total * unit + examined.tail + slots.slack).upper()
     if not upper.is_finite():

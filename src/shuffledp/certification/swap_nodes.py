@@ -45,6 +45,7 @@ class SwapNode:
         size: an upper bound on the modulus of kappa.
         excess: the logarithms L_v minus ``top``.
         largest: an upper bound on their real parts.
+        lowest: a lower bound on them.
     """
 
     t: arb
@@ -52,6 +53,7 @@ class SwapNode:
     size: arb
     excess: tuple[acb, ...]
     largest: arb
+    lowest: arb
 
 
 @dataclass
@@ -135,7 +137,8 @@ class _Collector:
             return
         logs = _logarithms(values)
         excess = tuple(shift + log for shift, log in zip(self.shifts, logs, strict=True))
-        self.nodes.kept.append(SwapNode(t, kernel, size, excess, largest))
+        lowest = min(x.real.lower() for x in excess)
+        self.nodes.kept.append(SwapNode(t, kernel, size, excess, largest, lowest))
 
     def _leave_out(self, bound: arb, share: float) -> bool:
         if not bound <= share * self.plan.allowance:

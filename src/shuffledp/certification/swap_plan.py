@@ -20,8 +20,8 @@ _LARGEST = 1e100  # values beyond it are left to the blanket
 _FEWEST_BLANKET_USERS = 3.0  # with fewer, nobody is there to swap seats with
 
 # Shares of the tolerance.
-_SHARE_OF_SMOOTHING = 0.2
-_MOST_BIAS = 0.4
+_SHARE_OF_SMOOTHING = 0.4
+_MOST_BIAS = 0.5
 _SHARE_OF_GRID = 0.02
 _SHARE_OF_TAIL = 0.02
 _LARGEST_TAU = 0.3
