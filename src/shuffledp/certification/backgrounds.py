@@ -9,13 +9,13 @@ Let :math:`\mu=\sum_i\alpha_i\mu_i` be shares in a simplex with corners :math:`\
 :meth:`shuffledp.certification.geometric.Examined.bound` at the largest real part. So the sum over
 the nodes is at most its largest value at a corner plus these errors, plus that of the average over
 who is examined (:meth:`shuffledp.certification.geometric.Examined.spread`), for which the variance
-of L is at most its mean square distance from any number; that is linear in the shares, so largest
-at a corner. The simplex with the largest such bound is cut in two until that pays no more; whenever
-one stops, the bound holds.
+of L is small where nearly all others hold the same. The simplex with the largest such bound is cut
+in two until that pays no more; whenever one stops, the bound holds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -26,12 +26,13 @@ from flint import acb, arb, ctx
 from shuffledp.certification.balls import ball, total
 from shuffledp.certification.geometric import Examined
 from shuffledp.certification.progress import Progress
-from shuffledp.certification.swap_nodes import SwapNode
+from shuffledp.certification.swap_nodes import SwapNode, squared
 
 #: Of errors, which are only bounded, few bits are needed.
 _ERROR_BITS = 64
-_MAX_POINTS, _FEW_POINTS = 3000, 64
-_MAX_WORK = 60_000  # points times nodes
+_MAX_POINTS, _FEW_POINTS = 3000, 16
+_MAX_WORK = 150_000  # points times nodes times edges of a simplex
+_NODE = 8  # cost of a node beyond its edges
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Backgrounds:
             heappush(heap, (-float(cell.bound), next(numbers), cell))
 
         push(self._cell(corners))
-        most = min(max(_MAX_WORK // max(len(self.nodes), 1), _FEW_POINTS), _MAX_POINTS)
+        most = min(max(_MAX_WORK // self._cell_cost, _FEW_POINTS), _MAX_POINTS)
         while len(known) < most and len(heap) < 4 * most:
             cell = heap[0][2]
             if cell.bound <= lead.value.upper() * (1 + slack):
@@ -102,6 +103,10 @@ class Backgrounds:
                 push(self._cell(rest))
         bound = max((cell.bound for _, _, cell in heap), key=lambda b: b.fmpq())
         return Largest(bound, lead.shares, lead.value, points + len(known))
+
+    @property
+    def _cell_cost(self) -> int:
+        return max(len(self.nodes), 1) * (_NODE + self.types * (self.types - 1) // 2)
 
     def density(self, shares: tuple[Fraction, ...]) -> arb:
         """Return the density at 0 of the smoothed sum, for shares."""
@@ -130,32 +135,28 @@ class Backgrounds:
             return _Cell(corners, value, (0, 0))
         with ctx.workprec(_ERROR_BITS):
             error, shares = arb(0), dict.fromkeys(edges, arb(0))
-            part = arb(1) / (8 if len(corners) == 2 else 6)
-            held = [[ball(share) for share in point.shares] for point in corners]
+            part = arb(self.examined.others) ** 2 / (8 if len(corners) == 2 else 6)
+            variance = ball(_most_variance([point.shares for point in corners]))
             for k, node in enumerate(self.nodes):
                 exponents = [point.exponents[k] for point in corners]
-                mean = max(x.real.upper() for x in exponents)
-                weight = node.size * self.examined.bound(mean)
-                largest = arb(0)
+                height = self.examined.bound(max(x.real.upper() for x in exponents))
+                weight, largest = node.size * height, arb(0)
                 for i, j in edges:
-                    square = _square(exponents[i] - exponents[j])
+                    square = squared(exponents[i] - exponents[j])
                     shares[i, j] += weight * square
                     largest = max(largest, square)
-                distance = (largest * part * self.examined.others**2).upper()
-                error += weight * min(distance, arb(2))
-                squares = [_square(x - exponents[0]) for x in node.excess]
-                variance = max(_mean(own, squares) for own in held)
-                spread = self.examined.spread(variance, node.largest, mean, node.lowest)
-                error += node.size * spread
+                error += weight * min((largest * part).upper(), arb(2))
+                error += node.size * node.spread.at(variance, height)
             bound = (value + error).upper()
         edge = max(edges, key=lambda e: float(shares[e].mid()))
         return _Cell(corners, bound, edge)
 
 
-def _square(x: acb) -> arb:
-    """Return an upper bound on the squared modulus."""
-    return (x.real * x.real + x.imag * x.imag).upper()
+def _most_variance(corners: Sequence[tuple[Fraction, ...]]) -> Fraction:
+    """Bound the variance of points at most 1 apart for all shares in a simplex.
 
-
-def _mean(shares: list[arb], values: list[arb]) -> arb:
-    return total(share * value for share, value in zip(shares, values, strict=True)).upper()
+    It is at most the mean square distance from one of them, which is linear in the shares, and at
+    most 1/3 by Jung's theorem.
+    """
+    others = [max(1 - shares[v] for shares in corners) for v in range(len(corners[0]))]
+    return min(Fraction(1, 3), *others)

@@ -16,6 +16,25 @@ from flint import acb, arb
 
 
 @dataclass(frozen=True)
+class Spread:
+    """What the average over who is examined can differ from its central term.
+
+    Attributes:
+        most: at most this.
+        absolute: at most this per unit of the variance.
+        relative: at most this per unit of the variance and of the bound on H.
+    """
+
+    most: arb
+    absolute: arb
+    relative: arb
+
+    def at(self, variance: arb, height: arb) -> arb:
+        """Return the smallest of the bounds, where ``height`` is one on H."""
+        return min(self.most, variance * min(self.absolute, height * self.relative)).upper()
+
+
+@dataclass(frozen=True)
 class Examined:
     """The weights of how many users are examined in vain.
 
@@ -58,7 +77,7 @@ class Examined:
             series = min(series, ((1 - ratio**self.terms) / gap).upper())
         return (self.gamma * (self.others * excess).exp() * series).upper()
 
-    def spread(self, variance: arb, node: arb, mean: arb, lowest: arb) -> arb:
+    def spread(self, largest: arb, lowest: arb, square: arb) -> Spread:
         r"""Bound the error of replacing the average over K by its central term.
 
         With :math:`a_K=\sum_{J\notin K}L_J`, whose mean over K is :math:`(M-k)\ell` and whose
@@ -71,21 +90,24 @@ class Examined:
         :math:`M\,\mathrm{Re}\,\ell-k\min\mathrm{Re}L`. Then :math:`\sum_kkq^k\le q/(1-q)^2`.
 
         Args:
-            variance: an upper bound on the variance of L over the others.
-            node: one on the real parts of all L.
-            mean: one on the real part of their mean.
-            lowest: a lower bound on the real parts of all L.
+            largest: an upper bound on the real parts of all L.
+            lowest: a lower bound on them.
+            square: what the variance of L is measured in.
         """
         if self.terms == 1:
-            return arb(0)
-        half, height = (variance / 2).upper(), self.bound(node)
-        found = min(2 * height, height * ((self.terms - 1) * half))
-        for power, base in ((node.upper(), node.upper()), (mean.upper(), lowest.lower())):
-            ratio = (self.rest * (-base - self.top).exp()).upper()
-            if ratio < 1:
-                full = (self.gamma * (self.others * power).exp() / (1 - ratio)).upper()
-                found = min(found, 2 * full, (full * half * ratio / (1 - ratio)).upper())
-        return found.upper()
+            return Spread(arb(0), arb(0), arb(0))
+        height, half = self.bound(largest), (square / 2).upper()
+        absolute = (height * (self.terms - 1) * half).upper()
+        full = self.gamma * (self.others * largest.upper()).exp()
+        absolute = min(absolute, (full * self._mean_terms(largest.upper()) * half).upper())
+        return Spread(
+            (2 * height).upper(), absolute, (self._mean_terms(lowest.lower()) * half).upper()
+        )
+
+    def _mean_terms(self, real: arb) -> arb:
+        """Bound the sum of k q^k, infinite unless q < 1."""
+        ratio = (self.rest * (-real - self.top).exp()).upper()
+        return (ratio / (1 - ratio) ** 2).upper() if ratio < 1 else arb("inf")
 
     @property
     def tail(self) -> arb:

@@ -1,4 +1,4 @@
-"""Where to put the nodes of a contour sum, chosen in doubles: it is a matter of width, not proof."""
+"""Where to put the nodes of a contour sum, chosen in doubles: a matter of width, not of proof."""
 
 from __future__ import annotations
 

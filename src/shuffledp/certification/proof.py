@@ -25,6 +25,7 @@ from shuffledp.wording import shorten
 _PRECISIONS = (128, 256, 512, 1024)
 _RTOLS = (5e-5, 5e-6, 5e-7)
 _SWAP_TOLERANCES = (1e-3, 2e-4)  # of log delta
+_FAR = Decimal("1.05")  # a smaller tolerance does not make up for more than this
 _HEAVY_RTOLS = (1e-3, 2e-4)  # where single large values may rule, more digits cost too much
 
 
@@ -100,7 +101,10 @@ def _prove_swap(claim: Claim, progress: Progress) -> Proof:
         )
         return worst.enclosure, worst.pair
 
-    return _prove(claim, attempt, lambda proof: proof.upper <= claim.delta, _SWAP_TOLERANCES)
+    def done(proof: Proof) -> bool:
+        return proof.upper <= claim.delta or proof.upper > claim.delta * _FAR
+
+    return _prove(claim, attempt, done, _SWAP_TOLERANCES)
 
 
 def prove_leak(claim: Claim, datasets: Datasets, progress: Progress) -> Proof:
@@ -124,13 +128,13 @@ def _rtols(claim: Claim) -> Sequence[float]:
 
 
 def _prove(
-    claim: Claim, attempt: _Attempt, holds: Callable[[Proof], bool], rtols: Sequence[float]
+    claim: Claim, attempt: _Attempt, done: Callable[[Proof], bool], rtols: Sequence[float]
 ) -> Proof:
-    """Try ever smaller tolerances until the proof holds, or cannot."""
+    """Try ever smaller tolerances until the proof is done, or settles that it cannot be."""
     for rtol in rtols:
         proof = _with_enough_bits(attempt, rtol)
         settled = proof.lower > claim.delta or proof.upper < claim.delta
-        if holds(proof) or settled:
+        if done(proof) or settled:
             break
     return proof
 

@@ -18,7 +18,7 @@ from shuffledp.certification.law import Law
 from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Pair
 
 #: With more pairs, or more types, a proof takes too long.
-_MAX_PAIRS, _MAX_TYPES = 32, 8
+_MAX_PAIRS, _MAX_TYPES = 32, 16
 
 
 @dataclass(frozen=True)

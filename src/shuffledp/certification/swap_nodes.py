@@ -17,11 +17,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from flint import acb, arb
 
 from shuffledp.certification.balls import total
-from shuffledp.certification.geometric import Examined
+from shuffledp.certification.geometric import Examined, Spread
 from shuffledp.certification.nodes import blocks, quarters
 from shuffledp.certification.swap_plan import SwapPlan
 from shuffledp.certification.tilt import TiltedLaw
@@ -44,16 +45,15 @@ class SwapNode:
         kernel: kappa, halved at t = 0.
         size: an upper bound on the modulus of kappa.
         excess: the logarithms L_v minus ``top``.
-        largest: an upper bound on their real parts.
-        lowest: a lower bound on them.
+        spread: the error of the average over who is examined, in units of the largest squared
+            distance of two logarithms.
     """
 
     t: arb
     kernel: acb
     size: arb
     excess: tuple[acb, ...]
-    largest: arb
-    lowest: arb
+    spread: Spread
 
 
 @dataclass
@@ -138,7 +138,9 @@ class _Collector:
         logs = _logarithms(values)
         excess = tuple(shift + log for shift, log in zip(self.shifts, logs, strict=True))
         lowest = min(x.real.lower() for x in excess)
-        self.nodes.kept.append(SwapNode(t, kernel, size, excess, largest, lowest))
+        square = max((squared(x - y) for x, y in combinations(excess, 2)), default=arb(0))
+        spread = self.examined.spread(largest, lowest, square)
+        self.nodes.kept.append(SwapNode(t, kernel, size, excess, spread))
 
     def _leave_out(self, bound: arb, share: float) -> bool:
         if not bound <= share * self.plan.allowance:
@@ -152,6 +154,11 @@ def collect_nodes(
 ) -> SwapNodes | None:
     """Evaluate all transforms where they matter; None if there are too many such nodes."""
     return _Collector(first, types, examined, plan).collect()
+
+
+def squared(x: acb) -> arb:
+    """Return an upper bound on the squared modulus."""
+    return (x.real * x.real + x.imag * x.imag).upper()
 
 
 def _characteristic(law: TiltedLaw, t: arb) -> acb:

@@ -20,11 +20,12 @@ _LARGEST = 1e100  # values beyond it are left to the blanket
 _FEWEST_BLANKET_USERS = 3.0  # with fewer, nobody is there to swap seats with
 
 # Shares of the tolerance.
-_SHARE_OF_SMOOTHING = 0.4
-_MOST_BIAS = 0.5
+_SHARE_OF_SMOOTHING = 0.3
+_MOST_BIAS = 0.4
 _SHARE_OF_GRID = 0.02
 _SHARE_OF_TAIL = 0.02
 _LARGEST_TAU = 0.3
+_FIRST_TAU = 4.0  # times what smooth laws need: those of few users often do with more
 _MOST_SHRINK, _LEAST_SHRINK = 0.7, 0.1
 
 
@@ -83,7 +84,7 @@ class Planner:
         log_delta = float(height[place]) + math.log(self.theta * value / self.n)
         wanted = (log_delta + math.log(_SHARE_OF_TAIL * self.tolerance)) / self.rest
         terms = min(int(max(wanted, 0.0)) + 2, self.n)
-        tau = min(math.sqrt(_SHARE_OF_SMOOTHING * self.tolerance), _LARGEST_TAU)
+        tau = min(_FIRST_TAU * math.sqrt(_SHARE_OF_SMOOTHING * self.tolerance), _LARGEST_TAU)
         plan = SwapPlan(arb(self.theta), 0.0, 0.0, 0, terms, value, sigma, self.tolerance)
         return self._placed(plan, tau)
 
@@ -91,7 +92,7 @@ class Planner:
         """Smooth less if smoothing added a share of ``bias``, None if that is little."""
         if bias <= _MOST_BIAS * self.tolerance:
             return None
-        shrink = _SHARE_OF_SMOOTHING * self.tolerance / bias
+        shrink = math.sqrt(_SHARE_OF_SMOOTHING * self.tolerance / bias)
         return self._placed(plan, plan.tau * min(max(shrink, _LEAST_SHRINK), _MOST_SHRINK))
 
     def _placed(self, plan: SwapPlan, tau: float) -> SwapPlan:
