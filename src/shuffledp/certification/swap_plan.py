@@ -79,8 +79,8 @@ class Planner:
         height = self._height(tilts) - 2 * np.log(tilts)
         place = int(np.argmin(height))
         self.theta = short(float(tilts[place]))
-        sigma = self._deviation() * math.sqrt(self.n)
-        value = 1 / (math.sqrt(2 * math.pi) * math.hypot(sigma, math.sqrt(2)))
+        sigma = short(self._deviation() * math.sqrt(self.n))
+        value = short(1 / (math.sqrt(2 * math.pi) * math.hypot(sigma, math.sqrt(2))))
         log_delta = float(height[place]) + math.log(self.theta * value / self.n)
         wanted = (log_delta + math.log(_SHARE_OF_TAIL * self.tolerance)) / self.rest
         terms = min(int(max(wanted, 0.0)) + 2, self.n)
