@@ -64,7 +64,7 @@ def test_wrong_bound() -> None:
         ("matrix([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.25, 0.25, 0.5]])", 300),
         ("laplace(epsilon0=1.0)", 1000),
         ("joint(krr(k=3, epsilon0=1.0), krr(k=3, epsilon0=1.0))", 2000),
-        ("subsample(krr(k=3, epsilon0=1.0), rate=0.1)", 1000),
+        ("subsample(krr(k=3, epsilon0=1.0), rate=0.1)", 10**4),
     ],
 )
 @pytest.mark.parametrize("question", ["delta", "epsilon"])
