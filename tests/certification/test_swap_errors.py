@@ -68,6 +68,32 @@ def test_the_error_of_the_average_is_not_too_small(terms: int) -> None:
     assert error <= found <= 3 * error
 
 
+@pytest.mark.parametrize(("low", "share"), [(0.45, 0.5), (-0.5, Fraction(6, 7))])
+def test_the_error_of_the_average_where_few_are_examined(low: float, share: float) -> None:
+    """Bounds that use the largest and the lowest logarithm, each where it is the best one."""
+    examined, high = Examined(arb(0.95), arb(0.05), 14, 4, arb(0)), 0.5
+    count = int(14 * share)
+    logs = [low] * count + [high] * (14 - count)
+    mean = sum(logs) / 14
+    error = abs(average(examined, [complex(x) for x in logs]) - central(examined, mean))
+    spread = examined.spread(arb(high), arb(low), arb((high - low) ** 2 * (1 + 1e-12)))
+    variance = arb(float(share * (1 - share)) * (1 + 1e-12))
+    found = float(spread.at(variance, examined.bound(arb(mean + 1e-12))).mid())
+    assert error <= found <= 3 * error
+
+
+def test_the_error_of_the_average_is_added_in_every_simplex() -> None:
+    """A simplex of a single mixed background, whose average exceeds its central term."""
+    examined = Examined(arb(0.25), arb(0.75), 6, 4, arb(0))
+    spread = examined.spread(arb(0), arb(-1), arb(1))
+    node = SwapNode(arb(0), acb(1), arb(1), (acb(0), acb(-1)), spread)
+    backgrounds = Backgrounds([node], examined, 2)
+    point = backgrounds._point((Fraction(1, 2), Fraction(1, 2)))
+    exact = average(examined, [0j, 0j, 0j, -1 + 0j, -1 + 0j, -1 + 0j]).real
+    assert point.value < exact
+    assert backgrounds._cell((point, point)).bound >= exact
+
+
 def random_nodes(rng: Random, types: int, examined: Examined) -> list[SwapNode]:
     nodes = []
     for _ in range(3):
@@ -92,9 +118,9 @@ def test_all_backgrounds_are_below_the_bound(
     types: int, slack: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Random kernels and logarithms, so that mixed backgrounds are often the largest."""
-    monkeypatch.setattr("shuffledp.certification.backgrounds._MAX_POINTS", 60)
+    monkeypatch.setattr("shuffledp.certification.backgrounds._MAX_POINTS", 40)
     mixed, close = 0, 0
-    for seed in range(40):
+    for seed in range(24):
         rng = Random(f"{seed} {types}")
         examined = Examined(arb(0.25), arb(0.75), 5, rng.choice([1, 3, 6]), arb(-0.5))
         nodes = random_nodes(rng, types, examined)
@@ -110,8 +136,8 @@ def test_all_backgrounds_are_below_the_bound(
         assert values[worst] <= found + 1e-12
         mixed += len(set(worst)) > 1
         close += found <= values[worst] + 0.1 * abs(values[worst])
-    assert mixed >= 10
-    assert close >= 10 or slack > 1
+    assert mixed >= 6
+    assert close >= 6 or slack > 1
 
 
 def test_the_variance_in_a_simplex() -> None:
