@@ -12,7 +12,7 @@ import numpy as np
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate, Candidates, Listed, MatrixPairs
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import BOUNDS, Bound, Proof, Report, check_order
+from shuffledp.accounting.report import BOUNDS, DEFAULT_BOUND, Bound, Proof, Report, check_order
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.arrays import FloatArray
@@ -91,7 +91,7 @@ class ShuffleAccountant:
         n: int,
         *,
         rtol: float = _RTOL,
-        bound: Bound = "blanket",
+        bound: Bound = DEFAULT_BOUND,
     ) -> None:
         self.randomizer = as_randomizer(randomizer)
         self.n = check_users(n)
@@ -103,7 +103,7 @@ class ShuffleAccountant:
     def __repr__(self) -> str:
         """Return the constructor call."""
         rtol = "" if self.rtol == _RTOL else f", rtol={self.rtol!r}"
-        bound = "" if self.bound == "blanket" else f", bound={self.bound!r}"
+        bound = "" if self.bound == DEFAULT_BOUND else f", bound={self.bound!r}"
         return f"ShuffleAccountant({self.randomizer!r}, n={self.n}{rtol}{bound})"
 
     def get_epsilon(self, target_delta: float) -> float:

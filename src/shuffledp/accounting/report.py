@@ -26,10 +26,14 @@ Quantity = Literal["epsilon", "delta"]
 
 #: Which bound proved a guarantee.
 Proof = Literal["blanket", "swap"]
+PROOFS: tuple[Proof, ...] = ("blanket", "swap")
 
 #: Which bound to compute.
 Bound = Literal["blanket", "best"]
 BOUNDS: tuple[Bound, ...] = ("blanket", "best")
+
+#: Which one to compute if nothing is said.
+DEFAULT_BOUND: Bound = "blanket"
 
 #: Where there is no worst pair, and no datasets.
 NOBODY = "no two inputs differ"
@@ -82,7 +86,7 @@ class Report:
     log_guarantee: Interval | None = None
     log_lower_bound: float | None = None
     bound: Proof = "blanket"
-    wanted: Bound = "blanket"
+    wanted: Bound = DEFAULT_BOUND
 
     def __post_init__(self) -> None:
         """Refuse bounds that contradict each other."""

@@ -9,7 +9,7 @@ from typing import NoReturn, TypeVar
 
 import click
 
-from shuffledp.accounting.report import BOUNDS
+from shuffledp.accounting.report import BOUNDS, DEFAULT_BOUND
 from shuffledp.errors import MAX_USERS, check_delta, check_epsilon, check_probability, check_rtol
 from shuffledp.randomizers import parse, parse_family
 from shuffledp.wording import shorten
@@ -137,7 +137,7 @@ RTOL = click.Option(
 BOUND = click.Option(
     ["--bound"],
     type=click.Choice(BOUNDS),
-    default="blanket",
+    default=DEFAULT_BOUND,
     show_default=True,
     help="blanket: the optimal decomposition bound. best: the smaller of that and the swap bound, "
     "which is often within a tenth of a percent of what an attacker attains.",
