@@ -54,7 +54,7 @@ def bound_square(tilted: TiltedLaw, centre: FloatArray, half: FloatArray) -> Flo
         for begin in range(0, centre.size, rows)
     ]
     square, slope = np.concatenate(parts, axis=1)
-    bound = square + slope * half + tilted.variance * half**2
+    bound: FloatArray = square + slope * half + tilted.variance * half**2
     # R moves by twice the error of phi; an angle t c has 3 roundings. The factors 4 and 8/3
     # that are left cover those of the slope and of the width, where they can matter: while the
     # sum of the three terms is below 1.
