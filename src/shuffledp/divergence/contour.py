@@ -217,14 +217,27 @@ def _exp(x: float) -> float:
     return math.exp(x) if x < _MAX_LOG else math.inf
 
 
-def chernoff_log_mean(total: BlockSum, kernel: Kernel = HINGE) -> float:
-    """Return an upper bound on log E f(S) from one tilt: E e^{theta S} max(f(x) e^{-theta x})."""
+@dataclass(frozen=True, eq=False)
+class ChernoffBound:
+    """An upper bound on log E f(S), and S in the units of its tilt."""
+
+    log_mean: float
+    tilted: TiltedSum
+
+
+def chernoff_bound(total: BlockSum, kernel: Kernel = HINGE) -> ChernoffBound:
+    """Bound log E f(S) from above by one tilt: E e^{theta S} max(f(x) e^{-theta x})."""
     factor = saddle_point(total, kernel)
     tilted = tilt_sum(total.in_units(factor), 1.0)
     shift = math.log(factor)
     bound = _chernoff(tilted, kernel.in_units(factor))
     # The logarithm is good to four units, a sum and the curvature to one.
-    return bound - shift + UNIT * (8 * (abs(shift) + abs(bound)) + 2)
+    return ChernoffBound(bound - shift + UNIT * (8 * (abs(shift) + abs(bound)) + 2), tilted)
+
+
+def chernoff_log_mean(total: BlockSum, kernel: Kernel = HINGE) -> float:
+    """Return an upper bound on log E f(S) from one tilt."""
+    return chernoff_bound(total, kernel).log_mean
 
 
 def _chernoff(tilted: TiltedSum, kernel: Kernel) -> float:

@@ -8,8 +8,9 @@ from contextlib import suppress
 from shuffledp.arrays import UNIT
 from shuffledp.decomposition.gparv import GPARV
 from shuffledp.divergence.blocks import BlockSum
-from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
-from shuffledp.divergence.mean import Sides, log_mean_bound, log_mean_positive, log_mean_single
+from shuffledp.divergence.elementary import log_mean_single
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure, Sides
+from shuffledp.divergence.mean import log_mean_bound, log_mean_positive
 
 
 def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
