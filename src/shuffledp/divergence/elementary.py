@@ -110,11 +110,15 @@ def jensen_log_mean(total: BlockSum) -> float:
     return math.log(least) - 4 * UNIT * (1 + abs(math.log(least))) if least > 0 else -math.inf
 
 
+def _raised(law: Law, floor: float) -> Law:
+    """Return the law with losses raised to the floor; those that surely lie below are then exact."""
+    error = np.where(law.values + law.value_error < floor, 0.0, law.value_error)
+    return replace(law, values=np.maximum(law.values, floor), value_error=error)
+
+
 def linear_log_mean(total: BlockSum, floor: float) -> float:
     r"""Bound log E[S_+] from above by :math:`E[S']+E[S'_-]`, S' with losses raised to ``floor``."""
-    raised = total.with_laws(
-        [replace(law, values=np.maximum(law.values, floor)) for law in total.laws]
-    )
+    raised = total.with_laws([_raised(law, floor) for law in total.laws])
     value, error = mean_of_sum(raised)
     most = value + error + UNIT * (abs(value) + error)
     if most <= 0:
