@@ -29,6 +29,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -37,7 +38,7 @@ from numpy.typing import NDArray
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.blocks import Block, BlockSum
-from shuffledp.divergence.contour import chernoff_bound
+from shuffledp.divergence.contour import ChernoffBound, chernoff_bound
 from shuffledp.divergence.elementary import (
     bound_by_singles,
     can_be_positive,
@@ -47,6 +48,7 @@ from shuffledp.divergence.elementary import (
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
 
 _MOST_JUMPS = 0.5  # a law is divided only if jumps are less likely, and known that well
+_VAGUE = 0.5  # a bound on E e^{theta R} is given up if errors of values may take more
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,10 +139,15 @@ class DividedSum:
         self.total = total
         self.laws = [divide(law, edges) for law in total.laws]
 
-    @property
+    @cached_property
     def rest(self) -> BlockSum:
         """The sum if there are no jumps."""
         return self.total.with_laws([law.rest.law for law in self.laws])
+
+    @cached_property
+    def bound(self) -> ChernoffBound:
+        """A bound on the mean of the rest from one tilt, if it can be positive."""
+        return chernoff_bound(self.rest)
 
     def terms(self, orders: int) -> dict[Key, JumpTerm]:
         """Return what fewer than ``orders`` jumps add."""
@@ -194,30 +201,31 @@ class DividedSum:
         ]
         others = (orders - 1) * log_sum(rates) - math.log(math.factorial(orders - 1))
         log_jumps = log_sum(gains) + others
-        parts = [log_jumps, min(self._log_rest(rates, orders), self._log_singles(rates, orders))]
+        parts = [log_jumps, self._log_rest(rates, orders)]
         sizes = [abs(x) for x in (*rates, *gains, others) if x > -math.inf]
         slack = UNIT * (16 + 8 * orders) * (len(rates) + len(gains) + 1 + sum(sizes))
         return LogEnclosure(-math.inf, log_sum(parts)).widen(slack).upper
 
-    def _log_singles(self, rates: Sequence[float], orders: int) -> float:
-        """Bound what the rest adds next to so many jumps by single summands."""
-        return bound_by_singles(self.rest) + orders * log_sum(rates) - math.lgamma(orders + 1)
-
     def _log_rest(self, rates: Sequence[float], orders: int) -> float:
-        """Bound the same by one tilt."""
-        if not can_be_positive(self.rest):
-            return math.inf
-        with suppress(*BEYOND_DOUBLES):
-            bound = chernoff_bound(self.rest)
-            crowd = 0.0
-            for rate, law in zip(rates, bound.tilted.laws, strict=True):
-                vague = law.theta * law.value_shift
-                if rate == -math.inf:
-                    continue
-                if vague > _MOST_JUMPS:
+        """Bound what the rest adds next to so many jumps, by one tilt or by single summands."""
+        log_mean, log_crowd, crowd = bound_by_singles(self.rest), log_sum(rates), 0.0
+        if can_be_positive(self.rest):
+            with suppress(*BEYOND_DOUBLES):
+                if (tilted := self._crowd(rates)) < math.inf:
+                    log_mean, log_crowd, crowd = self.bound.log_mean, math.log(tilted), tilted
+        value = log_mean + orders * log_crowd - math.log(math.factorial(orders)) + crowd
+        # Logarithms are good to 4 units; a product and three sums.
+        return value + 8 * UNIT * (1 + abs(log_mean) + orders * (1 + abs(log_crowd)) + crowd)
+
+    def _crowd(self, rates: Sequence[float]) -> float:
+        """Bound the sum of all rates over E e^{theta R}."""
+        crowd = 0.0
+        for rate, law in zip(rates, self.bound.tilted.laws, strict=True):
+            # Values may be smaller by their errors.
+            shrink = 1 - law.theta * law.value_shift * (1 + 4 * UNIT)
+            if rate > -math.inf:
+                if shrink < _VAGUE:
                     return math.inf
-                # E e^{theta R} with values that are smaller by their errors.
-                least = law.log_mgf - law.log_mgf_error + math.log1p(-vague)
+                least = law.log_mgf - law.log_mgf_error + math.log(shrink)
                 crowd += math.exp(rate - least + 8 * UNIT * (1 + abs(rate) + abs(least)))
-            return bound.log_mean + orders * math.log(crowd) - math.lgamma(orders + 1) + crowd
-        return math.inf
+        return crowd

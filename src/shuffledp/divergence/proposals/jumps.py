@@ -25,6 +25,7 @@ _LOWEST_LOG = -690.0  # of a size whose exponential is a normal double
 _FALLS = 10.0 ** -np.arange(3, 8, 2)  # how many summands fall below a floor, on average
 _DEPTHS = 10.0 ** -np.arange(1, 30, 2)
 _STUDIED_DEPTHS = 10.0 ** -np.array([3, 5, 7, 10, 14, 20, 30, 45, 70, 100, 150, 220])
+_TILT_OVER_MEAN = 3.0  # about what a bound from one tilt is, over E[S_+]
 _COMMON = 1e-2  # how often the largest value occurs, on average, if it is no jump
 _MOST_ORDERS = 3
 _EASY_KURTOSIS = 1.0  # of the rest, tilted: no need to follow more jumps
@@ -65,7 +66,7 @@ def choose_jumps(total: BlockSum, rtol: float, log_mean: float | None = None) ->
     size = math.exp(min(max(log_mean, _LOWEST_LOG), math.log(single)))
     plan = JumpPlan()
     for orders in range(1, _MOST_ORDERS + 1):
-        level = tail.level_for(orders, _SHARE_OF_RTOL * rtol * size)
+        level = tail.level_for(orders, size, _SHARE_OF_RTOL * rtol)
         if level < math.inf:
             plan = JumpPlan(level, orders, log_mean)
             rest = small.with_laws([below(level, law) for law in small.laws])
@@ -126,11 +127,12 @@ class _Tail:
         """Return the largest value to keep if E[G; above] <= limit; infinity if all are kept."""
         return self._keep(int(np.searchsorted(self.falling[1], limit, side="right")))
 
-    def level_for(self, orders: int, limit: float) -> float:
-        """Return the largest value to keep if so many jumps, or more, may add ``limit``."""
+    def level_for(self, orders: int, size: float, share: float) -> float:
+        """Return the largest value to keep if so many jumps, or more, add a share of the size."""
         _, mass, rate = self.falling
         crowd = rate ** (orders - 1) / math.factorial(orders - 1)
-        return self._keep(int(np.searchsorted(mass * crowd, limit, side="right")))
+        added = crowd * (mass + _TILT_OVER_MEAN * size * rate / orders)
+        return self._keep(int(np.searchsorted(added, share * size, side="right")))
 
     def level_of_rate(self, limit: float) -> float:
         """Return the largest value to keep if on average so many summands may lie above."""
