@@ -94,7 +94,9 @@ def reference_of(part: LocalRandomizer) -> Reference:
 @pytest.mark.parametrize(
     "part",
     [
+        KRR(k=10, epsilon0=0.5),
         KRR(k=10, epsilon0=0.1),
+        KRR(k=10, epsilon0=1.0),
         KRR(k=10, epsilon0=2.0),
         OUE(epsilon0=0.1),
         OUE(epsilon0=2.0),

@@ -36,7 +36,7 @@ _MAX_WORK = 5e6
 _MAX_ATOMS = 200  # laws with more are coarsened
 _TINY, _HUGE = 1e-100, 1e100  # sums whose largest value is not between are scaled
 _LARGEST_FACTOR = 1e300
-_HEAVY_RTOL = 4e-4  # with jumps, more digits cost too much
+_HEAVY_RTOL = 4e-4  # with jumps and many atoms, more digits cost too much
 _QUICK_RTOL = 1e-2
 _QUICK_WORK = 2e5
 _QUICK_ENUMERATION = 3000
@@ -71,7 +71,8 @@ def log_mean_positive(lower: BlockSum, upper: BlockSum, *, rtol: float) -> Sides
     if plan.level == math.inf:
         found = _pair(lower, upper, rtol)
     else:
-        found = _with_jumps(lower, upper, plan, max(rtol, _HEAVY_RTOL))
+        many = max(lower.atoms, upper.atoms) > _MAX_ATOMS
+        found = _with_jumps(lower, upper, plan, max(rtol, _HEAVY_RTOL) if many else rtol)
     return Sides(max(least.lower, found.lower), min(most.upper, found.upper))
 
 
@@ -207,7 +208,7 @@ def _evaluate(
     if terms <= _QUICK_ENUMERATION:
         return enumerate_log_mean(total, kernel)
     small = terms <= _MAX_ENUMERATION
-    result = contour_log_mean(total, rtol, _QUICK_WORK if small else _MAX_WORK, kernel=kernel)
+    result = contour_log_mean(total, rtol, _QUICK_WORK if small else _MAX_WORK, kernel)
     if small and result.width > rtol:
         result = result.intersect(enumerate_log_mean(total, kernel))
     return result.intersect(elementary)
