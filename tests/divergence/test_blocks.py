@@ -18,9 +18,9 @@ from shuffledp.divergence import (
     Block,
     BlockSum,
     LogEnclosure,
+    elementary,
     log_mean_bound,
     log_mean_positive,
-    elementary,
     tilt,
 )
 from shuffledp.divergence.characteristic import Characteristic
@@ -30,8 +30,8 @@ from shuffledp.divergence.contour import (
     chernoff_log_mean,
     contour_log_mean,
 )
-from shuffledp.divergence.enumeration import enumerate_log_mean
 from shuffledp.divergence.elementary import elementary_log_mean
+from shuffledp.divergence.enumeration import enumerate_log_mean
 from shuffledp.divergence.mean import _coarsened
 from shuffledp.divergence.nodes import _Integrand, sum_nodes
 from shuffledp.divergence.proposals.grid import Grid
@@ -199,7 +199,7 @@ def test_a_block_of_one_constant_shifts_the_sum(n: int) -> None:
 
 
 def test_heavy_and_many_atoms_in_different_blocks() -> None:
-    """Jumps and cells of one block leave the others alone; the answer is between two simple ones."""
+    """Jumps and cells of one block leave the others alone; the answer lies between simple ones."""
     rng = np.random.default_rng(5)
     many = make_law(rng.normal(-0.1, 1.0, 900).tolist(), rng.dirichlet(np.ones(900)).tolist())
     heavy = make_law(

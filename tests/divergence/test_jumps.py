@@ -103,7 +103,10 @@ def test_a_divided_law_is_a_mixture() -> None:
     law = make_law([9.0, 4.0, 1.0, -1.0], [0.01, 0.02, 0.5, 0.47])
     divided = divide(law, np.array([1.0, 4.0]))
     assert divided.rest.law.values.tolist() == [1.0, -1.0]
-    assert {c: jump.law.values.tolist() for c, jump in divided.jumps.items()} == {2: [9.0], 1: [4.0]}
+    assert {c: jump.law.values.tolist() for c, jump in divided.jumps.items()} == {
+        2: [9.0],
+        1: [4.0],
+    }
     parts = [divided.rest, *divided.jumps.values()]
     assert [math.exp(part.log_probability) for part in parts] == pytest.approx([0.97, 0.02, 0.01])
     assert all(part.law.weights.sum() == pytest.approx(1) for part in parts)

@@ -29,7 +29,6 @@ from shuffledp.divergence import (
     enumeration,
     log_mean,
     log_mean_positive,
-    mean,
 )
 from shuffledp.divergence.contour import (
     GridErrors,
@@ -38,8 +37,8 @@ from shuffledp.divergence.contour import (
     chernoff_log_mean,
     contour_log_mean,
 )
-from shuffledp.divergence.enumeration import enumerate_log_mean
 from shuffledp.divergence.elementary import elementary_log_mean
+from shuffledp.divergence.enumeration import enumerate_log_mean
 from shuffledp.divergence.nodes import NodeSums, _Integrand, sum_nodes
 from shuffledp.divergence.proposals.grid import Grid, alias_points, choose_grid
 from shuffledp.divergence.proposals.saddle import saddle_point

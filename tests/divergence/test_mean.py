@@ -25,16 +25,13 @@ from shuffledp.divergence.contour import chernoff_log_mean
 from shuffledp.divergence.elementary import (
     can_be_positive,
     elementary_log_mean,
-    jensen_log_mean,
-    linear_log_mean,
     log_mean_single,
-    mean_of_sum,
 )
 from shuffledp.divergence.enclosure import Sides
 from shuffledp.divergence.engine import _delta
 from shuffledp.divergence.jumps import DividedSum
 from shuffledp.divergence.mean import _bound_with_jumps, _evaluate
-from shuffledp.divergence.proposals.jumps import JumpPlan, jump_levels
+from shuffledp.divergence.proposals.jumps import jump_levels
 from shuffledp.divergence.rare import rare_log_mean
 
 
@@ -207,7 +204,9 @@ class Recorder:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[tuple[BlockSum, float]] = []
-        monkeypatch.setattr(mean, "elementary_log_mean", lambda _: LogEnclosure(-math.inf, math.inf))
+        monkeypatch.setattr(
+            mean, "elementary_log_mean", lambda _: LogEnclosure(-math.inf, math.inf)
+        )
         monkeypatch.setattr(mean, "_evaluate", self)
 
     def __call__(self, total: BlockSum, _: LogEnclosure, rtol: float) -> LogEnclosure:
@@ -267,7 +266,8 @@ def test_the_cheap_bound_of_nothing() -> None:
 def test_the_cheap_bound_of_a_heavy_law_is_the_best_of_all_levels(n: int) -> None:
     single = log_mean_single(HEAVY).upper
     bounds = [
-        math.log(math.exp(divided.bound.log_mean) + math.exp(divided.log_remainder(1))) - math.log(n)
+        math.log(math.exp(divided.bound.log_mean) + math.exp(divided.log_remainder(1)))
+        - math.log(n)
         for level in jump_levels(BlockSum.of((HEAVY, n)))
         if (divided := DividedSum(BlockSum.of((HEAVY, n)), np.array([level]))).laws[0].jumps
     ]

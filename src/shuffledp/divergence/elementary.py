@@ -26,6 +26,7 @@ from shuffledp.divergence.kernel import HINGE, Kernel
 from shuffledp.divergence.rare import rare_log_mean
 
 _DOUBT = 8  # times its error is what the largest sum must exceed to be called positive
+_UNDERFLOW = 1e-300  # more than what all products of a law with tiny weights lose
 
 
 def can_be_positive(total: BlockSum) -> bool:
@@ -97,7 +98,7 @@ def mean_of_sum(total: BlockSum) -> tuple[float, float]:
         law = block.law
         value += block.times * float(law.weights @ law.values)
         vague = np.expm1(law.weight_error) * (np.abs(law.values) + law.value_error)
-        error += block.times * float(law.weights @ (vague + law.value_error))
+        error += block.times * (float(law.weights @ (vague + law.value_error)) + _UNDERFLOW)
         size += block.times * (law.size + 4) * float(law.weights @ np.abs(law.values))
     # Sums of products, a product and a sum per block; the errors are rounded themselves.
     return value, (error + (len(total.blocks) + 4) * UNIT * size) * (1 + 1e-9)
@@ -111,7 +112,7 @@ def jensen_log_mean(total: BlockSum) -> float:
 
 
 def _raised(law: Law, floor: float) -> Law:
-    """Return the law with losses raised to the floor; those that surely lie below are then exact."""
+    """Raise losses to the floor; those that surely lie below are exact then."""
     error = np.where(law.values + law.value_error < floor, 0.0, law.value_error)
     return replace(law, values=np.maximum(law.values, floor), value_error=error)
 

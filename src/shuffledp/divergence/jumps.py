@@ -108,9 +108,7 @@ def _given(law: Law, atoms: NDArray[np.bool_]) -> _Atoms:
     error = float(np.expm1(law.weight_error[atoms].max())) + (weights.size + 2) * UNIT
     log_error = error * (1 + error)  # for errors below 1/2
     log_p = math.log(p)
-    return _Atoms(
-        _conditional(law, atoms, p, log_error), log_p, log_error + 4 * UNIT * abs(log_p)
-    )
+    return _Atoms(_conditional(law, atoms, p, log_error), log_p, log_error + 4 * UNIT * abs(log_p))
 
 
 def _conditional(law: Law, atoms: NDArray[np.bool_], p: float, log_error: float) -> Law:

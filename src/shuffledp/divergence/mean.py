@@ -13,7 +13,6 @@ from contextlib import suppress
 import numpy as np
 
 from shuffledp.arrays import UNIT
-from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.coarsening import coarsen_law
 from shuffledp.divergence.contour import chernoff_log_mean, contour_log_mean
