@@ -50,6 +50,7 @@ def log_mean_positive(lower: BlockSum, upper: BlockSum, *, rtol: float) -> Sides
     They are at most ``rtol`` apart, if the two means are, unless double precision or work forbid.
     The cost does not grow with the number of summands.
 
+    >>> from shuffledp.decomposition import Law
     >>> law = Law(np.array([1.0, -1.0]), np.array([0.5, 0.5]), np.zeros(2), np.zeros(2))
     >>> total = BlockSum.of((law, 1), (law, 1))
     >>> mean = log_mean_positive(total, total, rtol=1e-4)
@@ -121,6 +122,7 @@ def log_mean(total: BlockSum, kernel: Kernel, *, rtol: float) -> LogEnclosure:
     losses, less epsilon. Laws have mass 1: for rounds whose loss is finite with probability m only,
     normalise it, and put the m of all rounds together. A response kept with probability 3/4, twice:
 
+    >>> from shuffledp.decomposition import Law
     >>> from shuffledp.divergence import HOCKEY_STICK
     >>> loss = math.log(3.0)
     >>> law = Law(np.array([loss, -loss]), np.array([0.75, 0.25]), np.full(2, 1e-15), np.zeros(2))
