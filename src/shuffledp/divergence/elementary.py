@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -35,8 +36,12 @@ def can_be_positive(total: BlockSum) -> bool:
     return value > _DOUBT * error
 
 
+@lru_cache(maxsize=4)
 def elementary_log_mean(total: BlockSum, kernel: Kernel = HINGE) -> LogEnclosure:
-    """Enclose log E f(S) without any integral: narrow where few summands count."""
+    """Enclose log E f(S) without any integral: narrow where few summands count.
+
+    Sums are compared by identity, and never change: what is remembered is of the very same sum.
+    """
     rare = LogEnclosure(-math.inf, math.inf)
     if not (kernel.curvature or total.offset or total.offset_error):
         rare = rare_log_mean(total)
