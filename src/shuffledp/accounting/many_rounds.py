@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -11,7 +12,7 @@ from shuffledp.accounting.inversion import log_target
 from shuffledp.accounting.one_round import Attack, attack, bound_profile
 from shuffledp.accounting.round_kind import RoundKind
 from shuffledp.arrays import UNIT
-from shuffledp.errors import ContradictionError
+from shuffledp.errors import AccuracyWarning, ContradictionError
 from shuffledp.interval import Interval
 from shuffledp.rounds import ComposedBound, ComposedCurve
 
@@ -25,21 +26,33 @@ class ManyRounds:
     def epsilon(self, delta: float) -> tuple[Interval, bool]:
         """Enclose epsilon; also return whether that is as narrow as asked."""
         if delta in (0, 1):
-            ends = [(k.accountant.epsilon_interval(delta), k.times) for k in self.kinds]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", AccuracyWarning)  # told by the answer, if at all
+                ends = [(k.accountant.epsilon_interval(delta), k.times) for k in self.kinds]
             lower = add_up([(end.lower, times) for end, times in ends]).lower
             return Interval(lower, add_up([(end.upper, times) for end, times in ends]).upper), True
         interval = self._bound.epsilon(log_target(delta))
-        if self._two_sided:
-            reached = interval.width <= self.rtol * interval.upper
-            return interval, reached or interval.lower == math.inf
+        if self._two_sided and interval.upper < math.inf:
+            return interval, interval.width <= self.rtol * interval.upper
+        if self._two_sided:  # what datasets reveal shows that there is no finite epsilon
+            lower = max(interval.lower, self.lower_epsilon(delta))
+            return Interval(lower, math.inf), lower == math.inf
         return _between(self.lower_epsilon(delta), interval.upper), True
 
     def log_delta(self, epsilon: float) -> tuple[Interval, bool]:
         """Enclose log delta; also return whether that is as narrow as asked."""
+        if epsilon >= self._end:
+            return Interval(-math.inf, -math.inf), True
         value, narrow = self._bound.log_delta(epsilon)
         if self._two_sided:
             return Interval(value.lower, value.upper), narrow
         return _between(self.lower_log_delta(epsilon), value.upper), True
+
+    def meets(self, epsilon: float, delta: float) -> bool:
+        """Whether a single evaluation shows that delta is met."""
+        if delta in (0, 1):
+            return self.epsilon(delta)[0].upper <= epsilon
+        return self._bound.upper.meets(epsilon, log_target(delta))
 
     def lower_epsilon(self, delta: float) -> float:
         """Return the epsilon that datasets attain."""
@@ -56,6 +69,11 @@ class ManyRounds:
     def datasets(self) -> tuple[Datasets | None, ...]:
         """The datasets behind lower bounds, one pair for each kind of round."""
         return tuple(None if found is None else found.datasets for found in self._attacks)
+
+    @cached_property
+    def _end(self) -> float:
+        """The epsilon from which on delta is 0."""
+        return self.epsilon(0.0)[0].upper
 
     @property
     def _two_sided(self) -> bool:

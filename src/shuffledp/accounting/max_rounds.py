@@ -69,12 +69,12 @@ def max_rounds(
     epsilon, delta = check_total_epsilon(target_epsilon), check_delta(target_delta)
 
     def fit(times: int) -> bool:
-        with wide_is_enough():
-            return accountant.rounds(times).get_delta(epsilon) <= delta
+        return accountant.rounds(times).meets(epsilon, delta)
 
     def keep_their_word(times: int) -> bool:
+        rounds = accountant.rounds(times)
         with wide_is_enough():
-            return accountant.rounds(times).get_epsilon(delta) <= epsilon
+            return rounds.get_epsilon(delta) <= epsilon and rounds.get_delta(epsilon) <= delta
 
     safe, unsafe = 0, 1
     while fit(unsafe):
@@ -86,7 +86,7 @@ def max_rounds(
         middle = (safe + unsafe) // 2
         safe, unsafe = (middle, unsafe) if fit(middle) else (safe, middle)
     step = max(int(safe * _FIRST_STEP), 1)
-    while safe > 0 and not (keep_their_word(safe) and fit(safe)):
+    while safe > 0 and not keep_their_word(safe):
         safe, step = max(safe - step, 0), 2 * step
     if safe == 0:
         raise NoAnswerError(

@@ -126,6 +126,13 @@ class Rounds:
         log = self._answers.lower_log_delta(check_total_epsilon(target_epsilon))
         return min(exp_down(log), 1.0)
 
+    def meets(self, target_epsilon: float, target_delta: float) -> bool:
+        """Whether a first look shows that all rounds are (target_epsilon, target_delta)-DP.
+
+        A yes is certified. A no may be one because the look was not close enough.
+        """
+        return self._answers.meets(check_total_epsilon(target_epsilon), check_delta(target_delta))
+
     def naive_epsilon(self, target_delta: float) -> float:
         """Return the sum of the epsilons of single rounds, each at an equal share of delta.
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.errors import MAX_EPSILON0, AccuracyWarning
-from shuffledp.interval import Interval
+from shuffledp.interval import Interval, exp_up
 
 
 class SingleRound:
@@ -33,6 +33,10 @@ class SingleRound:
         with _told_in_the_answer():
             report = self.accountant.delta_report(epsilon)
             return self.accountant.log_delta_interval(epsilon), report.rtol_reached
+
+    def meets(self, epsilon: float, delta: float) -> bool:
+        """Whether delta is met."""
+        return exp_up(self.log_delta(epsilon)[0].upper) <= delta
 
     def lower_epsilon(self, delta: float) -> float:
         """Return the epsilon that datasets attain."""

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from shuffledp.divergence import LogEnclosure
 from shuffledp.interval import Interval
 from shuffledp.rounds.curve import ComposedCurve
-from shuffledp.rounds.profile import RoundProfile
+from shuffledp.rounds.profile import REACHES, RoundProfile
 
 _MAX_HALVINGS = 2
 _MAX_RAISES = 60
+_DEEPEST = REACHES[-1] + 40  # smaller deltas may be beyond the reach of any law
 _FIRST_RAISE = 2.0**-44
 
 
@@ -44,6 +45,8 @@ class ComposedBound:
             upper = self.upper.log_delta(epsilon, halvings)
             if self.lower is None:
                 return LogEnclosure(-math.inf, upper), True
+            if upper <= _DEEPEST:
+                return LogEnclosure(-math.inf, upper), upper == -math.inf
             value = LogEnclosure(self.lower.log_delta(epsilon, halvings), upper)
             if value.width <= self.rtol:
                 return value, True

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shuffledp.arrays import UNIT
+from shuffledp.decomposition import Law
 from shuffledp.divergence import HOCKEY_STICK, BlockSum, LogEnclosure, log_mean
 from shuffledp.interval import Interval
-from shuffledp.rounds.loss_law import LossLaw, enclose
+from shuffledp.rounds.loss_law import LossLaw, Side, enclose
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,22 +21,33 @@ class Composition:
     With :math:`m` the probability that all losses are finite and S their sum given that,
     :math:`\delta(\varepsilon)=m\,E(1-e^{\varepsilon-S})_++P(\text{some loss is infinite})`. What a
     law lacks to mass 1 counts as a loss of minus infinity.
+
+    Attributes:
+        rounds: the laws, and how many rounds there are of each.
+        side: whether delta is bounded from above or from below.
     """
 
     rounds: Sequence[tuple[LossLaw, int]]
+    side: Side
 
-    def log_delta(self, epsilon: float, rtol: float) -> LogEnclosure:
-        """Enclose log delta; the cost does not depend on how many rounds there are."""
-        blocks = [(law.finite, times) for law, times in self.rounds]
-        mean = log_mean(BlockSum.of(*blocks, offset=epsilon), HOCKEY_STICK, rtol=rtol)
-        kept, infinite = self.log_kept, self.infinite
-        # A sum of two logarithms is rounded once, which `widen` covers.
-        value = LogEnclosure(mean.lower + kept.lower, mean.upper + kept.upper).widen(0.0)
-        return value.plus(infinite.lower, infinite.upper)
+    def log_delta(self, epsilon: float, rtol: float) -> float:
+        """Bound log delta; the cost does not depend on how many rounds there are."""
+        value = LogEnclosure(-math.inf, -math.inf)
+        if epsilon < self.largest:
+            total = BlockSum.of(*self._blocks, offset=epsilon)
+            mean, kept = log_mean(total, HOCKEY_STICK, rtol=rtol), self.log_kept
+            # A sum of two logarithms is rounded once, which `widen` covers.
+            value = LogEnclosure(mean.lower + kept.lower, mean.upper + kept.upper).widen(0.0)
+        value = value.plus(self.infinite.lower, self.infinite.upper)
+        return value.upper if self.side == "upper" else value.lower
+
+    @cached_property
+    def _blocks(self) -> list[tuple[Law, int]]:
+        return [(law.finite(self.side), times) for law, times in self.rounds]
 
     @cached_property
     def log_kept(self) -> Interval:
-        """The logarithm of the probability that no loss is infinite."""
+        """The logarithm of the probability that all losses are finite."""
         total = 0.0, 0.0
         for law, times in self.rounds:
             lost = enclose(1 - law.kept)
@@ -57,15 +69,13 @@ class Composition:
         whole = all(law.kept + law.infinite == 1 for law, _ in self.rounds)
         return Interval(lower if whole else 0.0, upper)
 
-    @property
+    @cached_property
     def largest(self) -> float:
-        """An upper bound on all sums of finite losses."""
-        total = sum(times * float(law.finite.values[-1]) for law, times in self.rounds)
-        return total + (len(self.rounds) + 16) * UNIT * self._size
-
-    @property
-    def _size(self) -> float:
-        return sum(times * abs(float(law.finite.values[-1])) for law, times in self.rounds)
+        """No sum of finite losses is larger."""
+        ends = [(times, float(law.values[-1])) for law, times in self._blocks]
+        # Products and sums are rounded once each.
+        slack = (len(ends) + 2) * UNIT * sum(times * abs(end) for times, end in ends)
+        return sum(times * end for times, end in ends) + slack
 
     @property
     def moments(self) -> tuple[float, float]:

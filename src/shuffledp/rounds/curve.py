@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from scipy.special import ndtri_exp
 
-from shuffledp.interval import Interval
+from shuffledp.interval import Interval, exp_up
 from shuffledp.rounds.composition import Composition
-from shuffledp.rounds.profile import REACHES, Fineness, RoundProfile, Side, reach_for
+from shuffledp.rounds.loss_law import Side
+from shuffledp.rounds.profile import REACHES, Fineness, RoundProfile, reach_for
 from shuffledp.rounds.search import find_crossing
 
 _EVALUATION = 0.1  # of rtol is what one evaluation may err, of delta
@@ -41,6 +42,11 @@ class ComposedCurve:
                 break
         return bound
 
+    def meets(self, epsilon: float, log_target: Interval) -> bool:
+        """Whether the bound is at most the target, by a single evaluation."""
+        fineness = Fineness(self._reach_for(log_target.lower), 0)
+        return self._log_delta(epsilon, fineness) <= log_target.lower
+
     def epsilon(self, log_target: Interval, halvings: int, guess: float | None = None) -> float:
         """Return an epsilon at which the bound is at most the target, or for the lower side above.
 
@@ -59,11 +65,12 @@ class ComposedCurve:
             max(composition.largest, 0.0),
             _CLOSE * self.rtol,
         )
-        return high if self.side == "upper" else low
+        if self.side == "upper":
+            return high
+        return math.inf if composition.infinite.lower > exp_up(target) else low
 
     def _log_delta(self, epsilon: float, fineness: Fineness) -> float:
-        value = self._composition(fineness).log_delta(epsilon, _EVALUATION * self.rtol)
-        return value.upper if self.side == "upper" else value.lower
+        return self._composition(fineness).log_delta(epsilon, _EVALUATION * self.rtol)
 
     def _reach_for(self, log_delta: float) -> int:
         """Return how far laws must go so that what is beyond hardly counts."""
@@ -72,6 +79,7 @@ class ComposedCurve:
     def _composition(self, fineness: Fineness) -> Composition:
         if fineness not in self._compositions:
             self._compositions[fineness] = Composition(
-                [(profile.law(self.side, fineness), times) for profile, times in self.rounds]
+                [(profile.law(self.side, fineness), times) for profile, times in self.rounds],
+                self.side,
             )
         return self._compositions[fineness]

@@ -13,6 +13,8 @@ from shuffledp.rounds.hull import lower_hull
 from shuffledp.rounds.loss_law import LossLaw
 from shuffledp.rounds.node import Node, Point
 
+_ZERO = Fraction(0)
+
 
 @dataclass(frozen=True, slots=True)
 class _Line:
@@ -34,7 +36,7 @@ class _Line:
         )
 
 
-def dominated(nodes: Sequence[Node]) -> LossLaw:
+def dominated(nodes: Sequence[Node], floor: Fraction = _ZERO) -> LossLaw:
     r"""Return the law of a profile that is nowhere above H, for nodes around H.
 
     H is convex. So right of node i it is above the line from the *upper* point i - 1 through the
@@ -45,10 +47,11 @@ def dominated(nodes: Sequence[Node]) -> LossLaw:
     where the lines cross; if that is outside, the chord between the nodes is below one line.
 
     Left of the second node H is above :math:`1-\lambda`, left of the last one above the lower
-    value there, right of it above 0 and the line that leads there.
+    value there, right of it above the floor and the line that leads there.
 
     Args:
         nodes: in order, beginning at lambda = 0, at least two.
+        floor: H is nowhere below this.
     """
     # H falls, so a lower value holds also further left.
     lower = [node.below for node in nodes]
@@ -70,8 +73,8 @@ def dominated(nodes: Sequence[Node]) -> LossLaw:
         x = Fraction(float(exact))
         if before.x < x < after.x:
             points.append(Point(x, min(left.at(x), right.at(x))))
-    points.append(_end(from_left[-1]))
-    return LossLaw.of(_cut(lower_hull(points))).without_faint(moved_to_infinity=False)
+    points.append(_end(from_left[-1], floor))
+    return LossLaw.of(_cut(lower_hull(points), floor)).without_faint(moved_to_infinity=False)
 
 
 def _slope(first: Point, second: Point, towards: float) -> Fraction:
@@ -83,27 +86,27 @@ def _slope(first: Point, second: Point, towards: float) -> Fraction:
     return Fraction(min(nearest, 0.0))
 
 
-def _end(line: _Line) -> Point:
-    """Return where the last line reaches 0, or a point further left."""
+def _end(line: _Line, floor: Fraction) -> Point:
+    """Return where the last line reaches the floor, or a point further left."""
     last = line.through
     x = last.x
-    if last.y > 0 and line.slope < 0:
+    if last.y > floor and line.slope < 0:
         with suppress(OverflowError):
-            x = max(x, Fraction(float(last.x - last.y / line.slope)))
-        while line.at(x) < 0:
+            x = max(x, Fraction(float(last.x + (floor - last.y) / line.slope)))
+        while line.at(x) < floor:
             x = Fraction(math.nextafter(float(x), -math.inf))
-    return Point(max(x, last.x), Fraction(0))
+    return Point(max(x, last.x), min(floor, last.y))
 
 
-def _cut(vertices: Sequence[Point]) -> list[Point]:
-    """Return a convex function of straight lines as far as it is above 0, and falls."""
+def _cut(vertices: Sequence[Point], floor: Fraction) -> list[Point]:
+    """Return a convex function of straight lines as far as it is above the floor, and falls."""
     kept = [vertices[0]]
     for before, after in pairwise(vertices):
-        if after.y >= before.y or before.y <= 0:
+        if after.y >= before.y or before.y <= floor:
             break
-        if after.y < 0:
-            x = before.x + before.y * (after.x - before.x) / (before.y - after.y)
-            kept.append(Point(x, Fraction(0)))
+        if after.y < floor:
+            x = before.x + (before.y - floor) * (after.x - before.x) / (before.y - after.y)
+            kept.append(Point(x, floor))
             break
         kept.append(after)
     return kept

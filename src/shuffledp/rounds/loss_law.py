@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +17,10 @@ from shuffledp.decomposition import Law
 from shuffledp.interval import Interval
 from shuffledp.rounds.node import Point
 
+#: Whether a law lies above or below a profile.
+Side = Literal["upper", "lower"]
+
+_STEPS = 6  # doubles by which a logarithm is moved
 _FAINT = Fraction(1, 10**290)  # smaller masses have no double with all digits
 
 
@@ -84,13 +89,16 @@ class LossLaw:
         """The probability of a finite loss."""
         return sum(self.masses, Fraction(0))
 
-    @cached_property
-    def finite(self) -> Law:
-        """The law of a finite loss, of mass 1, in doubles with bounds on their errors."""
-        losses = np.array([_log(ratio) for ratio in self.ratios])
+    def finite(self, side: Side) -> Law:
+        """Return the law of a finite loss, of mass 1, in doubles.
+
+        Losses are rounded up for the upper side, down for the lower one: what is larger with the
+        same probability has a larger delta, in any number of rounds.
+        """
+        losses = np.array([_log(ratio, side) for ratio in self.ratios])
         # Quotients of exact numbers are rounded once.
         weights = np.array([float(mass / self.kept) for mass in self.masses])
-        return Law(losses, weights, 8 * UNIT * np.abs(losses), np.full(len(losses), 2 * UNIT))
+        return Law(losses, weights, np.zeros(len(losses)), np.full(len(losses), 2 * UNIT))
 
     @cached_property
     def infinite_ends(self) -> Interval:
@@ -100,7 +108,7 @@ class LossLaw:
     @cached_property
     def moments(self) -> tuple[float, float]:
         """Mean and variance of a finite loss, roughly."""
-        law = self.finite
+        law = self.finite("upper")
         mean = float(law.weights @ law.values)
         return mean, float(law.weights @ (law.values - mean) ** 2)
 
@@ -120,8 +128,14 @@ def enclose(number: Fraction) -> Interval:
     )
 
 
-def _log(ratio: Fraction) -> float:
-    """Return the logarithm, good to 8 units of itself, also near 1."""
-    if Fraction(1, 2) < ratio < 2:
-        return math.log1p(float(ratio - 1))
-    return math.log(float(ratio))
+def _log(ratio: Fraction, side: Side) -> float:
+    """Return the logarithm, rounded to one side."""
+    near = Fraction(1, 2) < ratio < 2
+    log = math.log1p(float(ratio - 1)) if near else math.log(float(ratio))
+    if ratio == 1:
+        return 0.0
+    # The argument is rounded once, which the logarithm multiplies by at most 2 in relative terms;
+    # the function itself is good to two units in the last place.
+    for _ in range(_STEPS):
+        log = math.nextafter(log, math.inf if side == "upper" else -math.inf)
+    return log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from fractions import Fraction
 
 from shuffledp.divergence import LogEnclosure
 from shuffledp.errors import MAX_EPSILON0
@@ -12,13 +12,11 @@ from shuffledp.interval import exp_up
 from shuffledp.rounds.dominated import dominated
 from shuffledp.rounds.dominating import dominating
 from shuffledp.rounds.grid import epsilons, scale_of
-from shuffledp.rounds.loss_law import LossLaw
+from shuffledp.rounds.loss_law import LossLaw, Side
 from shuffledp.rounds.node import START, Node, node_at, reversed_node_at
 
 #: How far to the right the grid goes: until log delta of one round is at most this.
 REACHES = (-40.0, -85.0, -170.0, -340.0, -680.0)
-
-Side = Literal["upper", "lower"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,7 @@ class RoundProfile:
             pairs in both orders.
         end: delta is 0 from this epsilon on; infinite if there is none.
         rtol: relative width that the epsilon of many rounds shall have.
+        floor: delta is at least this at every epsilon, in this order of the laws.
     """
 
     def __init__(
@@ -46,8 +45,10 @@ class RoundProfile:
         backward: Callable[[float], LogEnclosure],
         end: float,
         rtol: float,
+        floor: float = 0.0,
     ) -> None:
         self.forward, self.backward, self.rtol = forward, backward, rtol
+        self.floor = Fraction(floor)
         self.end = min(end, MAX_EPSILON0)
         self._values: dict[tuple[bool, float], LogEnclosure] = {}
         self._grids: dict[Fineness, tuple[float, ...]] = {}
@@ -57,8 +58,9 @@ class RoundProfile:
         """Return the law above or below the profile."""
         key = side, self.grid(fineness)
         if key not in self._laws:
-            make = dominating if side == "upper" else dominated
-            self._laws[key] = make(self.nodes(fineness))
+            nodes = self.nodes(fineness)
+            upper = side == "upper"
+            self._laws[key] = dominating(nodes) if upper else dominated(nodes, self.floor)
         return self._laws[key]
 
     def nodes(self, fineness: Fineness) -> list[Node]:

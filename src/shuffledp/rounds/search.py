@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 _MAX_STEPS = 60
+_PATIENCE = 5  # evaluations above the target, then the end is tried
 _ALMOST_0 = 1e-12  # of the end; nothing is known below but the value at 0
 
 
@@ -41,7 +42,7 @@ def find_crossing(
             low = max(low, probe)
         if -math.inf < found < math.inf:
             seen.append((probe, found - target))
-        if low == end or high - low <= rtol * high or high == 0:
+        if low == end or high - low <= rtol * high < math.inf:
             break
         if low == 0 and high <= smallest and probe != 0:
             probe = 0.0
@@ -61,8 +62,10 @@ def _next(
         beside = 0.4 * rtol * root
         # First close the side that is further away from the root.
         root += beside if high - root > root - low else -beside
-        if low < root < ceiling:
+        if low < root < ceiling and (high < math.inf or len(seen) < _PATIENCE):
             return root
+    if high == math.inf:
+        return end
     if ceiling > 4 * low:
         return ceiling / 16 if low == 0 else math.sqrt(low * ceiling)
     middle = 0.5 * (low + ceiling)
