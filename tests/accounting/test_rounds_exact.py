@@ -105,10 +105,10 @@ def test_two_adaptive_rounds_of_three_inputs_stay_below(n):
 
 
 def test_one_user_is_met_exactly():
-    """There the bound is the truth: it may not be loose either."""
-    rounds = accountant("skew", 1).rounds(2)
+    """With a pair that is worst in both orders the bound is the truth."""
+    rounds = accountant("2-RR", 1).rounds(2)
     for ratio in (Fraction(1), Fraction(3, 2)):
-        true = float(adaptive("skew", "skew", 1, ratio))
+        true = float(adaptive("2-RR", "2-RR", 1, ratio))
         assert rounds.get_delta(math.log(ratio)) <= true * 1.01
 
 

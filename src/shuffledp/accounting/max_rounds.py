@@ -23,17 +23,19 @@ class AllowedRounds:
         accountant: one of the rounds.
         target_epsilon: the epsilon that is met.
         target_delta: the delta that is met.
+        rtol: the relative width of epsilon that was asked for.
     """
 
     times: int
     accountant: ShuffleAccountant
     target_epsilon: float
     target_delta: float
+    rtol: float
 
     @cached_property
     def report(self) -> RoundsReport:
         """The epsilon of all of them at ``target_delta``, computed when first asked for."""
-        return self.accountant.rounds(self.times).epsilon_report(self.target_delta)
+        return self.accountant.rounds(self.times, rtol=self.rtol).epsilon_report(self.target_delta)
 
     def __int__(self) -> int:
         """Return the number of rounds."""
@@ -45,19 +47,24 @@ class AllowedRounds:
 
 
 def max_rounds(
-    accountant: ShuffleAccountant, *, target_epsilon: float, target_delta: float
+    accountant: ShuffleAccountant,
+    *,
+    target_epsilon: float,
+    target_delta: float,
+    rtol: float = 1e-3,
 ) -> AllowedRounds:
     """Find the largest number of rounds that together are (target_epsilon, target_delta)-DP.
 
     More rounds reveal more, so it is found by bisection, and it keeps its word:
     ``accountant.rounds(times)`` has ``get_epsilon(target_delta) <= target_epsilon`` and
-    ``get_delta(target_epsilon) <= target_delta``, exactly. It is the largest up to a relative 2e-3,
-    which the width of these bounds amounts to. No more than 1e9 are looked at.
+    ``get_delta(target_epsilon) <= target_delta``, exactly. It is the largest up to a relative 2
+    ``rtol``, which the width of these bounds amounts to. No more than 1e9 are looked at.
 
     Args:
         accountant: one round.
         target_epsilon: the epsilon to be met by all rounds together.
         target_delta: the delta to be met by all rounds together.
+        rtol: relative width of epsilon.
 
     Raises:
         NoAnswerError: if not even one round meets the target.
@@ -69,10 +76,10 @@ def max_rounds(
     epsilon, delta = check_total_epsilon(target_epsilon), check_delta(target_delta)
 
     def fit(times: int) -> bool:
-        return accountant.rounds(times).meets(epsilon, delta)
+        return accountant.rounds(times, rtol=rtol).meets(epsilon, delta)
 
     def keep_their_word(times: int) -> bool:
-        rounds = accountant.rounds(times)
+        rounds = accountant.rounds(times, rtol=rtol)
         with wide_is_enough():
             return rounds.get_epsilon(delta) <= epsilon and rounds.get_delta(epsilon) <= delta
 
@@ -93,4 +100,4 @@ def max_rounds(
             f"not even one round of {accountant.randomizer} with n = {accountant.n} meets "
             f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"
         )
-    return AllowedRounds(safe, accountant, epsilon, delta)
+    return AllowedRounds(safe, accountant, epsilon, delta, rtol)

@@ -85,7 +85,7 @@ def _exposed(decomposition: Decomposition) -> float:
     """Return a lower bound on the probability of outputs that the second input cannot have."""
     exposed = decomposition.singular0[decomposition.singular1 == 0]
     rounding = (4 + exposed.size) * UNIT
-    mass = float(exposed.sum()) * (1 - decomposition.singular_error - rounding)
+    mass: float = float(exposed.sum()) * (1 - decomposition.singular_error - rounding)
     return max(mass, 0.0)
 
 

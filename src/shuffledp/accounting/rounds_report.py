@@ -80,7 +80,7 @@ class RoundsReport:
                     "n": kind.accountant.n,
                     "times": kind.times,
                     "bound": kind.accountant.bound,
-                    "datasets": NOBODY if found is None else str(found),
+                    "datasets": _in_words(found),
                 }
                 for kind, found in zip(self.rounds.kinds, self.datasets, strict=True)
             ],
@@ -146,9 +146,9 @@ class RoundsReport:
         ]
 
     @property
-    def datasets_in_words(self) -> str:
-        """The datasets of all kinds of rounds."""
-        return "; ".join(NOBODY if found is None else str(found) for found in self.datasets)
+    def datasets_in_words(self) -> list[str]:
+        """The datasets of each kind of rounds."""
+        return [_in_words(found) for found in self.datasets]
 
     def __str__(self) -> str:
         """Return the guarantee with its question, and the lower bound if there is one."""
@@ -167,13 +167,17 @@ class RoundsReport:
             "given": self.given,
             "guarantee": f"{self.quantity} <= {self.at_most}",
             "lower bound": f"{self.quantity} >= {self.at_least}",
-            "datasets": self.datasets_in_words,
+            "datasets": "; ".join(self.datasets_in_words),
         }
         lines = (
             tag("tr", tag("th", name, scope="row"), tag("td", value))
             for name, value in rows.items()
         )
         return tag("table", tag("tbody", *lines)).text
+
+
+def _in_words(datasets: Datasets | None) -> str:
+    return NOBODY if datasets is None else f"{datasets}, in every round"
 
 
 def _ends(interval: Interval) -> dict[str, float | None]:
