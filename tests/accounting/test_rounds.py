@@ -21,6 +21,7 @@ from shuffledp import (
     required_users,
 )
 from shuffledp.accounting.assumptions import ROUNDS
+from shuffledp.accounting.many_rounds import add_up
 
 WEEKLY = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
 
@@ -97,6 +98,14 @@ def test_one_user_is_a_binomial_sum(epsilon):
     found = rounds.delta_interval(epsilon)
     assert found.lower * (1 - 1e-12) <= true <= found.upper * (1 + 1e-12)
     assert found.width <= 0.02 * found.upper
+
+
+def test_sums_of_epsilons_are_enclosed():
+    for number, times in ((0.1, 3), (0.7, 10**9), (1e-7, 52)):
+        total = add_up([(number, times), (0.3, 7)])
+        exact = Fraction(number) * times + Fraction(0.3) * 7
+        assert total.lower < exact < total.upper
+        assert total.width < 1e-14 * total.upper
 
 
 def test_a_single_round_is_what_its_accountant_says():

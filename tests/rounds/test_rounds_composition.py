@@ -10,6 +10,9 @@ import mpmath
 import pytest
 from exact_rounds import composed
 
+from shuffledp.divergence import LogEnclosure
+from shuffledp.interval import Interval
+from shuffledp.rounds import ComposedBound, RoundProfile
 from shuffledp.rounds.composition import Composition
 from shuffledp.rounds.loss_law import LossLaw, enclose
 from shuffledp.rounds.search import find_crossing
@@ -104,3 +107,20 @@ def test_losses_are_rounded_to_their_side():
     ):
         assert (low < true < high) or low == true == high == 0
         assert high - low <= 1e-14 * abs(true)
+
+
+def test_an_end_is_raised_until_everybody_finds_the_target_met(monkeypatch):
+    bound = ComposedBound([(silent(), 2)], 1e-3, two_sided=False)
+    monkeypatch.setattr(bound.upper, "epsilon", lambda target, halvings: 1.0)
+    monkeypatch.setattr(
+        bound.upper, "log_delta", lambda epsilon, halvings: -5.0 if epsilon > 1 + 1e-9 else -4.0
+    )
+    found = bound.epsilon(Interval(-5.0, -5.0))
+    assert 1 + 1e-9 < found.upper < 1 + 1e-8
+    monkeypatch.setattr(bound.upper, "log_delta", lambda epsilon, halvings: -4.0)
+    assert bound.epsilon(Interval(-5.0, -5.0)).upper == math.inf
+
+
+def silent() -> RoundProfile:
+    nothing = LogEnclosure(-math.inf, -math.inf)
+    return RoundProfile(lambda epsilon: nothing, lambda epsilon: nothing, 0.0, 1e-3)

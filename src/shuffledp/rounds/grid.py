@@ -32,7 +32,7 @@ def epsilons(scale: float, rtol: float, fineness: int, end: float) -> Iterator[f
 
     >>> found = list(epsilons(0.1, 1e-2, 0, 0.5))
     >>> found[0], round(found[1], 4), found[-1], len(found)
-    (0.0, 0.01, 0.5, 46)
+    (0.0, 0.01, 0.5, 47)
     """
     step = _WIDTH * scale * math.sqrt(rtol) / 2**fineness
     epsilon = 0.0

@@ -96,7 +96,7 @@ class RoundProfile:
 def reach_for(log_share: float) -> int:
     """Return the least reach at which log delta of one round is at most this, or the last.
 
-    >>> reach_for(-30.0), reach_for(-41.0), reach_for(-math.inf)
+    >>> reach_for(-30.0), reach_for(-41.0), reach_for(-1000.0)
     (0, 1, 4)
     """
     last = len(REACHES) - 1
