@@ -16,6 +16,7 @@ LAYERS: Sequence[Sequence[str]] = (
     ("interval",),
     ("decomposition", "sampling"),
     ("divergence", "randomizers"),
+    ("rounds",),
     ("collection", "accounting"),
     ("baselines", "figures"),
     ("comparison",),
@@ -38,6 +39,7 @@ PURPOSE = {
     "sampling": "exact random decisions from bits",
     "divergence": "certified (1/n) E[(G1+...+Gn)+]",
     "randomizers": "mechanisms: law, sampler, text form",
+    "rounds": "loss laws and their sums",
     "collection": "shuffle, add up, estimate, simulate",
     "accounting": "epsilon, delta, epsilon0, n",
     "baselines": "published analyses, for comparison",
@@ -125,6 +127,6 @@ def rank(part: str) -> int:
     """Return the row of a part, counted from the bottom.
 
     >>> rank("errors"), rank("accounting")
-    (1, 5)
+    (1, 6)
     """
     return next(row for row, names in enumerate(LAYERS) if part in names)

@@ -18,7 +18,9 @@ import numpy as np
 from layers import LAYERS, PURPOSE
 
 from shuffledp import KRR, Laplace, ShuffleAccountant
+from shuffledp.accounting.one_round import bound_profile
 from shuffledp.baselines import BASELINES
+from shuffledp.rounds.profile import Fineness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -282,6 +284,52 @@ def rollout(path: Path) -> None:
     _save(figure, path)
 
 
+def rounds(path: Path) -> None:
+    """What many rounds cost: added up, by two older theorems, by ours, and at least."""
+    figure, (axes,) = _figure(height=3.9)
+    weekly, delta = ShuffleAccountant(KRR(k=10, epsilon0=2.0), 10_000), 1e-6
+    times = [round(x) for x in np.geomspace(2, 1000, 19)]
+    asked = [weekly.rounds(t) for t in times]
+    added = [year.naive_epsilon(delta) for year in asked]
+    advanced = [_advanced(weekly, t, delta) for t in times]
+    renyi = [_renyi(weekly, t, delta) for t in times]
+    ours = [year.get_epsilon(delta) for year in asked]
+    attack = [year.epsilon_lower_bound(delta) for year in asked]
+    for numbers, colour, marker, dashes, label in (
+        (added, ORANGE, "s", ":", "added up"),
+        (advanced, PINK, "^", "-.", "advanced\ncomposition"),
+        (renyi, GREEN, "v", "--", "Rényi"),
+        (ours, BLUE, "o", "-", "Rounds"),
+    ):
+        axes.plot(times, numbers, color=colour, marker=marker, ls=dashes, ms=4)
+        axes.text(times[-1] * 1.12, numbers[-1], label, color=colour, va="center")
+    axes.plot(times, attack, color=INK, ls="none", marker="x", ms=4)
+    axes.text(times[-1] * 1.12, 0.7 * attack[-1], "datasets (x)", color=INK, va="center")
+    axes.axvline(52, color=GREY, lw=0.8)
+    axes.text(54, 0.09, "a year of weeks", color=GREY)
+    axes.set(xscale="log", yscale="log", xlabel="rounds", ylabel="epsilon at delta = 1e-6")
+    axes.set(title="krr(k=10, epsilon0=2), 10,000 users in each round")
+    _save(figure, path)
+
+
+def _advanced(weekly: ShuffleAccountant, times: int, delta: float) -> float:
+    """Return the epsilon of advanced composition, half of delta for the theorem itself."""
+    one = weekly.get_epsilon(delta / (2 * times))
+    return one * math.sqrt(2 * times * math.log(2 / delta)) + times * one * math.expm1(one)
+
+
+def _renyi(weekly: ShuffleAccountant, times: int, delta: float) -> float:
+    """Return the epsilon that the Renyi divergences of the upper loss law give, about."""
+    law = bound_profile(weekly.randomizer, weekly.n, "blanket", 1e-3).law("upper", Fineness(1, 0))
+    finite = law.finite("upper")
+    orders = np.geomspace(1.05, 500, 300)
+    moments = [math.log(finite.weights @ np.exp((a - 1) * finite.values)) for a in orders]
+    return min(
+        (times * moment + math.log(1 / delta) - math.log(a)) / (a - 1) + math.log1p(-1 / a)
+        for a, moment in zip(orders, moments, strict=True)
+    )
+
+
 def reduction_delta(k: int, epsilon0: float, n: int, epsilon: float) -> float:
     """Return what the variation-ratio reduction says of k-RR; comparison.md explains it.
 
@@ -327,6 +375,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "gparv": gparv,
     "bounds": bounds,
     "rollout": rollout,
+    "rounds": rounds,
     "overclaim": overclaim,
     "layers": layers,
 }

@@ -8,12 +8,16 @@
 
 from shuffledp._version import __version__ as __version__
 from shuffledp.accounting import (
+    AllowedRounds,
     Calibration,
     GeneralClone,
     Report,
     RequiredUsers,
+    Rounds,
+    RoundsReport,
     ShuffleAccountant,
     calibrate_epsilon0,
+    max_rounds,
     required_users,
 )
 from shuffledp.auditing import Audit, audit
@@ -56,6 +60,7 @@ __all__ = [
     "RAPPOR",
     "AccuracyWarning",
     "Aggregator",
+    "AllowedRounds",
     "AnyPureLDP",
     "Audit",
     "BinaryLocalHash",
@@ -80,6 +85,8 @@ __all__ = [
     "Pair",
     "Report",
     "RequiredUsers",
+    "Rounds",
+    "RoundsReport",
     "ShuffleAccountant",
     "SubsetSelection",
     "SupportRandomizer",
@@ -91,6 +98,7 @@ __all__ = [
     "compare",
     "curve",
     "joint",
+    "max_rounds",
     "one_of",
     "parallel",
     "parse",

@@ -13,6 +13,7 @@ COMMANDS = [
     "delta",
     "calibrate",
     "users",
+    "rounds",
     "plan",
     "compare",
     "curve",

@@ -9,17 +9,24 @@ from shuffledp.accounting.calibration import (
 )
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.general_clone import GeneralClone
+from shuffledp.accounting.max_rounds import AllowedRounds, max_rounds
 from shuffledp.accounting.report import Report
+from shuffledp.accounting.rounds import Rounds
+from shuffledp.accounting.rounds_report import RoundsReport
 
 __all__ = [
+    "AllowedRounds",
     "Calibration",
     "Datasets",
     "GeneralClone",
     "Profile",
     "Report",
     "RequiredUsers",
+    "Rounds",
+    "RoundsReport",
     "ShuffleAccountant",
     "as_accountant",
     "calibrate_epsilon0",
+    "max_rounds",
     "required_users",
 ]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +35,9 @@ from shuffledp.randomizers import (
     pairs_to_compare,
     why_no_other_is_worse,
 )
+
+if TYPE_CHECKING:
+    from shuffledp.accounting.rounds import Rounds
 
 #: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
 _MAX_LOWER_PAIRS = 64
@@ -234,6 +238,17 @@ class ShuffleAccountant:
             bound=proof,
             wanted=self.bound,
         )
+
+    def rounds(self, times: int, *, at_most: int | None = None, rtol: float = 1e-3) -> Rounds:
+        """Return so many rounds like this one, with the same users; see :class:`shuffledp.Rounds`.
+
+        >>> weekly = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
+        >>> print(f"{weekly.rounds(52).get_epsilon(1e-6):.3f}")
+        0.661
+        """
+        from shuffledp.accounting.rounds import Rounds
+
+        return Rounds([(self, times)], at_most=at_most, rtol=rtol)
 
     def is_hopeless(self, target_epsilon: float, target_delta: float) -> bool:
         """Whether an estimate leaves no doubt that ``get_delta`` would exceed ``target_delta``.

@@ -8,13 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.report import Report
+from shuffledp.accounting.rounds import Rounds
+from shuffledp.accounting.rounds_report import RoundsReport
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer
 
 
 @dataclass(frozen=True)
 class Target:
-    """An epsilon and a delta that the shuffled reports of n users shall have.
+    """An epsilon and a delta that the shuffled reports of n users shall have, after all rounds.
 
     A mechanism keeps it if an accountant of default accuracy, whoever makes it, gives both answers:
     ``get_delta(epsilon) <= delta`` and ``get_epsilon(delta) <= epsilon``. Either is a proof by
@@ -28,26 +31,34 @@ class Target:
 
     epsilon: float
     delta: float
+    rounds: int = 1
 
     def is_met(self, randomizer: LocalRandomizer, n: int) -> bool:
         """Whether ``get_delta(epsilon) <= delta``; not tried where an estimate is far above."""
         if self.delta == 1:
             return True
         accountant = ShuffleAccountant(randomizer, n)
-        if accountant.is_hopeless(self.epsilon, self.delta):
+        if accountant.is_hopeless(self.epsilon, self.delta):  # in one round already
             return False
-        with _wide_is_enough():
-            return accountant.get_delta(self.epsilon) <= self.delta
+        with wide_is_enough():
+            return self._asked(accountant).get_delta(self.epsilon) <= self.delta
 
     def excess(self, randomizer: LocalRandomizer, n: int) -> float:
         """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0."""
-        with _wide_is_enough():
-            epsilon = ShuffleAccountant(randomizer, n).get_epsilon(self.delta)
+        with wide_is_enough():
+            epsilon = self._asked(ShuffleAccountant(randomizer, n)).get_epsilon(self.delta)
         return 0.0 if epsilon <= self.epsilon else 1 - self.epsilon / epsilon
+
+    def report(self, randomizer: LocalRandomizer, n: int) -> Report | RoundsReport:
+        """Return the answer to "which epsilon at this delta?"."""
+        return self._asked(ShuffleAccountant(randomizer, n)).epsilon_report(self.delta)
+
+    def _asked(self, accountant: ShuffleAccountant) -> ShuffleAccountant | Rounds:
+        return accountant if self.rounds == 1 else accountant.rounds(self.rounds)
 
 
 @contextmanager
-def _wide_is_enough() -> Iterator[None]:
+def wide_is_enough() -> Iterator[None]:
     """Ignore that an enclosure is wide: the comparison with its safe end is certified anyway."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)

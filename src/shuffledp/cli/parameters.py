@@ -10,7 +10,14 @@ from typing import NoReturn, TypeVar
 import click
 
 from shuffledp.accounting.report import BOUNDS, DEFAULT_BOUND
-from shuffledp.errors import MAX_USERS, check_delta, check_epsilon, check_probability, check_rtol
+from shuffledp.errors import (
+    MAX_ROUNDS,
+    MAX_USERS,
+    check_delta,
+    check_epsilon,
+    check_probability,
+    check_rtol,
+)
 from shuffledp.randomizers import parse, parse_family
 from shuffledp.wording import shorten
 
@@ -141,6 +148,17 @@ BOUND = click.Option(
     show_default=True,
     help="blanket: the optimal decomposition bound. best: the smaller of that and the swap bound, "
     "which is often within a tenth of a percent of what an attacker attains.",
+)
+
+
+TIMES = click.Option(
+    ["--rounds", "times"],
+    callback=reading(whole("rounds", 1, MAX_ROUNDS)),
+    metavar="INTEGER",
+    default="1",
+    show_default=True,
+    help="Number of rounds with the same users that meet the target together, each with fresh "
+    "noise and a fresh shuffle.",
 )
 
 
