@@ -55,6 +55,31 @@ def test_best_bounds(kinds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) ->
     judge_many(Generator(105, kinds, effort=1_000), 10, 3, 1, "best")
 
 
+@pytest.mark.heavy(keep=2)
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        ("discrete_laplace(epsilon0=1.5, bound=2)", 4),
+        ("discrete_laplace(epsilon0=0.7, bound=3)", 4),
+        ("discrete_laplace(epsilon0=3.0, bound=4)", 3),
+        ("discrete_laplace(epsilon0=0.4, bound=2)", 6),
+        ("subsample(discrete_laplace(epsilon0=1.5, bound=2), rate=0.5)", 3),
+        ("laplace(epsilon0=0.8, domain='interval')", 3),
+        ("krr(k=2, epsilon0=1.0)", 6),
+        ("krr(k=2, epsilon0=0.3)", 5),
+        ("krr(k=2, epsilon0=3.0)", 6),
+        ("any_pure_ldp(epsilon0=0.7)", 4),
+    ],
+)
+def test_best_bounds_of_many_types(text: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guarantees from several types and pairs at once, wherever they are the smaller ones."""
+    monkeypatch.setattr("shuffledp.divergence.proposals.swap._FEWEST_BLANKET_USERS", 0.0)
+    channel = read(text)
+    epsilons = [0.0, 0.01, 0.1, 0.2, 0.3, 0.5, 1.0]
+    verdict = judge_accountant(text, Truth(channel, n), epsilons, [1e-4, 0.05], bound="best")
+    assert not verdict.violations, "\n".join(verdict.violations)
+
+
 def test_parallel_mechanisms() -> None:
     judge_many(Generator(103, ("parallel",), effort=3_000), 30, 3, 1)
 

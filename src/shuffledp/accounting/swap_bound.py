@@ -42,8 +42,9 @@ class SwapBound:
         if key not in self._known:
             laws = _slot_laws(self.randomizer, pair)
             bound = math.inf
-            if laws is not None:
-                slots = Slots.of(laws.blanket, laws.backgrounds, epsilon)
+            backgrounds = () if laws is None else laws.revealing(epsilon)
+            if laws is not None and backgrounds:
+                slots = Slots.of(laws.blanket, backgrounds, epsilon)
                 bound = swap_log_delta(slots, self.n, _TOLERANCE)
             self._known[key] = bound
         return self._known[key]

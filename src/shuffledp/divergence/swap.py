@@ -43,12 +43,14 @@ from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.characteristic import bound_square, evaluate
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
+from shuffledp.divergence.lead import Nodes, leading_type, loss_of_leading
 from shuffledp.divergence.proposals.swap import SwapProposal
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.stretches import cover, listed, split
 from shuffledp.divergence.tilt import TiltedLaw, tilt
 
 _MAX_POINTS = 6000
+_MAX_CORNERS = 12  # of more types, mixtures are not subdivided
 _MAX_NODES = 4000
 _ROUNDS = 6
 _SHORT = 10  # stretches of fewer nodes are evaluated
@@ -236,9 +238,14 @@ class _Spectrum:
 
     def bound(self) -> _Found:
         """Bound the sum over the nodes for all shares of the types."""
-        points = self._at(np.eye(len(self.types)))
-        worst = self._cover(points)
-        total = worst + self._examined() + self.left_out + self._moved()
+        lead = leading_type(self._nodes)
+        points = self._at(np.eye(len(self.types))[[lead]])
+        settled = float(points.upper[0])
+        worst = settled + self._lost()
+        if worst > settled * (1 + self.proposal.share_of_cells) and len(self.types) <= _MAX_CORNERS:
+            points = self._at(np.eye(len(self.types)))
+            worst = min(worst, self._cover(points) + self._examined())
+        total = worst + self.left_out + self._moved()
         base = self.others * self.top + self.first.log_mgf + 0.5 * self.tau**2
         size = self.others * abs(self.top) + abs(self.first.log_mgf)
         error = self.others * max(law.log_mgf_error for law in self.types)
@@ -337,6 +344,17 @@ class _Spectrum:
             np.concatenate([points.density, added.density]),
         )
         return np.concatenate(halves), together
+
+    @property
+    def _nodes(self) -> Nodes:
+        return Nodes(
+            self.kernel, self.size, self.first_error, self.phase_error, self.excess, self.relative
+        )
+
+    def _lost(self) -> float:
+        """Bound what mixtures add to the leading type."""
+        log_ratio = self.log_rest - self.top
+        return loss_of_leading(self._nodes, self.others, self.terms, log_ratio, self.gamma)
 
     def _examined(self) -> float:
         """Bound the error of taking those examined in vain for an average sample."""
