@@ -241,13 +241,12 @@ class ShuffleAccountant:
         It proves nothing, but saves a search many evaluations.
         """
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        leader = self._upper.candidates.leader()
+        bound = self._upper if self.bound == "blanket" else self._lower(None)
+        leader = bound.candidates.leader()
         if leader is None or delta == 1:
             return False
         if delta == 0:
             return self._upper.candidates.max_epsilon().lower > epsilon
-        if self.bound == "best":
-            return False  # the estimate is of the blanket
         estimate, _ = estimate_log_delta(leader.decomposition, self.n, epsilon)
         return estimate > math.log(delta) + _MARGIN
 

@@ -29,11 +29,11 @@ Proof = Literal["blanket", "swap"]
 PROOFS: tuple[Proof, ...] = ("blanket", "swap")
 
 #: Which bound to compute.
-Bound = Literal["blanket", "best"]
-BOUNDS: tuple[Bound, ...] = ("blanket", "best")
+Bound = Literal["best", "blanket"]
+BOUNDS: tuple[Bound, ...] = ("best", "blanket")
 
 #: Which one to compute if nothing is said.
-DEFAULT_BOUND: Bound = "blanket"
+DEFAULT_BOUND: Bound = "best"
 
 #: Where there is no worst pair, and no datasets.
 NOBODY = "no two inputs differ"

@@ -87,7 +87,7 @@ def delta_at(analysis: str, level: float, target_epsilon: float) -> float:
     """Return the delta an analysis has at a level, rounded down: above the target it is unsafe."""
     randomizer = KRR(k=K, epsilon0=level)
     if analysis == OURS:
-        accountant = ShuffleAccountant(randomizer, USERS, rtol=1e-6)
+        accountant = ShuffleAccountant(randomizer, USERS, rtol=1e-6, bound="blanket")
         return accountant.delta_interval(target_epsilon).lower
     return BlanketBennett(randomizer, USERS).get_delta(target_epsilon) * (1 - _FORMULA_RTOL)
 
