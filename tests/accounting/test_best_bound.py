@@ -39,6 +39,7 @@ TIGHT = [
 ]
 
 
+@pytest.mark.heavy(keep=12)
 @pytest.mark.parametrize(("text", "n", "ratio"), TIGHT, ids=lambda value: str(value)[:40])
 def test_guarantees_are_near_the_attack_and_keep_their_word(text, n, ratio):
     delta = 1e-6 if n < 10**6 else 1e-9

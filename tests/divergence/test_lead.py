@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from shuffledp import parse
-from shuffledp.divergence.lead import Nodes, leading_type, loss_of_leading
+from shuffledp.divergence.lead import (
+    Nodes,
+    ceiling_of_mixtures,
+    contenders,
+    leading_type,
+    loss_of_leading,
+)
 from shuffledp.divergence.proposals.swap import SwapProposal
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.swap import _Spectrum
@@ -93,3 +99,35 @@ def test_equal_types_have_no_leader():
         nodes.relative,
     )
     assert loss_of_leading(twice, 299, 1, -0.1, spectrum.gamma) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "epsilon"),
+    [
+        ("subsample(discrete_laplace(epsilon0=2, bound=3), rate=0.5)", 2000, 0.1),
+        ("discrete_laplace(epsilon0=1, bound=4)", 60, 0.3),
+        CASES[5],
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_mixtures_beyond_the_contenders(text, n, epsilon):
+    """Whatever the shares: moving all to the contenders and the leader loses no more than said."""
+    nodes, spectrum = nodes_of(slots_of(text, epsilon), n)
+    log_ratio, rng = spectrum.log_rest - spectrum.top, np.random.default_rng(3)
+    types, terms, lead = len(nodes.exponent), spectrum.terms, leading_type(nodes)
+    found = contenders(nodes, n - 1)
+    assert found[0] == lead
+    for kept in (found, [lead], [lead, (lead + 1) % types]):
+        ceiling, mixing = ceiling_of_mixtures(nodes, kept, n - 1, terms, log_ratio, spectrum.gamma)
+        weights = spectrum.gamma * np.exp(log_ratio * np.arange(terms))
+        left = n - 1 - np.arange(terms)
+
+        def total(shares: np.ndarray, weights=weights, left=left) -> float:
+            powers = np.exp(left[:, None] * (shares @ nodes.exponent))
+            return float(weights @ (nodes.kernel * powers).sum(axis=1).real)
+
+        for _ in range(60):
+            shares = counts_of(rng, types, n - 1) / (n - 1)
+            moved = np.where(np.isin(np.arange(types), kept), shares, 0.0)
+            moved[lead] += 1 - moved.sum()
+            assert total(shares) <= (max(total(moved), ceiling) + mixing) * (1 + 1e-12)

@@ -54,7 +54,9 @@ def test_all_triples_are_dominated(epsilon0):
         own = calls(law.values, law.weights, strikes)
         assert any(
             level > epsilon
-            and np.all(own <= calls(upper.values, upper.weights, strikes) + 1e-6 * (ratio - 1 + own))
+            and np.all(
+                own <= calls(upper.values, upper.weights, strikes) + 1e-6 * (ratio - 1 + own)
+            )
             for upper, level in zip((t.at(epsilon).upper for t in types), levels, strict=True)
         ), (x, other, v, epsilon)
 
@@ -69,4 +71,6 @@ def test_means_and_masses(epsilon0):
         law = kind.at(epsilon0 / 9).upper
         assert law.weights.sum() == pytest.approx(1, abs=1e-12)
         size = np.abs(law.values) @ law.weights
-        assert law.weights @ law.values == pytest.approx(-math.expm1(epsilon0 / 9), abs=1e-12 * size)
+        assert law.weights @ law.values == pytest.approx(
+            -math.expm1(epsilon0 / 9), abs=1e-12 * size
+        )

@@ -184,7 +184,7 @@ class ShuffleAccountant:
         if self.bound == "best":
             best = self._best.epsilon(delta)
             guarantee, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
-            proof, reached = best.proof, best.proof == "swap" or self._reached(best.blanket)
+            proof, reached = best.proof, best.proof != "blanket" or self._reached(best.blanket)
         else:
             guarantee, pair = self._upper.epsilon(delta)
             lower, datasets = self._lower(pair).epsilon(delta)
@@ -212,7 +212,7 @@ class ShuffleAccountant:
         if self.bound == "best":
             best = self._best.log_delta(epsilon)
             value, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
-            proof, reached = best.proof, best.proof == "swap" or best.blanket.width <= self.rtol
+            proof, reached = best.proof, best.proof != "blanket" or best.blanket.width <= self.rtol
         else:
             value, pair = self._upper.log_delta(epsilon)
             lower, datasets = self._lower(pair).log_delta(epsilon)

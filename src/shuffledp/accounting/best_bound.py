@@ -65,7 +65,7 @@ class BestBound:
         blanket, worst = self.upper.log_delta(epsilon)
         attained, leak = self.lower(worst).log_delta(epsilon)
         swapped = self._swapped(epsilon)
-        proof: Proof = "swap" if swapped < blanket.upper else "blanket"
+        proof: Proof = self.swap.proof if swapped < blanket.upper else "blanket"
         proved = min(swapped, blanket.upper)
         if not attained.lower <= proved:
             raise ContradictionError(
@@ -86,7 +86,7 @@ class BestBound:
         if self.swap.is_available and 0 < delta < 1 and low < high:
             better = self._search(low, high, delta, leak)
             if better < high:
-                high, proof = better, "swap"
+                high, proof = better, self.swap.proof
         if not low <= high:
             raise ContradictionError(f"datasets attain epsilon = {low!r}, but {high!r} is proved")
         return Bounded(Interval(low, high), blanket, attained, worst, leak, proof)

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 Quantity = Literal["epsilon", "delta"]
 
 #: Which bound proved a guarantee.
-Proof = Literal["blanket", "swap"]
-PROOFS: tuple[Proof, ...] = ("blanket", "swap")
+Proof = Literal["blanket", "swap", "exact"]
 
 #: Which bound to compute.
 Bound = Literal["best", "blanket"]
@@ -60,7 +59,8 @@ class Report:
         rtol_reached: whether the enclosure is as narrow as was asked for.
         log_guarantee: for delta, the enclosure of its logarithm, which never underflows.
         log_lower_bound: for delta, the logarithm of the lower bound.
-        bound: which bound proves the guarantee, "blanket" or "swap".
+        bound: what proves the guarantee, "blanket", "swap", or "exact" where the largest delta of
+            all datasets is known.
         wanted: which bound was asked for, "blanket" or "best".
 
     >>> from shuffledp import ShuffleAccountant

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from shuffledp.accounting.binary_response import MOST_USERS, binary_response
+from shuffledp.accounting.report import Proof
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.swap import swap_log_delta
-from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.randomizers import KRR, DiscreteLaplace, LocalRandomizer, Pair
 from shuffledp.randomizers.base import SlotLaws
 
 #: How much smoothing and subdivision may add to log delta: a few parts in 10,000 of epsilon.
@@ -21,15 +23,20 @@ _MAX_PAIRS = 32
 class SwapBound:
     """Upper bounds on delta over all datasets, pair by pair, for n users.
 
+    Binary randomized response of a few users is computed exactly instead.
+
     Attributes:
         pairs: the pairs that stand for all; empty if the bound is not available, see ``reason``.
         reason: why it is not available.
+        proof: which of the two it is.
     """
 
     def __init__(self, randomizer: LocalRandomizer, n: int) -> None:
         self.randomizer, self.n = randomizer, n
         self.pairs, self.reason = _available(randomizer)
         self._known: dict[tuple[Pair, float], float] = {}
+        self._level = _binary_level(randomizer) if 1 < n <= MOST_USERS else None
+        self.proof: Proof = "swap" if self._level is None else "exact"
 
     @property
     def is_available(self) -> bool:
@@ -38,6 +45,8 @@ class SwapBound:
 
     def log_delta(self, pair: Pair, epsilon: float) -> float:
         """Return an upper bound on log delta for one pair; infinite if it is of no use."""
+        if self._level is not None:
+            return binary_response(self._level, self.n).log_delta(epsilon)
         key = (pair, epsilon)
         if key not in self._known:
             laws = _slot_laws(self.randomizer, pair)
@@ -48,6 +57,14 @@ class SwapBound:
                 bound = swap_log_delta(slots, self.n, _TOLERANCE)
             self._known[key] = bound
         return self._known[key]
+
+
+def _binary_level(randomizer: LocalRandomizer) -> float | None:
+    """Return the level of a mechanism that is binary randomized response, None of any other."""
+    binary = isinstance(randomizer, KRR) and randomizer.k == 2
+    # Reports of discrete noise on {0, 1} beyond an end tell as much as the end.
+    noise = isinstance(randomizer, DiscreteLaplace) and randomizer.bound == 1
+    return randomizer.epsilon0 if binary or noise else None
 
 
 @lru_cache(maxsize=64)

@@ -25,11 +25,18 @@ over the nodes and J that of the leading type, the mixture's sum is at most
 
 Usually A is a third of J: then the leading type alone is the worst background. This holds for every
 set K of users that were examined in vain, with n - 1 - k users in place of n - 1.
+
+If a few types *contend*, the same argument replaces all others by the leading type. With shares of
+the types in place of a background, r falls with k as 1 - k/(n-1), so the weighted sum over k is at
+most the larger one of A and the sum U of any shares of the contenders, plus the sum of
+:math:`k/(e(n-1-k))` times the largest modulus, because
+:math:`e^{-r(1-k/(n-1))}-e^{-r}\le k/(e(n-1-k))`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +47,8 @@ from shuffledp.arrays import UNIT, FloatArray
 _BLOCKS = 16  # so many steps from 0 to n - 1 in which k is looked at
 _LARGEST_ETA = 0.9
 _FEW, _MANY = 1.59, 2.17
+_CLEAR = 0.7  # of J, what A may be for a type that does not contend
+_MAX_TERMS = 1 << 17
 _ROUND_UP = 1 + 1e-9
 
 
@@ -81,38 +90,89 @@ def loss_of_leading(nodes: Nodes, others: int, terms: int, log_ratio: float, gam
         gamma: mass of the blanket.
     """
     lead = leading_type(nodes)
-    own, rest = nodes.exponent[lead], np.delete(nodes.exponent, lead, axis=0)
-    margins = own[:1].real - rest[:, :1].real
-    if margins.size == 0:
+    if len(nodes.exponent) == 1:
         return 0.0
-    if not margins.min() > 0:
+    gap = _Gap.of(nodes, [lead])
+    if gap is None:
         return math.inf
-    away = rest - own + margins
-    gap = _Gap(
-        x=(np.abs(away) + 2 * nodes.relative) / margins,
-        eta=((away.real + 2 * nodes.relative) / margins).max(axis=0),
-        smallest=float(margins.min()),
-        largest=float(margins.max()),
-    )
+    own = nodes.exponent[lead]
     lengths = np.abs(own) + nodes.relative
-    top = np.minimum(own.real + nodes.relative, 0.0)
+    total = 0.0
+    for block in _blocks(nodes, [lead], others, terms):
+        bent = np.minimum(((block.last - block.first) * lengths) ** 2 / 8, 2.0)
+        alone = min(_sum(nodes, own, others - k) for k in (block.first, block.last))
+        lost = block.allowance(gap) - alone + float(block.height @ bent) * _ROUND_UP
+        if lost > 0:
+            total += lost * block.weight(log_ratio, gamma)
+    return total
+
+
+def contenders(nodes: Nodes, others: int) -> list[int]:
+    """Return the leading type and those that it does not clearly lead."""
+    lead = leading_type(nodes)
+    gap = _Gap.of(nodes, [lead])
+    if gap is None:
+        return list(range(len(nodes.exponent)))
+    height = nodes.size * np.exp(others * np.minimum(nodes.exponent[lead].real, 0.0))
+    clear = gap.x @ height < _CLEAR * _sum(nodes, nodes.exponent[lead], others)
+    rest = np.delete(np.arange(len(nodes.exponent)), lead)
+    return [lead, *(int(v) for v in rest[~clear])]
+
+
+def ceiling_of_mixtures(
+    nodes: Nodes, kept: list[int], others: int, terms: int, log_ratio: float, gamma: float
+) -> tuple[float, float]:
+    """Return A, and what is added to the larger one of A and the contenders' sum."""
+    gap = _Gap.of(nodes, kept)
+    if gap is None or terms > _MAX_TERMS:
+        return math.inf, math.inf
+    ceiling = mixing = 0.0
+    for block in _blocks(nodes, kept, others, terms):
+        ceiling += max(block.allowance(gap), 0.0) * block.weight(log_ratio, gamma)
+        k = np.arange(block.first, block.last + 1, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            share = np.minimum(k / (math.e * (others - k)), 1.0)
+        weights = gamma * np.exp(k * log_ratio if log_ratio > -math.inf else -k * math.inf)
+        mixing += float(share @ weights) * float(block.largest.sum()) * _ROUND_UP
+    return ceiling, mixing
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Bounds on moduli that hold for all k from ``first`` to ``last``."""
+
+    others: int
+    first: int
+    last: int
+    height: FloatArray
+    half: FloatArray
+    largest: FloatArray
+
+    def weight(self, log_ratio: float, gamma: float) -> float:
+        """Bound the weight of all k together."""
+        worth = max(k * log_ratio if k else 0.0 for k in (self.first, self.last))
+        return gamma * (self.last - self.first + 1) * math.exp(worth) * _ROUND_UP
+
+    def allowance(self, gap: _Gap) -> float:
+        """Return A of one k."""
+        least = self.others - self.last
+        return gap.allowance(self.others, least, self.height, self.half, self.largest) * _ROUND_UP
+
+
+def _blocks(nodes: Nodes, kept: list[int], others: int, terms: int) -> Iterator[_Block]:
+    """Yield blocks that cover all k; ``kept`` are the types that stay."""
+    top = np.minimum(nodes.exponent[kept].real.max(axis=0) + nodes.relative, 0.0)
     highest = np.minimum(nodes.exponent.real.max(axis=0) + nodes.relative, 0.0)
     step = max(1, -(-others // _BLOCKS))
-    total = 0.0
-    for first in range(0, terms, step):
-        last = min(first + step, terms) - 1
+    first, size = 0, 1
+    while first < terms:
+        last = min(first + size, terms) - 1
         with np.errstate(under="ignore"):
             height = nodes.size * np.exp((others - last) * top)
             half = nodes.size * np.exp(0.5 * (others - last) * top)
             largest = nodes.size * np.exp((others - last) * highest)
-        mixed = gap.allowance(others, others - last, height, half, largest) * _ROUND_UP
-        bent = np.minimum(((last - first) * lengths) ** 2 / 8, 2.0)
-        alone = min(_sum(nodes, own, others - k) for k in (first, last))
-        lost = max(mixed - alone + float(height @ bent) * _ROUND_UP, 0.0)
-        if lost > 0:
-            worth = max(k * log_ratio if k else 0.0 for k in (first, last))
-            total += lost * gamma * (last - first + 1) * math.exp(worth) * _ROUND_UP
-    return total
+        yield _Block(others, first, last, height, half, largest)
+        first, size = last + 1, min(2 * size, step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +190,22 @@ class _Gap:
     eta: FloatArray
     smallest: float
     largest: float
+
+    @classmethod
+    def of(cls, nodes: Nodes, kept: list[int]) -> _Gap | None:
+        """Compare all but the types that are kept; None if one does not fall short."""
+        own = nodes.exponent[leading_type(nodes)]
+        rest = np.delete(nodes.exponent, kept, axis=0)
+        margins = own[:1].real - rest[:, :1].real
+        if margins.size == 0 or not margins.min() > 0:
+            return None
+        away = rest - own + margins
+        return cls(
+            x=(np.abs(away) + 2 * nodes.relative) / margins,
+            eta=((away.real + 2 * nodes.relative) / margins).max(axis=0),
+            smallest=float(margins.min()),
+            largest=float(margins.max()),
+        )
 
     def allowance(
         self, most: int, least: int, height: FloatArray, half: FloatArray, largest: FloatArray

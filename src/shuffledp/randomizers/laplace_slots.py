@@ -1,6 +1,6 @@
 r"""Types of background that stand for all inputs and all pairs of Laplace noise on [0, 1].
 
-By reflection x < x'. Laplace noise is self-decomposable, so for s <= 1 further noise turns R(w) into
+By reflection x < x'. Laplace noise is self-decomposable: for s <= 1 further noise turns R(w) into
 R(sw + b) for all w at once: the law of (R(x)/R(v), R(x')/R(v)) under R(v) is dominated in convex
 order by that of the inputs before scaling. Hence three families stand for all:
 
@@ -11,7 +11,7 @@ order by that of the inputs before scaling. Hence three families stand for all:
 Families become finitely many types by thinning. If :math:`h\le R(v)`, then g/R(v) is the
 conditional expectation of a variable that is g/h with the probability h/R(v) of the output and else
 0. All v in [v1, v2] have :math:`h=\min(R(v_1),R(v_2))=e^{-\epsilon_0(v_2-v_1)/2}R((v_1+v_2)/2)`, a
-thinned law of the middle. For :math:`\xi` in [a, b] scaling first turns the pair into (0, 1 - a) and
+thinned law of the middle. For :math:`\xi` in [a, b] scaling turns the pair into (0, 1 - a) and
 the others' input into one in [-p, -a], p = b(1 - a)/(1 - b).
 
 Pairs closer than some :math:`\eta` have :math:`r=R(x)/R(v)` in :math:`[1/E,E]` and
@@ -39,7 +39,7 @@ _FLAT = 3.0  # beyond this level types differ little
 #: Pairs that are closer are bounded by their level alone.
 _CLOSE = 0.05
 
-#: By how much a type may be thinned to cover more inputs, and which share of its distance to the end
+#: By how much a type may be thinned to cover more inputs, which share of its distance to the end
 #: points it may lose by that. Half of what the end points are thinned is always allowed.
 _THINNED = np.append(np.geomspace(0.25, 0.01, 15), 0.0)
 _SHARE, _LEAST, _FAR_BELOW = 0.35, 0.5, 0.8
