@@ -57,8 +57,9 @@ from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.tilt import TiltedLaw, tilt
 
 _MAX_POINTS = 6000
+_MAX_DISTANCES = 1_500_000  # between corners of all cells, at all nodes
 _FEW = 3  # types whose mixtures are all looked at
-_MAX_CORNERS = 8  # of more types, mixtures are not subdivided
+_MAX_CORNERS = 5  # of more types, mixtures are not subdivided
 _MAX_NODES = 4000
 _ROUNDS = 6
 _SHORT = 10  # stretches of fewer nodes are evaluated
@@ -315,7 +316,7 @@ class _Spectrum:
             bounds = bounds + (weight * share).sum(axis=1) * _ROUND_UP
             open_ = bounds > goal
             settled = max(settled, float(bounds[~open_].max(initial=0.0)))
-            if points.shares.shape[0] > _MAX_POINTS:
+            if points.shares.shape[0] > _MAX_POINTS or squares.size > _MAX_DISTANCES:
                 return max(settled, float(bounds.max()))
             cells = cells[open_]
             if cells.size:
