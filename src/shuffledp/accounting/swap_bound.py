@@ -16,8 +16,8 @@ from shuffledp.randomizers.base import SlotLaws
 #: How much smoothing and subdivision may add to log delta: a few parts in 10,000 of epsilon.
 _TOLERANCE = 2e-3
 
-#: With more pairs that have to be looked at one by one, it takes too long.
-_MAX_PAIRS = 32
+#: With more pairs, of which the blanket discards most, it takes too long.
+_MAX_PAIRS = 240
 
 
 class SwapBound:
@@ -67,7 +67,7 @@ def _binary_level(randomizer: LocalRandomizer) -> float | None:
     return randomizer.epsilon0 if binary or noise else None
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _slot_laws(randomizer: LocalRandomizer, pair: Pair) -> SlotLaws | None:
     """Return the laws, which depend neither on n nor on epsilon; None if ratios are unbounded."""
     laws = randomizer.slot_laws(pair)
@@ -88,6 +88,6 @@ def _available(randomizer: LocalRandomizer) -> tuple[tuple[Pair, ...], str]:
         return (), "which pairs are worst beyond the blanket is not known for this mechanism"
     if len(pairs) > _MAX_PAIRS:
         return (), f"more than {_MAX_PAIRS} pairs would have to be compared"
-    if any(_slot_laws(randomizer, pair) is None for pair in pairs):
+    if pairs and _slot_laws(randomizer, pairs[0]) is None:
         return (), "which backgrounds stand for all is not known for this mechanism"
     return tuple(pairs), ""

@@ -56,9 +56,9 @@ from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.stretches import cover, listed, split
 from shuffledp.divergence.tilt import TiltedLaw, tilt
 
-_MAX_WORK = 5e6  # cells times edges times nodes, in one round of cuts
+_MAX_WORK = 3e6  # cells times edges times nodes, in one round of cuts
 _FEW = 3  # types whose mixtures are all looked at
-_MAX_CORNERS = 8  # of more types, mixtures are not subdivided
+_MAX_CORNERS = 5  # of more types, mixtures are not subdivided
 _MAX_NODES = 4000
 _ROUNDS = 6
 _SHORT = 10  # stretches of fewer nodes are evaluated

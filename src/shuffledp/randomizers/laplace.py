@@ -38,8 +38,9 @@ class Laplace(SymmetricNoise):
 
     Args:
         epsilon0: replace-one LDP level.
-        domain: "binary" for inputs {0, 1}, "interval" for [0, 1]. The bounds are the same: the pair
-            (0, 1) is the worst one of the interval, and its blanket is that of the end points.
+        domain: "binary" for inputs {0, 1}, "interval" for [0, 1]. The blanket bounds are the same:
+            the pair (0, 1) is the worst one of the interval, and its blanket is that of the end
+            points.
 
     >>> str(Laplace(epsilon0=1.0)), str(Laplace(epsilon0=1.0, domain="interval"))
     ('laplace(epsilon0=1.0)', "laplace(epsilon0=1.0, domain='interval')")

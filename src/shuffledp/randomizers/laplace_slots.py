@@ -83,7 +83,7 @@ def interval_slots(
     None if there are too many.
 
     >>> types, levels = interval_slots(1.0)
-    >>> len(types) == len(levels) < 100
+    >>> len(types) == len(levels) < 200
     True
     """
     ends = [_Type(1.0, v, 2 * _reach(epsilon0)) for v in (0.0, 1.0)]
