@@ -63,9 +63,15 @@ MODULES = {
     "divergence/characteristic.py": ["tests/divergence/test_nodes.py"],
     "divergence/coarsening.py": ["tests/divergence/test_coarsening.py"],
     "divergence/contour.py": _CONTOUR,
+    "divergence/elementary.py": [
+        "tests/divergence/test_mean.py",
+        "tests/divergence/test_jumps.py",
+        *_BLOCKS,
+    ],
     "divergence/enclosure.py": ["tests/divergence/test_enclosure.py"],
     "divergence/engine.py": ["tests/divergence/test_mean.py"],
     "divergence/enumeration.py": _ENUMERATION,
+    "divergence/jumps.py": ["tests/divergence/test_jumps.py"],
     "divergence/kernel.py": ["tests/divergence/test_kernel.py"],
     "divergence/mean.py": [
         "tests/divergence/test_mean.py",
@@ -77,7 +83,7 @@ MODULES = {
     "divergence/slots.py": ["tests/divergence/test_swap.py"],
     "divergence/stretches.py": ["tests/divergence/test_stretches.py"],
     "divergence/swap.py": ["tests/divergence/test_swap.py"],
-    "divergence/tail.py": ["tests/divergence/test_tail.py"],
+    "divergence/terms.py": ["tests/divergence/test_jumps.py"],
     "divergence/tilt.py": _TILT,
     "accounting/inversion.py": ["tests/accounting/test_inversion.py"],
 }
