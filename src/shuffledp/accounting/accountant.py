@@ -12,7 +12,14 @@ import numpy as np
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate, Candidates, Listed, MatrixPairs
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import BOUNDS, DEFAULT_BOUND, Bound, Proof, Report, check_order
+from shuffledp.accounting.report import (
+    DEFAULT_BOUND,
+    Bound,
+    Proof,
+    Report,
+    check_bound,
+    check_order,
+)
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.arrays import FloatArray
@@ -96,9 +103,7 @@ class ShuffleAccountant:
         self.randomizer = as_randomizer(randomizer)
         self.n = check_users(n)
         self.rtol = check_rtol(rtol)
-        if bound not in BOUNDS:
-            raise ValueError(f"bound must be one of {', '.join(BOUNDS)}, got {bound!r}")
-        self.bound: Bound = bound
+        self.bound: Bound = check_bound(bound)
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -203,6 +208,7 @@ class ShuffleAccountant:
             rtol_reached=reached,
             bound=proof,
             wanted=self.bound,
+            bound_reason=self._why_blanket,
         )
 
     def delta_report(self, target_epsilon: float) -> Report:
@@ -233,7 +239,24 @@ class ShuffleAccountant:
             log_lower_bound=_to_log_delta(lower).lower,
             bound=proof,
             wanted=self.bound,
+            bound_reason=self._why_blanket,
         )
+
+    def meets(self, target_epsilon: float, target_delta: float) -> bool:
+        """Whether ``get_delta(target_epsilon) <= target_delta``, for less than it takes to tell.
+
+        Of two bounds one is enough, and of many pairs the first that fails.
+
+        >>> accountant = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
+        >>> accountant.meets(0.08, 1e-6), accountant.meets(0.079, 1e-6)
+        (True, False)
+        """
+        epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
+        if delta == 1:
+            return True
+        if self.bound == "best":
+            return self._best.meets(epsilon, delta)
+        return self.get_delta(epsilon) <= delta
 
     def is_hopeless(self, target_epsilon: float, target_delta: float) -> bool:
         """Whether an estimate leaves no doubt that ``get_delta`` would exceed ``target_delta``.
@@ -267,6 +290,10 @@ class ShuffleAccountant:
     def _best(self) -> BestBound:
         """The smaller of blanket and swap bound."""
         return BestBound(self._upper, self._lower, SwapBound(self.randomizer, self.n))
+
+    @property
+    def _why_blanket(self) -> str | None:
+        return None if self.bound == "blanket" else self._best.swap.reason or None
 
     def _lower(self, worst: Candidate | None) -> WorstCase:
         """The bound of concrete datasets: one background per pair and common input."""

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.level import SMALLEST_EPSILON0, first_step, largest_level, settle_level
-from shuffledp.accounting.report import Report
+from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report, check_bound
 from shuffledp.accounting.target import Target
 from shuffledp.errors import MAX_USERS, NoAnswerError, check_delta, check_epsilon, check_users
 from shuffledp.randomizers import LocalRandomizer, as_family, as_randomizer
@@ -25,6 +25,7 @@ class Calibration:
         n: number of users.
         target_epsilon: the epsilon that is met.
         target_delta: the delta that is met.
+        bound: which bound meets them.
     """
 
     epsilon0: float
@@ -32,11 +33,13 @@ class Calibration:
     n: int
     target_epsilon: float
     target_delta: float
+    bound: Bound = DEFAULT_BOUND
 
     @cached_property
     def report(self) -> Report:
         """The epsilon that the mechanism has at ``target_delta``, computed when first asked for."""
-        return ShuffleAccountant(self.mechanism, self.n).epsilon_report(self.target_delta)
+        accountant = ShuffleAccountant(self.mechanism, self.n, bound=self.bound)
+        return accountant.epsilon_report(self.target_delta)
 
     def __float__(self) -> float:
         """Return epsilon0."""
@@ -52,17 +55,20 @@ class RequiredUsers:
         mechanism: what each user runs.
         target_epsilon: the epsilon that is met.
         target_delta: the delta that is met.
+        bound: which bound meets them.
     """
 
     n: int
     mechanism: LocalRandomizer
     target_epsilon: float
     target_delta: float
+    bound: Bound = DEFAULT_BOUND
 
     @cached_property
     def report(self) -> Report:
         """The epsilon of n users at ``target_delta``, computed when first asked for."""
-        return ShuffleAccountant(self.mechanism, self.n).epsilon_report(self.target_delta)
+        accountant = ShuffleAccountant(self.mechanism, self.n, bound=self.bound)
+        return accountant.epsilon_report(self.target_delta)
 
     def __int__(self) -> int:
         """Return n."""
@@ -79,6 +85,7 @@ def calibrate_epsilon0(
     n: int,
     target_epsilon: float,
     target_delta: float,
+    bound: Bound = DEFAULT_BOUND,
 ) -> Calibration:
     """Find the largest epsilon0 whose shuffled reports are (target_epsilon, target_delta)-DP.
 
@@ -97,6 +104,7 @@ def calibrate_epsilon0(
         n: number of users.
         target_epsilon: the epsilon to be met.
         target_delta: the delta to be met.
+        bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
 
     Raises:
         NoAnswerError: if not even epsilon0 = 1e-9 meets the target.
@@ -110,7 +118,7 @@ def calibrate_epsilon0(
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
-    target = Target(epsilon, delta)
+    target = Target(epsilon, delta, check_bound(bound))
 
     def proof(epsilon0: float) -> LocalRandomizer | None:
         return made if target.is_met(made := make(epsilon0), n) else None
@@ -126,11 +134,15 @@ def calibrate_epsilon0(
             f"delta = {delta!r} with n = {n}"
         )
     level, mechanism = found
-    return Calibration(level, mechanism, n, epsilon, delta)
+    return Calibration(level, mechanism, n, epsilon, delta, target.bound)
 
 
 def required_users(
-    randomizer: LocalRandomizer | str, *, target_epsilon: float, target_delta: float
+    randomizer: LocalRandomizer | str,
+    *,
+    target_epsilon: float,
+    target_delta: float,
+    bound: Bound = DEFAULT_BOUND,
 ) -> RequiredUsers:
     """Find the smallest n whose shuffled reports are (target_epsilon, target_delta)-DP.
 
@@ -143,6 +155,7 @@ def required_users(
         randomizer: what each user runs, or its text.
         target_epsilon: the epsilon to be met.
         target_delta: the delta to be met.
+        bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
 
     Raises:
         NoAnswerError: if not even 2**53 users are enough.
@@ -152,7 +165,8 @@ def required_users(
     (6562, True)
     """
     randomizer = as_randomizer(randomizer)
-    target = Target(check_epsilon(target_epsilon), check_delta(target_delta))
+    epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
+    target = Target(epsilon, delta, check_bound(bound))
     unsafe, safe = 0, 1
     while not target.is_met(randomizer, safe):
         if safe == MAX_USERS:
@@ -168,7 +182,7 @@ def required_users(
         # Epsilon falls like the root of n, or faster.
         step = 2 * step if step else math.ceil(first_step(4 * above) * safe)
         safe = min(safe + step, MAX_USERS)
-    return RequiredUsers(safe, randomizer, target.epsilon, target.delta)
+    return RequiredUsers(safe, randomizer, epsilon, delta, target.bound)
 
 
 def _too_few(target: Target, randomizer: LocalRandomizer) -> NoAnswerError:

@@ -85,9 +85,9 @@ def _available(randomizer: LocalRandomizer) -> tuple[tuple[Pair, ...], str]:
     """Return the pairs of the swap bound, or none and why."""
     pairs = randomizer.pairs_to_swap()
     if pairs is None:
-        return (), "which pairs are worst beyond the blanket is not known for this mechanism"
+        return (), "which pairs are worst for the swap bound is not known"
     if len(pairs) > _MAX_PAIRS:
-        return (), f"more than {_MAX_PAIRS} pairs would have to be compared"
+        return (), f"the swap bound would have to compare more than {_MAX_PAIRS} pairs"
     if pairs and _slot_laws(randomizer, pairs[0]) is None:
-        return (), "which backgrounds stand for all is not known for this mechanism"
+        return (), "which backgrounds are worst for the swap bound is not known"
     return tuple(pairs), ""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.report import DEFAULT_BOUND, Bound
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer
 
@@ -16,7 +17,7 @@ from shuffledp.randomizers import LocalRandomizer
 class Target:
     """An epsilon and a delta that the shuffled reports of n users shall have.
 
-    A mechanism keeps it if an accountant of default accuracy, whoever makes it, gives both answers:
+    A mechanism keeps it if an accountant of this bound, whoever makes it, gives both answers:
     ``get_delta(epsilon) <= delta`` and ``get_epsilon(delta) <= epsilon``. Either is a proof by
     itself. As both are bounds of some width, both are asked for.
 
@@ -28,21 +29,21 @@ class Target:
 
     epsilon: float
     delta: float
+    bound: Bound = DEFAULT_BOUND
 
     def is_met(self, randomizer: LocalRandomizer, n: int) -> bool:
         """Whether ``get_delta(epsilon) <= delta``; not tried where an estimate is far above."""
-        if self.delta == 1:
-            return True
-        accountant = ShuffleAccountant(randomizer, n)
+        accountant = ShuffleAccountant(randomizer, n, bound=self.bound)
         if accountant.is_hopeless(self.epsilon, self.delta):
             return False
         with _wide_is_enough():
-            return accountant.get_delta(self.epsilon) <= self.delta
+            return accountant.meets(self.epsilon, self.delta)
 
     def excess(self, randomizer: LocalRandomizer, n: int) -> float:
         """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0."""
         with _wide_is_enough():
-            epsilon = ShuffleAccountant(randomizer, n).get_epsilon(self.delta)
+            accountant = ShuffleAccountant(randomizer, n, bound=self.bound)
+            epsilon = accountant.get_epsilon(self.delta)
         return 0.0 if epsilon <= self.epsilon else 1 - self.epsilon / epsilon
 
 

@@ -37,7 +37,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
@@ -52,6 +51,7 @@ from shuffledp.divergence.lead import (
     loss_of_leading,
 )
 from shuffledp.divergence.proposals.swap import SwapProposal
+from shuffledp.divergence.shares import Points, halve
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.stretches import cover, listed, split
 from shuffledp.divergence.tilt import TiltedLaw, tilt
@@ -114,16 +114,6 @@ class _Found:
 
     log_delta: float
     bias: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Points:
-    """Shares of the types, and at every node their exponent and the sums they lead to."""
-
-    shares: FloatArray
-    exponent: NDArray[np.complex128]
-    upper: FloatArray
-    density: FloatArray
 
 
 class _Spectrum:
@@ -276,7 +266,7 @@ class _Spectrum:
         moved = self.first.value_shift + self.others * max(law.value_shift for law in self.types)
         return float(self._height(np.zeros(1))[0]) * moved * math.exp(moved) * _ROUND_UP
 
-    def _at(self, shares: FloatArray) -> _Points:
+    def _at(self, shares: FloatArray) -> Points:
         """Evaluate the sum at several shares; ``upper`` has its rounding error added."""
         exponent = shares @ self.excess
         power = self.others * exponent
@@ -301,9 +291,9 @@ class _Spectrum:
         rounding_total = rounding.sum(axis=1) * _ROUND_UP
         rounding_total += 64 * UNIT * np.abs(values).sum(axis=1)
         density = (values * ((1 + 1j * self.t) ** 2)).sum(axis=1).real
-        return _Points(shares, exponent, total + rounding_total, density)
+        return Points(shares, exponent, total + rounding_total, density)
 
-    def _cover(self, points: _Points) -> float:
+    def _cover(self, points: Points) -> float:
         """Return a bound over all shares: cut simplices in two until the errors are small."""
         corners = len(points.shares)
         cells = np.arange(corners)[None, :]
@@ -334,25 +324,11 @@ class _Spectrum:
                 goal = max(goal, float(points.upper.max()) * (1 + self.proposal.share_of_cells))
         return settled
 
-    def _halve(self, cells: IntArray, points: _Points, edges: IntArray) -> tuple[IntArray, _Points]:
+    def _halve(self, cells: IntArray, points: Points, edges: IntArray) -> tuple[IntArray, Points]:
         """Cut each cell in the middle of an edge."""
-        rows = np.arange(len(cells))
-        ends = cells[rows[:, None], edges]
-        pairs, place = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
+        halves, pairs = halve(cells, edges, len(points.shares))
         added = self._at(0.5 * (points.shares[pairs[:, 0]] + points.shares[pairs[:, 1]]))
-        middle = points.shares.shape[0] + place.ravel()
-        halves = []
-        for side in (0, 1):
-            half = cells.copy()
-            half[rows, edges[:, side]] = middle
-            halves.append(half)
-        together = _Points(
-            np.concatenate([points.shares, added.shares]),
-            np.concatenate([points.exponent, added.exponent]),
-            np.concatenate([points.upper, added.upper]),
-            np.concatenate([points.density, added.density]),
-        )
-        return np.concatenate(halves), together
+        return halves, points.joined(added)
 
     @property
     def _nodes(self) -> Nodes:
@@ -370,7 +346,7 @@ class _Spectrum:
         everything = list(range(len(self.types)))
         return everything if len(everything) <= _FEW else contenders(self._nodes, self.others)
 
-    def _mixed(self, points: _Points, kept: list[int]) -> float:
+    def _mixed(self, points: Points, kept: list[int]) -> float:
         """Bound the sum for all mixtures, looking at those of some types."""
         if len(kept) > _MAX_CORNERS:
             return math.inf

@@ -67,7 +67,11 @@ def largest_level(analysis: str, target_epsilon: float) -> float:
     """
     if analysis == OURS:
         return calibrate_epsilon0(
-            f"krr(k={K})", n=USERS, target_epsilon=target_epsilon, target_delta=DELTA
+            f"krr(k={K})",
+            n=USERS,
+            target_epsilon=target_epsilon,
+            target_delta=DELTA,
+            bound="blanket",
         ).epsilon0
 
     def is_safe(level: float) -> bool:
