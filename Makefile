@@ -67,6 +67,7 @@ lint: $(DEV) ## check style, format and types
 
 bench: $(DEV) ## measure speed
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/tightness.py
 	$(BIN)/python benchmarks/collection.py
 
 mutation: export OPENBLAS_NUM_THREADS = 1

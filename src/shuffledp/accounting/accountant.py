@@ -13,7 +13,14 @@ import numpy as np
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate, Candidates, Listed, MatrixPairs
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import BOUNDS, DEFAULT_BOUND, Bound, Proof, Report, check_order
+from shuffledp.accounting.report import (
+    DEFAULT_BOUND,
+    Bound,
+    Proof,
+    Report,
+    check_bound,
+    check_order,
+)
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.arrays import FloatArray
@@ -100,9 +107,7 @@ class ShuffleAccountant:
         self.randomizer = as_randomizer(randomizer)
         self.n = check_users(n)
         self.rtol = check_rtol(rtol)
-        if bound not in BOUNDS:
-            raise ValueError(f"bound must be one of {', '.join(BOUNDS)}, got {bound!r}")
-        self.bound: Bound = bound
+        self.bound: Bound = check_bound(bound)
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -188,7 +193,7 @@ class ShuffleAccountant:
         if self.bound == "best":
             best = self._best.epsilon(delta)
             guarantee, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
-            proof, reached = best.proof, best.proof == "swap" or self._reached(best.blanket)
+            proof, reached = best.proof, best.proof != "blanket" or self._reached(best.blanket)
         else:
             guarantee, pair = self._upper.epsilon(delta)
             lower, datasets = self._lower(pair).epsilon(delta)
@@ -207,6 +212,7 @@ class ShuffleAccountant:
             rtol_reached=reached,
             bound=proof,
             wanted=self.bound,
+            bound_reason=self._why_blanket,
         )
 
     def delta_report(self, target_epsilon: float) -> Report:
@@ -216,7 +222,7 @@ class ShuffleAccountant:
         if self.bound == "best":
             best = self._best.log_delta(epsilon)
             value, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
-            proof, reached = best.proof, best.proof == "swap" or best.blanket.width <= self.rtol
+            proof, reached = best.proof, best.proof != "blanket" or best.blanket.width <= self.rtol
         else:
             value, pair = self._upper.log_delta(epsilon)
             lower, datasets = self._lower(pair).log_delta(epsilon)
@@ -237,6 +243,7 @@ class ShuffleAccountant:
             log_lower_bound=_to_log_delta(lower).lower,
             bound=proof,
             wanted=self.bound,
+            bound_reason=self._why_blanket,
         )
 
     def rounds(self, times: int, *, at_most: int | None = None, rtol: float = 1e-3) -> Rounds:
@@ -250,19 +257,34 @@ class ShuffleAccountant:
 
         return Rounds([(self, times)], at_most=at_most, rtol=rtol)
 
+    def meets(self, target_epsilon: float, target_delta: float) -> bool:
+        """Whether ``get_delta(target_epsilon) <= target_delta``, for less than it takes to tell.
+
+        Of two bounds one is enough, and of many pairs the first that fails.
+
+        >>> accountant = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
+        >>> accountant.meets(0.08, 1e-6), accountant.meets(0.079, 1e-6)
+        (True, False)
+        """
+        epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
+        if delta == 1:
+            return True
+        if self.bound == "best":
+            return self._best.meets(epsilon, delta)
+        return self.get_delta(epsilon) <= delta
+
     def is_hopeless(self, target_epsilon: float, target_delta: float) -> bool:
         """Whether an estimate leaves no doubt that ``get_delta`` would exceed ``target_delta``.
 
         It proves nothing, but saves a search many evaluations.
         """
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        leader = self._upper.candidates.leader()
+        bound = self._upper if self.bound == "blanket" else self._lower(None)
+        leader = bound.candidates.leader()
         if leader is None or delta == 1:
             return False
         if delta == 0:
             return self._upper.candidates.max_epsilon().lower > epsilon
-        if self.bound == "best":
-            return False  # the estimate is of the blanket
         estimate, _ = estimate_log_delta(leader.decomposition, self.n, epsilon)
         return estimate > math.log(delta) + _MARGIN
 
@@ -283,6 +305,10 @@ class ShuffleAccountant:
     def _best(self) -> BestBound:
         """The smaller of blanket and swap bound."""
         return BestBound(self._upper, self._lower, SwapBound(self.randomizer, self.n))
+
+    @property
+    def _why_blanket(self) -> str | None:
+        return None if self.bound == "blanket" else self._best.swap.reason or None
 
     def _lower(self, worst: Candidate | None) -> WorstCase:
         """The bound of concrete datasets: one background per pair and common input."""

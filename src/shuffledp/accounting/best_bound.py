@@ -65,7 +65,7 @@ class BestBound:
         blanket, worst = self.upper.log_delta(epsilon)
         attained, leak = self.lower(worst).log_delta(epsilon)
         swapped = self._swapped(epsilon)
-        proof: Proof = "swap" if swapped < blanket.upper else "blanket"
+        proof: Proof = self.swap.proof if swapped < blanket.upper else "blanket"
         proved = min(swapped, blanket.upper)
         if not attained.lower <= proved:
             raise ContradictionError(
@@ -86,10 +86,39 @@ class BestBound:
         if self.swap.is_available and 0 < delta < 1 and low < high:
             better = self._search(low, high, delta, leak)
             if better < high:
-                high, proof = better, "swap"
+                high, proof = better, self.swap.proof
         if not low <= high:
             raise ContradictionError(f"datasets attain epsilon = {low!r}, but {high!r} is proved")
         return Bounded(Interval(low, high), blanket, attained, worst, leak, proof)
+
+    def meets(self, epsilon: float, delta: float) -> bool:
+        """Whether ``log_delta`` would end at or below the logarithm of ``delta``.
+
+        Either bound proves it. An estimate says which one to try first; what datasets attain is not
+        needed.
+        """
+        proofs = [self._blanket_meets, self._swap_meets]
+        leader = self.upper.candidates.leader()
+        if leader is not None and 0 < delta < 1:
+            estimate, _ = estimate_log_delta(leader.decomposition, self.upper.n, epsilon)
+            if estimate > math.log(delta):
+                proofs.reverse()
+        return any(proof(epsilon, delta) for proof in proofs)
+
+    def _blanket_meets(self, epsilon: float, delta: float) -> bool:
+        blanket, _ = self.upper.log_delta(epsilon)
+        return exp_up(blanket.upper) <= delta
+
+    def _swap_meets(self, epsilon: float, delta: float) -> bool:
+        """Whether every pair meets delta; the first one that does not decides."""
+        if not self.swap.is_available:
+            return False
+        for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
+            if exp_up(bound) <= delta:
+                break
+            if exp_up(self.swap.log_delta(candidate.pair, epsilon)) > delta:
+                return False
+        return True
 
     def _search(self, low: float, high: float, delta: float, leak: Candidate | None) -> float:
         """Return the smallest epsilon found at which the swap bound is at most delta.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from shuffledp.accounting.level import SMALLEST_EPSILON0, first_step, largest_level, settle_level
-from shuffledp.accounting.report import Report
+from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report, check_bound
 from shuffledp.accounting.rounds_report import RoundsReport
 from shuffledp.accounting.target import Target
 from shuffledp.errors import (
@@ -33,6 +33,7 @@ class Calibration:
         target_epsilon: the epsilon that is met.
         target_delta: the delta that is met.
         rounds: after how many rounds.
+        bound: which bound meets them.
     """
 
     epsilon0: float
@@ -41,11 +42,12 @@ class Calibration:
     target_epsilon: float
     target_delta: float
     rounds: int = 1
+    bound: Bound = DEFAULT_BOUND
 
     @cached_property
     def report(self) -> Report | RoundsReport:
         """The epsilon that the mechanism has at ``target_delta``, computed when first asked for."""
-        target = Target(self.target_epsilon, self.target_delta, self.rounds)
+        target = Target(self.target_epsilon, self.target_delta, self.rounds, self.bound)
         return target.report(self.mechanism, self.n)
 
     def __float__(self) -> float:
@@ -63,6 +65,7 @@ class RequiredUsers:
         target_epsilon: the epsilon that is met.
         target_delta: the delta that is met.
         rounds: after how many rounds.
+        bound: which bound meets them.
     """
 
     n: int
@@ -70,11 +73,12 @@ class RequiredUsers:
     target_epsilon: float
     target_delta: float
     rounds: int = 1
+    bound: Bound = DEFAULT_BOUND
 
     @cached_property
     def report(self) -> Report | RoundsReport:
         """The epsilon of n users at ``target_delta``, computed when first asked for."""
-        target = Target(self.target_epsilon, self.target_delta, self.rounds)
+        target = Target(self.target_epsilon, self.target_delta, self.rounds, self.bound)
         return target.report(self.mechanism, self.n)
 
     def __int__(self) -> int:
@@ -93,6 +97,7 @@ def calibrate_epsilon0(
     target_epsilon: float,
     target_delta: float,
     rounds: int = 1,
+    bound: Bound = DEFAULT_BOUND,
 ) -> Calibration:
     """Find the largest epsilon0 whose shuffled reports are (target_epsilon, target_delta)-DP.
 
@@ -113,6 +118,7 @@ def calibrate_epsilon0(
         target_delta: the delta to be met.
         rounds: by how many rounds together, see :class:`shuffledp.Rounds`; their bounds are wider,
             so the answer is the largest up to a relative 1e-3.
+        bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
 
     Raises:
         NoAnswerError: if not even epsilon0 = 1e-9 meets the target.
@@ -126,7 +132,7 @@ def calibrate_epsilon0(
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
-    target = Target(epsilon, delta, check_rounds(rounds, "rounds"))
+    target = Target(epsilon, delta, check_rounds(rounds, "rounds"), check_bound(bound))
 
     def proof(epsilon0: float) -> LocalRandomizer | None:
         return made if target.is_met(made := make(epsilon0), n) else None
@@ -142,7 +148,7 @@ def calibrate_epsilon0(
             f"delta = {delta!r} with n = {n}"
         )
     level, mechanism = found
-    return Calibration(level, mechanism, n, epsilon, delta, target.rounds)
+    return Calibration(level, mechanism, n, epsilon, delta, target.rounds, target.bound)
 
 
 def required_users(
@@ -151,6 +157,7 @@ def required_users(
     target_epsilon: float,
     target_delta: float,
     rounds: int = 1,
+    bound: Bound = DEFAULT_BOUND,
 ) -> RequiredUsers:
     """Find the smallest n whose shuffled reports are (target_epsilon, target_delta)-DP.
 
@@ -165,6 +172,7 @@ def required_users(
         target_delta: the delta to be met.
         rounds: by how many rounds together, see :class:`shuffledp.Rounds`; their bounds are wider,
             so the answer is the smallest up to a relative 1e-3.
+        bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
 
     Raises:
         NoAnswerError: if not even 2**53 users are enough.
@@ -174,9 +182,8 @@ def required_users(
     (6562, True)
     """
     randomizer = as_randomizer(randomizer)
-    target = Target(
-        check_epsilon(target_epsilon), check_delta(target_delta), check_rounds(rounds, "rounds")
-    )
+    epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
+    target = Target(epsilon, delta, check_rounds(rounds, "rounds"), check_bound(bound))
     unsafe, safe = 0, 1
     while not target.is_met(randomizer, safe):
         if safe == MAX_USERS:
@@ -192,7 +199,7 @@ def required_users(
         # Epsilon falls like the root of n, or faster.
         step = 2 * step if step else math.ceil(first_step(4 * above) * safe)
         safe = min(safe + step, MAX_USERS)
-    return RequiredUsers(safe, randomizer, target.epsilon, target.delta, target.rounds)
+    return RequiredUsers(safe, randomizer, epsilon, delta, target.rounds, target.bound)
 
 
 def _too_few(target: Target, randomizer: LocalRandomizer) -> NoAnswerError:

@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 Quantity = Literal["epsilon", "delta"]
 
 #: Which bound proved a guarantee.
-Proof = Literal["blanket", "swap"]
-PROOFS: tuple[Proof, ...] = ("blanket", "swap")
+Proof = Literal["blanket", "swap", "exact"]
 
 #: Which bound to compute.
-Bound = Literal["blanket", "best"]
-BOUNDS: tuple[Bound, ...] = ("blanket", "best")
+Bound = Literal["best", "blanket"]
+BOUNDS: tuple[Bound, ...] = ("best", "blanket")
 
 #: Which one to compute if nothing is said.
-DEFAULT_BOUND: Bound = "blanket"
+DEFAULT_BOUND: Bound = "best"
 
 #: Where there is no worst pair, and no datasets.
 NOBODY = "no two inputs differ"
@@ -60,8 +59,11 @@ class Report:
         rtol_reached: whether the enclosure is as narrow as was asked for.
         log_guarantee: for delta, the enclosure of its logarithm, which never underflows.
         log_lower_bound: for delta, the logarithm of the lower bound.
-        bound: which bound proves the guarantee, "blanket" or "swap".
+        bound: what proves the guarantee, "blanket", "swap", or "exact" where the largest delta of
+            all datasets is known.
         wanted: which bound was asked for, "blanket" or "best".
+        bound_reason: why the blanket stands, if the swap bound was asked for and is not
+            established for this mechanism.
 
     >>> from shuffledp import ShuffleAccountant
     >>> report = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).epsilon_report(1e-6)
@@ -87,6 +89,7 @@ class Report:
     log_lower_bound: float | None = None
     bound: Proof = "blanket"
     wanted: Bound = DEFAULT_BOUND
+    bound_reason: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse bounds that contradict each other."""
@@ -141,6 +144,7 @@ class Report:
             "pairs": self.pairs,
             "datasets": self.datasets_in_words,
             "bound": self.bound,
+            "bound_reason": self.bound_reason,
             "rtol": self.rtol,
             "rtol_reached": self.rtol_reached,
         }
@@ -224,6 +228,13 @@ def in_words(where: Pair | Datasets | None) -> str:
     ('x1 = 0 vs 1', 'no two inputs differ')
     """
     return NOBODY if where is None else str(where)
+
+
+def check_bound(bound: Bound) -> Bound:
+    """Return which bound to compute; refuse an unknown one."""
+    if bound not in BOUNDS:
+        raise ValueError(f"bound must be one of {', '.join(BOUNDS)}, got {bound!r}")
+    return bound
 
 
 def check_order(lower: float, guarantee: float) -> float:

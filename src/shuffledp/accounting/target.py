@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shuffledp.accounting.accountant import ShuffleAccountant
-from shuffledp.accounting.report import Report
+from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report
 from shuffledp.accounting.rounds import Rounds
 from shuffledp.accounting.rounds_report import RoundsReport
 from shuffledp.errors import AccuracyWarning
@@ -19,7 +19,7 @@ from shuffledp.randomizers import LocalRandomizer
 class Target:
     """An epsilon and a delta that the shuffled reports of n users shall have, after all rounds.
 
-    A mechanism keeps it if an accountant of default accuracy, whoever makes it, gives both answers:
+    A mechanism keeps it if an accountant of this bound, whoever makes it, gives both answers:
     ``get_delta(epsilon) <= delta`` and ``get_epsilon(delta) <= epsilon``. Either is a proof by
     itself. As both are bounds of some width, both are asked for.
 
@@ -32,28 +32,30 @@ class Target:
     epsilon: float
     delta: float
     rounds: int = 1
+    bound: Bound = DEFAULT_BOUND
 
     def is_met(self, randomizer: LocalRandomizer, n: int) -> bool:
         """Whether ``get_delta(epsilon) <= delta``; not tried where an estimate is far above."""
-        if self.delta == 1:
-            return True
-        accountant = ShuffleAccountant(randomizer, n)
+        accountant = ShuffleAccountant(randomizer, n, bound=self.bound)
         if accountant.is_hopeless(self.epsilon, self.delta):  # in one round already
             return False
         with wide_is_enough():
-            return self._asked(accountant).get_delta(self.epsilon) <= self.delta
+            if self.rounds == 1:
+                return accountant.meets(self.epsilon, self.delta)
+            return accountant.rounds(self.rounds).get_delta(self.epsilon) <= self.delta
 
     def excess(self, randomizer: LocalRandomizer, n: int) -> float:
         """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0."""
         with wide_is_enough():
-            epsilon = self._asked(ShuffleAccountant(randomizer, n)).get_epsilon(self.delta)
+            epsilon = self._asked(randomizer, n).get_epsilon(self.delta)
         return 0.0 if epsilon <= self.epsilon else 1 - self.epsilon / epsilon
 
     def report(self, randomizer: LocalRandomizer, n: int) -> Report | RoundsReport:
         """Return the answer to "which epsilon at this delta?"."""
-        return self._asked(ShuffleAccountant(randomizer, n)).epsilon_report(self.delta)
+        return self._asked(randomizer, n).epsilon_report(self.delta)
 
-    def _asked(self, accountant: ShuffleAccountant) -> ShuffleAccountant | Rounds:
+    def _asked(self, randomizer: LocalRandomizer, n: int) -> ShuffleAccountant | Rounds:
+        accountant = ShuffleAccountant(randomizer, n, bound=self.bound)
         return accountant if self.rounds == 1 else accountant.rounds(self.rounds)
 
 

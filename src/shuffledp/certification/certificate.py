@@ -10,9 +10,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn
 
 from shuffledp._version import __version__
-from shuffledp.accounting.report import PROOFS
 from shuffledp.accounting.report import Proof as Bound
 from shuffledp.wording import shorten
+
+#: The bounds that can be proved in ball arithmetic.
+PROOFS = ("blanket", "swap")
 
 #: Version of the fields below.
 FORMAT = "shuffledp certificate 1"

@@ -25,11 +25,11 @@ _SLACK = Decimal("1.000001")
 def issue_for_delta(accountant: ShuffleAccountant, delta: float, progress: Progress) -> Certificate:
     """Prove the epsilon of the accountant at a delta, or one that is a little larger.
 
-    An epsilon of the swap bound is proved by that bound, unless the blanket can do as well.
+    An epsilon below that of the blanket is proved by the swap bound, if that can be done.
     """
     report = accountant.epsilon_report(delta)
     proved = None
-    if report.bound == "swap":
+    if report.bound != "blanket":
         proved = _prove_swap_at_delta(accountant, report, delta, progress)
         if proved is None:
             return issue_for_delta(_with_blanket(accountant), delta, progress)
@@ -77,10 +77,11 @@ def issue_for_epsilon(
 ) -> Certificate:
     """Prove the delta of the accountant at an epsilon, or one that is a little larger.
 
-    A delta of the swap bound is proved by that bound, unless the blanket can do as well.
+    A delta below that of the blanket is proved by the swap bound, if that can be done.
     """
     report = accountant.delta_report(epsilon)
-    claim = _claim(accountant, epsilon, report.guarantee.upper, report.bound)
+    bound: Bound = "blanket" if report.bound == "blanket" else "swap"
+    claim = _claim(accountant, epsilon, report.guarantee.upper, bound)
     try:
         proof = prove_guarantee(claim, progress)
     except NoAnswerError:

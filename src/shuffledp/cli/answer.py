@@ -86,14 +86,17 @@ class Answer:
 
     @property
     def _notes(self) -> list[str]:
-        report = self.report
+        report, notes = self.report, []
+        if report.bound_reason is not None:
+            notes.append(f"Note: the blanket bound stands, because {report.bound_reason}.")
         if report.rtol_reached:
-            return []
+            return notes
         log = report.log_guarantee
         start = below(report.guarantee.lower, None if log is None else log.lower)
         lower = round_down(start, report.digits + 2)
         upper = round_up(report.decimal_guarantee, report.digits + 2)
         return [
+            *notes,
             f"Note: the guarantee is certified, but known less precisely than asked: its enclosure "
-            f"[{lower}, {upper}] is wider than rtol = {plain(report.rtol)}."
+            f"[{lower}, {upper}] is wider than rtol = {plain(report.rtol)}.",
         ]

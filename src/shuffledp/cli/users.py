@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from shuffledp.accounting import required_users
-from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM, TIMES
+from shuffledp.accounting.report import Bound
+from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, MECHANISM, TIMES
 from shuffledp.cli.question import Printable, question
 from shuffledp.cli.solution import solution
 from shuffledp.randomizers import LocalRandomizer
@@ -11,14 +12,18 @@ from shuffledp.rounding import plain
 from shuffledp.wording import shorten
 
 
-@question(MECHANISM, EPSILON, DELTA, TIMES)
-def users(mechanism: LocalRandomizer, epsilon: float, delta: float, times: int) -> Printable:
+@question(MECHANISM, EPSILON, DELTA, TIMES, BOUND)
+def users(
+    mechanism: LocalRandomizer, epsilon: float, delta: float, times: int, bound: Bound
+) -> Printable:
     """Find the smallest n that meets epsilon and delta.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    found = required_users(mechanism, target_epsilon=epsilon, target_delta=delta, rounds=times)
+    found = required_users(
+        mechanism, target_epsilon=epsilon, target_delta=delta, rounds=times, bound=bound
+    )
     return solution(
         head=(
             ("mechanism", shorten(str(mechanism))),
