@@ -72,4 +72,4 @@ def beyond_figure(mechanisms: tuple[Mechanism, ...], level: float) -> BeyondFigu
     )
 
 
-BEYOND = beyond_figure((BLH, LAPLACE), LEVELS["low"])
+BEYOND = beyond_figure((BLH, LAPLACE), LEVELS["large"])
