@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
+from shuffledp.accounting.adaptive_bound import AdaptiveBound
 from shuffledp.accounting.best_bound import BestBound
-from shuffledp.accounting.candidates import Candidate, Candidates, Listed, MatrixPairs
+from shuffledp.accounting.candidates import Candidate, backgrounds, blankets
+from shuffledp.accounting.crowd import Crowd, crowd_of
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import BOUNDS, Bound, Proof, Report, check_order
 from shuffledp.accounting.swap_bound import SwapBound
@@ -28,7 +31,6 @@ from shuffledp.errors import (
 from shuffledp.interval import Interval, exp_down, exp_up
 from shuffledp.randomizers import (
     LocalRandomizer,
-    MatrixRandomizer,
     Pair,
     as_randomizer,
     pairs_to_compare,
@@ -70,6 +72,10 @@ class ShuffleAccountant:
             tenth of a percent of what an attacker attains; then intervals enclose the truth, from
             what concrete datasets attain to what is proved. Where the swap bound is not
             established, "best" gives the blanket and the report says so.
+        corrupted: how many users the analyst controls, a number or a share of n such as 0.1: their
+            reports are known or set. Who they are is fixed before the reports are drawn.
+        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
+            shuffled ones, chosen one after the other; only for the blanket bound.
 
     >>> from shuffledp import KRR
     >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000)
@@ -83,6 +89,10 @@ class ShuffleAccountant:
     ... )
     >>> round(blanket, 3), round(best, 3)
     (0.13, 0.111)
+    >>> round(
+    ...     ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000, corrupted=0.3).get_epsilon(1e-6), 4
+    ... )
+    0.0966
     """
 
     def __init__(
@@ -92,19 +102,29 @@ class ShuffleAccountant:
         *,
         rtol: float = _RTOL,
         bound: Bound = "blanket",
+        corrupted: float | Fraction = 0,
+        corrupted_adaptively: float | Fraction = 0,
     ) -> None:
         self.randomizer = as_randomizer(randomizer)
         self.n = check_users(n)
+        self.crowd = crowd_of(self.n, corrupted, corrupted_adaptively)
         self.rtol = check_rtol(rtol)
         if bound not in BOUNDS:
             raise ValueError(f"bound must be one of {', '.join(BOUNDS)}, got {bound!r}")
+        if bound == "best" and self.crowd.corrupted_adaptively:
+            raise ValueError("bound must be 'blanket' with corrupted_adaptively, got 'best'")
         self.bound: Bound = bound
 
     def __repr__(self) -> str:
         """Return the constructor call."""
         rtol = "" if self.rtol == _RTOL else f", rtol={self.rtol!r}"
         bound = "" if self.bound == "blanket" else f", bound={self.bound!r}"
-        return f"ShuffleAccountant({self.randomizer!r}, n={self.n}{rtol}{bound})"
+        crowd = "".join(
+            f", {name}={count}"
+            for name in ("corrupted", "corrupted_adaptively")
+            if (count := getattr(self.crowd, name))
+        )
+        return f"ShuffleAccountant({self.randomizer!r}, n={self.n}{rtol}{bound}{crowd})"
 
     def get_epsilon(self, target_delta: float) -> float:
         """Return the certified epsilon: the shuffled reports are (epsilon, target_delta)-DP.
@@ -191,7 +211,7 @@ class ShuffleAccountant:
             reached = self._reached(guarantee)
         return Report(
             randomizer=self.randomizer,
-            n=self.n,
+            crowd=self.crowd,
             quantity="epsilon",
             target=delta,
             rtol=self.rtol,
@@ -219,7 +239,7 @@ class ShuffleAccountant:
             reached = value.width <= self.rtol
         return Report(
             randomizer=self.randomizer,
-            n=self.n,
+            crowd=self.crowd,
             quantity="delta",
             target=epsilon,
             rtol=self.rtol,
@@ -248,7 +268,7 @@ class ShuffleAccountant:
             return self._upper.candidates.max_epsilon().lower > epsilon
         if self.bound == "best":
             return False  # the estimate is of the blanket
-        estimate, _ = estimate_log_delta(leader.decomposition, self.n, epsilon)
+        estimate, _ = estimate_log_delta(leader.decomposition, self.crowd.honest, epsilon)
         return estimate > math.log(delta) + _MARGIN
 
     @cached_property
@@ -260,14 +280,22 @@ class ShuffleAccountant:
         return len(self._pairs) > _MAX_LOWER_PAIRS
 
     @cached_property
-    def _upper(self) -> WorstCase:
+    def _blanket(self) -> WorstCase:
         """The bound over all neighbours: one blanket per pair."""
-        return WorstCase(_blankets(self.randomizer), self.n, self.rtol)
+        return WorstCase(blankets(self.randomizer), self.crowd.honest, self.rtol)
+
+    @cached_property
+    def _upper(self) -> WorstCase | AdaptiveBound:
+        """The bound over all neighbours, whatever the analyst chooses to learn."""
+        if not self.crowd.corrupted_adaptively:
+            return self._blanket
+        return AdaptiveBound(self._blanket, self.crowd.corrupted_adaptively)
 
     @cached_property
     def _best(self) -> BestBound:
         """The smaller of blanket and swap bound."""
-        return BestBound(self._upper, self._lower, SwapBound(self.randomizer, self.n))
+        swap = SwapBound(self.randomizer, self.crowd.honest)
+        return BestBound(self._blanket, self._lower, swap)
 
     def _lower(self, worst: Candidate | None) -> WorstCase:
         """The bound of concrete datasets: one background per pair and common input."""
@@ -281,7 +309,8 @@ class ShuffleAccountant:
         return self._lower_of(tuple(self._pairs))
 
     def _lower_of(self, pairs: tuple[Pair, ...]) -> WorstCase:
-        return WorstCase(_backgrounds(self.randomizer, pairs), self.n, self.rtol)
+        users = self.crowd.honest - self.crowd.corrupted_adaptively  # as if these were fixed, too
+        return WorstCase(backgrounds(self.randomizer, pairs), users, self.rtol)
 
     def _log_delta(self, target_epsilon: float) -> LogEnclosure:
         epsilon = check_epsilon(target_epsilon)
@@ -310,10 +339,17 @@ def as_accountant(
 ) -> ShuffleAccountant:
     """Return an accountant that was given as such, or as a mechanism or its text, and n.
 
+    It is for proofs and runs of n honest users: one with corrupted users is refused.
+
     >>> as_accountant("krr(k=10, epsilon0=2)", 1000)
     ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=1000)
     """
     if isinstance(value, ShuffleAccountant) and n is None:
+        if value.crowd != Crowd(value.n):
+            raise ValueError(
+                f"accountant must be one of honest users here, got {value.crowd}; of users fixed "
+                f"in advance, n = {value.crowd.honest} honest ones are what is left"
+            )
         return value
     if isinstance(value, ShuffleAccountant) or n is None:
         raise TypeError(
@@ -321,29 +357,6 @@ def as_accountant(
             f"got {value!r} and n = {n!r}"
         )
     return ShuffleAccountant(value, n)
-
-
-# Decompositions do not depend on n: along a curve, or in a search for n, they are built once.
-
-
-@lru_cache(maxsize=8)
-def _blankets(randomizer: LocalRandomizer) -> Candidates:
-    # Exactly this class: one derived from it may state another law.
-    if type(randomizer) is MatrixRandomizer and randomizer.epsilon0 < math.inf:
-        return MatrixPairs(randomizer)
-    pairs = pairs_to_compare(randomizer)
-    return Listed([Candidate(pair, None, randomizer.blanket(pair)) for pair in pairs])
-
-
-@lru_cache(maxsize=8)
-def _backgrounds(randomizer: LocalRandomizer, pairs: tuple[Pair, ...]) -> Candidates:
-    return Listed(
-        [
-            Candidate(pair, other, randomizer.background(pair, other))
-            for pair in pairs
-            for other in randomizer.common_inputs(pair)
-        ]
-    )
 
 
 def _to_delta(value: LogEnclosure) -> Interval:
