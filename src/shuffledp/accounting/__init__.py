@@ -9,16 +9,20 @@ from shuffledp.accounting.calibration import (
 )
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.general_clone import GeneralClone
+from shuffledp.accounting.mixed import Group, MixedAccountant, Tier
 from shuffledp.accounting.report import Report
 
 __all__ = [
     "Calibration",
     "Datasets",
     "GeneralClone",
+    "Group",
+    "MixedAccountant",
     "Profile",
     "Report",
     "RequiredUsers",
     "ShuffleAccountant",
+    "Tier",
     "as_accountant",
     "calibrate_epsilon0",
     "required_users",

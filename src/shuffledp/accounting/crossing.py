@@ -16,7 +16,9 @@ from shuffledp.errors import MAX_EPSILON0, ContradictionError
 from shuffledp.interval import Interval, exp_up
 
 _MAX_EVALUATIONS = 40
-_VAGUE = 2.0  # an enclosure of log delta this wide says little about where the target is met
+_MAX_MISSES = 6  # in a row
+_CLOSE = 0.1  # of the width that is asked for
+_TINY = 1e-3  # an epsilon at which to look for 0
 
 
 def cross(
@@ -49,7 +51,10 @@ def cross(
 
 
 class _Crossing:
-    """A bracket: the target is missed up to ``low`` and met at ``high``."""
+    """A bracket: the target is missed up to ``low`` and met at ``high``.
+
+    Both ends are looked for on their own, since the two sides of the curve may be far apart.
+    """
 
     def __init__(
         self, log_delta: Callable[[float], LogEnclosure], delta: float, rtol: float, end: float
@@ -57,29 +62,30 @@ class _Crossing:
         self.log_delta, self.target, self.rtol = log_delta, log_target(delta), rtol
         self.delta, self.end = delta, end
         self.low, self.high = 0.0, math.inf
-        self.seen: dict[float, float] = {}  # how far the middle of log delta is above the target
+        # How far each side of the curve is above the target.
+        self.above: dict[float, float] = {}
+        self.below: dict[float, float] = {}
 
     def run(self, start: float) -> Interval:
+        """Probe beside the predicted ends until both are close to their predictions."""
         ceiling = min(self.end, MAX_EPSILON0)
-        probe, margin = min(max(start, 0.0), ceiling), 0.25
+        probe: float | None = min(max(start, 0.0), ceiling)
+        misses = 0
         for _ in range(_MAX_EVALUATIONS):
-            gap = self.high - self.low
-            vague = not self._evaluate(probe)
-            if self.high - self.low <= self.rtol * self.high < math.inf or self.high == 0:
+            if probe is None or self.high == 0 or self.low >= ceiling:
                 break
-            if self.low >= ceiling:
+            before = self.low, self.high
+            self._evaluate(probe)
+            misses = misses + 1 if (self.low, self.high) == before else 0
+            if misses > _MAX_MISSES or self.high - self.low <= _CLOSE * self.rtol * self.high:
                 break
-            if self.high - self.low >= gap:  # nothing was decided
-                margin *= 4
-                if vague and margin > 1e3:
-                    break
-            probe = self._next(ceiling, margin)
+            probe = self._next(ceiling, _CLOSE * self.rtol * 4.0**misses)
         if self.high == math.inf:
             self._climb(ceiling)
         return Interval(self.low, self.high)
 
-    def _evaluate(self, epsilon: float) -> bool:
-        """Move the end that the enclosure at epsilon decides; return whether it says much."""
+    def _evaluate(self, epsilon: float) -> None:
+        """Move the end that the enclosure at epsilon decides."""
         value = self.log_delta(epsilon)
         if exp_up(value.upper) <= self.delta:
             self.high = min(self.high, epsilon)
@@ -89,40 +95,41 @@ class _Crossing:
             raise ContradictionError(
                 f"delta is above the target at epsilon = {self.low!r}, below at {self.high!r}"
             )
-        if value.width > _VAGUE or not math.isfinite(value.upper):
-            return False
-        self.seen[epsilon] = 0.5 * (value.lower + value.upper) - self.target.upper
-        return True
+        if math.isfinite(value.upper):
+            self.above[epsilon] = value.upper - self.target.lower
+        if math.isfinite(value.lower):
+            self.below[epsilon] = value.lower - self.target.upper
 
-    def _next(self, ceiling: float, margin: float) -> float:
-        """Return where to look next: beside the root of a line through the two nearest points."""
-        near = sorted(self.seen, key=lambda epsilon: abs(self.seen[epsilon]))
-        root = math.nan
-        if len(near) > 1:
-            rise = self.seen[near[1]] - self.seen[near[0]]
-            if rise:
-                root = near[0] - self.seen[near[0]] * (near[1] - near[0]) / rise
-        elif near:
-            # Log delta is about -epsilon^2 times a constant.
-            factor = 1 + self.seen[near[0]] / max(-self.target.upper, 1.0)
-            root = near[0] * min(max(math.sqrt(max(factor, 0.0)), 0.25), 4.0)
-        if near and abs(self.seen[near[0]]) < 0.1:
-            below = self.low < root * (1 - margin * self.rtol)
-            side = -1 if below and self.high <= root * (1 + 2 * margin * self.rtol) else 1
-            root *= 1 + side * margin * self.rtol
-        if not self.low < root < min(self.high, ceiling):
-            root = self._middle(ceiling)
-        return root
+    def _next(self, ceiling: float, margin: float) -> float | None:
+        """Return where to look next, None if both ends are where they are predicted."""
+        root = self._root(self.above)
+        if not self.high <= root * (1 + 3 * margin):
+            probe = root * (1 + margin)
+            return probe if self.low < probe < min(self.high, ceiling) else self._middle(ceiling)
+        root = self._root(self.below)
+        if not self.low >= root * (1 - 3 * margin):
+            probe = root * (1 - margin)
+            return probe if self.low < probe < self.high else self._middle(ceiling)
+        return None
+
+    def _root(self, seen: dict[float, float]) -> float:
+        """Return where a line through the two points nearest to the target meets it."""
+        near = sorted(seen, key=lambda epsilon: abs(seen[epsilon]))[:2]
+        if len(near) == 2 and (rise := seen[near[1]] - seen[near[0]]):
+            return near[0] - seen[near[0]] * (near[1] - near[0]) / rise
+        if not near:
+            return math.nan
+        # Log delta is about -epsilon^2 times a constant.
+        factor = 1 + seen[near[0]] / max(-self.target.upper, 1.0)
+        return near[0] * min(max(math.sqrt(max(factor, 0.0)), 0.25), 4.0)
 
     def _middle(self, ceiling: float) -> float:
         """Return a point inside the bracket, or its end where that has not been looked at."""
-        if self.low == 0 and 0.0 not in self.seen and self.high < 1e-3:
+        if self.low == 0 and 0.0 not in self.above and self.high < _TINY:
             return 0.0
         if self.high == math.inf:
-            return min(max(4 * self.low, 1e-3), ceiling) if self.low < ceiling / 4 else ceiling
-        if self.low == 0:
-            return 0.25 * self.high
-        return math.sqrt(self.low * self.high)
+            return min(max(4 * self.low, _TINY), ceiling) if self.low < ceiling / 4 else ceiling
+        return math.sqrt(self.low * self.high) if self.low > 0 else 0.25 * self.high
 
     def _climb(self, ceiling: float) -> None:
         """Look for an upper end beyond the point where delta vanishes, up to rounding."""

@@ -24,6 +24,7 @@ from shuffledp.cli.misspelling import with_guess
 from shuffledp.cli.plan import plan
 from shuffledp.cli.randomize import randomize
 from shuffledp.cli.reproduce import reproduce
+from shuffledp.cli.tiers import tiers
 from shuffledp.cli.users import users
 from shuffledp.cli.verify import verify
 from shuffledp.errors import NoAnswerError
@@ -87,6 +88,7 @@ for _command in (
     delta,
     calibrate,
     users,
+    tiers,
     plan,
     compare,
     curve,
