@@ -48,6 +48,8 @@ FIELDS = [
     "ldp_level",
     "ldp_level_reason",
     "n",
+    "corrupted",
+    "corrupted_adaptively",
     "target_epsilon",
     "target_delta",
     "quantity",

@@ -1,6 +1,6 @@
 """Answers: epsilon, delta, the largest epsilon0, the smallest n."""
 
-from shuffledp.accounting.accountant import Profile, ShuffleAccountant, as_accountant
+from shuffledp.accounting.accountant import Profile, ShuffleAccountant
 from shuffledp.accounting.calibration import (
     Calibration,
     RequiredUsers,
@@ -9,7 +9,9 @@ from shuffledp.accounting.calibration import (
 )
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.general_clone import GeneralClone
+from shuffledp.accounting.given import as_accountant
 from shuffledp.accounting.max_rounds import AllowedRounds, max_rounds
+from shuffledp.accounting.mixed import Group, MixedAccountant, Tier
 from shuffledp.accounting.report import Report
 from shuffledp.accounting.rounds import Rounds
 from shuffledp.accounting.rounds_report import RoundsReport
@@ -19,12 +21,15 @@ __all__ = [
     "Calibration",
     "Datasets",
     "GeneralClone",
+    "Group",
+    "MixedAccountant",
     "Profile",
     "Report",
     "RequiredUsers",
     "Rounds",
     "RoundsReport",
     "ShuffleAccountant",
+    "Tier",
     "as_accountant",
     "calibrate_epsilon0",
     "max_rounds",

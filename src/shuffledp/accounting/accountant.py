@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shuffledp.accounting.adaptive_bound import AdaptiveBound
 from shuffledp.accounting.best_bound import BestBound
-from shuffledp.accounting.candidates import Candidate, Candidates, Listed, MatrixPairs
+from shuffledp.accounting.candidates import Candidate, backgrounds, blankets
+from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import (
     DEFAULT_BOUND,
@@ -36,7 +39,6 @@ from shuffledp.errors import (
 from shuffledp.interval import Interval, exp_down, exp_up
 from shuffledp.randomizers import (
     LocalRandomizer,
-    MatrixRandomizer,
     Pair,
     as_randomizer,
     pairs_to_compare,
@@ -81,6 +83,10 @@ class ShuffleAccountant:
             tenth of a percent of what an attacker attains; then intervals enclose the truth, from
             what concrete datasets attain to what is proved. Where the swap bound is not
             established, "best" gives the blanket and the report says so.
+        corrupted: how many users the analyst controls, a number or a share of n such as 0.1: their
+            reports are known or set. Who they are is fixed before the reports are drawn.
+        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
+            shuffled ones, chosen one after the other; "best" then gives the blanket, too.
 
     >>> from shuffledp import KRR
     >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000)
@@ -94,6 +100,10 @@ class ShuffleAccountant:
     ... )
     >>> round(blanket, 3), round(best, 3)
     (0.13, 0.111)
+    >>> round(
+    ...     ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000, corrupted=0.3).get_epsilon(1e-6), 4
+    ... )
+    0.0966
     """
 
     def __init__(
@@ -103,9 +113,12 @@ class ShuffleAccountant:
         *,
         rtol: float = _RTOL,
         bound: Bound = DEFAULT_BOUND,
+        corrupted: float | Fraction = 0,
+        corrupted_adaptively: float | Fraction = 0,
     ) -> None:
         self.randomizer = as_randomizer(randomizer)
         self.n = check_users(n)
+        self.crowd = crowd_of(self.n, corrupted, corrupted_adaptively)
         self.rtol = check_rtol(rtol)
         self.bound: Bound = check_bound(bound)
 
@@ -113,7 +126,12 @@ class ShuffleAccountant:
         """Return the constructor call."""
         rtol = "" if self.rtol == _RTOL else f", rtol={self.rtol!r}"
         bound = "" if self.bound == DEFAULT_BOUND else f", bound={self.bound!r}"
-        return f"ShuffleAccountant({self.randomizer!r}, n={self.n}{rtol}{bound})"
+        crowd = "".join(
+            f", {name}={count}"
+            for name in ("corrupted", "corrupted_adaptively")
+            if (count := getattr(self.crowd, name))
+        )
+        return f"ShuffleAccountant({self.randomizer!r}, n={self.n}{rtol}{bound}{crowd})"
 
     def get_epsilon(self, target_delta: float) -> float:
         """Return the certified epsilon: the shuffled reports are (epsilon, target_delta)-DP.
@@ -136,7 +154,7 @@ class ShuffleAccountant:
     def epsilon_interval(self, target_delta: float) -> Interval:
         """Enclose the epsilon at ``target_delta``: that of the blanket bound, or the true one."""
         delta = check_delta(target_delta)
-        if self.bound == "best":
+        if self._is_best:
             return self._best.epsilon(delta).guarantee
         interval, _ = self._upper.epsilon(delta)
         if not self._reached(interval):
@@ -190,7 +208,7 @@ class ShuffleAccountant:
         """Answer "which epsilon?" with guarantee, lower bound and where they are attained."""
         delta = check_delta(target_delta)
         proof: Proof = "blanket"
-        if self.bound == "best":
+        if self._is_best:
             best = self._best.epsilon(delta)
             guarantee, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
             proof, reached = best.proof, best.proof != "blanket" or self._reached(best.blanket)
@@ -200,7 +218,7 @@ class ShuffleAccountant:
             reached = self._reached(guarantee)
         return Report(
             randomizer=self.randomizer,
-            n=self.n,
+            crowd=self.crowd,
             quantity="epsilon",
             target=delta,
             rtol=self.rtol,
@@ -219,7 +237,7 @@ class ShuffleAccountant:
         """Answer "which delta?" with guarantee, lower bound and where they are attained."""
         epsilon = check_epsilon(target_epsilon)
         proof: Proof = "blanket"
-        if self.bound == "best":
+        if self._is_best:
             best = self._best.log_delta(epsilon)
             value, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
             proof, reached = best.proof, best.proof != "blanket" or best.blanket.width <= self.rtol
@@ -229,7 +247,7 @@ class ShuffleAccountant:
             reached = value.width <= self.rtol
         return Report(
             randomizer=self.randomizer,
-            n=self.n,
+            crowd=self.crowd,
             quantity="delta",
             target=epsilon,
             rtol=self.rtol,
@@ -269,7 +287,7 @@ class ShuffleAccountant:
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
         if delta == 1:
             return True
-        if self.bound == "best":
+        if self._is_best:
             return self._best.meets(epsilon, delta)
         return self.get_delta(epsilon) <= delta
 
@@ -279,13 +297,13 @@ class ShuffleAccountant:
         It proves nothing, but saves a search many evaluations.
         """
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        bound = self._upper if self.bound == "blanket" else self._lower(None)
+        bound = self._lower(None) if self._is_best else self._upper
         leader = bound.candidates.leader()
         if leader is None or delta == 1:
             return False
         if delta == 0:
             return self._upper.candidates.max_epsilon().lower > epsilon
-        estimate, _ = estimate_log_delta(leader.decomposition, self.n, epsilon)
+        estimate, _ = estimate_log_delta(leader.decomposition, self.crowd.honest, epsilon)
         return estimate > math.log(delta) + _MARGIN
 
     @cached_property
@@ -297,18 +315,33 @@ class ShuffleAccountant:
         return len(self._pairs) > _MAX_LOWER_PAIRS
 
     @cached_property
-    def _upper(self) -> WorstCase:
+    def _blanket(self) -> WorstCase:
         """The bound over all neighbours: one blanket per pair."""
-        return WorstCase(_blankets(self.randomizer), self.n, self.rtol)
+        return WorstCase(blankets(self.randomizer), self.crowd.honest, self.rtol)
+
+    @cached_property
+    def _upper(self) -> WorstCase | AdaptiveBound:
+        """The bound over all neighbours, whatever the analyst chooses to learn."""
+        if not self.crowd.corrupted_adaptively:
+            return self._blanket
+        return AdaptiveBound(self._blanket, self.crowd.corrupted_adaptively)
+
+    @property
+    def _is_best(self) -> bool:
+        """Whether the swap bound is asked for, and is valid for such a crowd."""
+        return self.bound == "best" and not self.crowd.corrupted_adaptively
 
     @cached_property
     def _best(self) -> BestBound:
         """The smaller of blanket and swap bound."""
-        return BestBound(self._upper, self._lower, SwapBound(self.randomizer, self.n))
+        swap = SwapBound(self.randomizer, self.crowd.honest)
+        return BestBound(self._blanket, self._lower, swap)
 
     @property
     def _why_blanket(self) -> str | None:
-        return None if self.bound == "blanket" else self._best.swap.reason or None
+        if self.bound == "blanket":
+            return None
+        return self._best.swap.reason or None if self._is_best else "reports are learned adaptively"
 
     def _lower(self, worst: Candidate | None) -> WorstCase:
         """The bound of concrete datasets: one background per pair and common input."""
@@ -322,11 +355,12 @@ class ShuffleAccountant:
         return self._lower_of(tuple(self._pairs))
 
     def _lower_of(self, pairs: tuple[Pair, ...]) -> WorstCase:
-        return WorstCase(_backgrounds(self.randomizer, pairs), self.n, self.rtol)
+        users = self.crowd.honest - self.crowd.corrupted_adaptively  # as if these were fixed, too
+        return WorstCase(backgrounds(self.randomizer, pairs), users, self.rtol)
 
     def _log_delta(self, target_epsilon: float) -> LogEnclosure:
         epsilon = check_epsilon(target_epsilon)
-        if self.bound == "best":
+        if self._is_best:
             return self._best.log_delta(epsilon).guarantee
         value, _ = self._upper.log_delta(epsilon)
         if value.width > self.rtol:
@@ -344,47 +378,6 @@ class ShuffleAccountant:
             f"{width:.1e} instead of rtol = {self.rtol:g}; it is valid but wider than asked",
             AccuracyWarning,
         )
-
-
-def as_accountant(
-    value: ShuffleAccountant | LocalRandomizer | str, n: int | None
-) -> ShuffleAccountant:
-    """Return an accountant that was given as such, or as a mechanism or its text, and n.
-
-    >>> as_accountant("krr(k=10, epsilon0=2)", 1000)
-    ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=1000)
-    """
-    if isinstance(value, ShuffleAccountant) and n is None:
-        return value
-    if isinstance(value, ShuffleAccountant) or n is None:
-        raise TypeError(
-            "accountant must be a ShuffleAccountant, or a mechanism or its text together with n, "
-            f"got {value!r} and n = {n!r}"
-        )
-    return ShuffleAccountant(value, n)
-
-
-# Decompositions do not depend on n: along a curve, or in a search for n, they are built once.
-
-
-@lru_cache(maxsize=8)
-def _blankets(randomizer: LocalRandomizer) -> Candidates:
-    # Exactly this class: one derived from it may state another law.
-    if type(randomizer) is MatrixRandomizer and randomizer.epsilon0 < math.inf:
-        return MatrixPairs(randomizer)
-    pairs = pairs_to_compare(randomizer)
-    return Listed([Candidate(pair, None, randomizer.blanket(pair)) for pair in pairs])
-
-
-@lru_cache(maxsize=8)
-def _backgrounds(randomizer: LocalRandomizer, pairs: tuple[Pair, ...]) -> Candidates:
-    return Listed(
-        [
-            Candidate(pair, other, randomizer.background(pair, other))
-            for pair in pairs
-            for other in randomizer.common_inputs(pair)
-        ]
-    )
 
 
 def _to_delta(value: LogEnclosure) -> Interval:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +15,13 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import BlockSum, log_delta_bound
 from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.interval import Interval
-from shuffledp.randomizers import Input, MatrixRandomizer, Pair
+from shuffledp.randomizers import (
+    Input,
+    LocalRandomizer,
+    MatrixRandomizer,
+    Pair,
+    pairs_to_compare,
+)
 
 _MAX_EXPONENT = 300.0
 
@@ -49,6 +56,10 @@ class Candidates(Protocol):
         """Enclose the smallest epsilon at which all bounds are 0."""
         ...
 
+    def pool(self) -> float:
+        """Return a probability with which, at least, a report is in the common part of any pair."""
+        ...
+
 
 class Listed:
     """A few candidates, each bounded by one tilt of its own."""
@@ -74,6 +85,10 @@ class Listed:
         ends = [c.decomposition.max_epsilon_interval() for c in self.candidates]
         lower = max((end.lower for end in ends), default=0.0)
         return Interval(max(lower, 0.0), max(0.0, *(end.upper for end in ends), 0.0))
+
+    def pool(self) -> float:
+        """Return the least mass of the common part, rounded down; 1 if there are no pairs."""
+        return min((_mass_below(c.decomposition.upper) for c in self.candidates), default=1.0)
 
 
 class MatrixPairs:
@@ -152,3 +167,45 @@ class MatrixPairs:
     def max_epsilon(self) -> Interval:
         """Return the LDP level."""
         return self.randomizer.epsilon0_interval
+
+    def pool(self) -> float:
+        """Return the mass of the infimum, rounded down."""
+        return _below(float(self.common.sum()), (self.common.size + 16) * UNIT)
+
+
+def _mass_below(decomposition: Decomposition) -> float:
+    if decomposition.size == 0:
+        return 0.0
+    if decomposition.residual == 0:
+        return 1.0
+    error = float(decomposition.weight_error.max()) + (decomposition.size + 4) * UNIT
+    return _below(float(decomposition.weight.sum()), error)
+
+
+def _below(mass: float, error: float) -> float:
+    return min(max(mass * (1 - error), 0.0), 1.0)
+
+
+# Decompositions do not depend on n: along a curve, or in a search for n, they are built once.
+
+
+@lru_cache(maxsize=8)
+def blankets(randomizer: LocalRandomizer) -> Candidates:
+    """Return the blankets of the pairs that stand for all neighbours."""
+    # Exactly this class: one derived from it may state another law.
+    if type(randomizer) is MatrixRandomizer and randomizer.epsilon0 < math.inf:
+        return MatrixPairs(randomizer)
+    pairs = pairs_to_compare(randomizer)
+    return Listed([Candidate(pair, None, randomizer.blanket(pair)) for pair in pairs])
+
+
+@lru_cache(maxsize=8)
+def backgrounds(randomizer: LocalRandomizer, pairs: tuple[Pair, ...]) -> Candidates:
+    """Return what concrete datasets reveal: one decomposition per pair and common input."""
+    return Listed(
+        [
+            Candidate(pair, other, randomizer.background(pair, other))
+            for pair in pairs
+            for other in randomizer.common_inputs(pair)
+        ]
+    )

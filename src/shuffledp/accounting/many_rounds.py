@@ -83,7 +83,7 @@ class ManyRounds:
     @cached_property
     def _bound(self) -> ComposedBound:
         profiles = [
-            (bound_profile(a.randomizer, a.n, a.bound, self.rtol), kind.times)
+            (bound_profile(a.randomizer, a.crowd, a.bound, self.rtol), kind.times)
             for kind in self.kinds
             for a in [kind.accountant]
         ]
@@ -92,7 +92,7 @@ class ManyRounds:
     @cached_property
     def _attacks(self) -> tuple[Attack | None, ...]:
         accountants = [kind.accountant for kind in self.kinds]
-        return tuple(attack(a.randomizer, a.n, self.rtol) for a in accountants)
+        return tuple(attack(a.randomizer, a.crowd, self.rtol) for a in accountants)
 
     @cached_property
     def _leak(self) -> ComposedCurve | None:

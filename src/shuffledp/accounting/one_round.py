@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import Bound
 from shuffledp.arrays import UNIT
@@ -32,12 +33,14 @@ class Attack:
 
 
 @lru_cache(maxsize=16)
-def bound_profile(randomizer: LocalRandomizer, n: int, bound: Bound, rtol: float) -> RoundProfile:
+def bound_profile(
+    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, rtol: float
+) -> RoundProfile:
     """Return the profile of what is proved.
 
     It is the largest one over all neighbours in both orders, so it is its own reverse.
     """
-    accountant = _accountant(randomizer, n, bound, rtol)
+    accountant = _accountant(randomizer, crowd, bound, rtol)
 
     def forward(epsilon: float) -> LogEnclosure:
         with warnings.catch_warnings():
@@ -54,12 +57,13 @@ def bound_profile(randomizer: LocalRandomizer, n: int, bound: Bound, rtol: float
 
 
 @lru_cache(maxsize=16)
-def attack(randomizer: LocalRandomizer, n: int, rtol: float) -> Attack | None:
+def attack(randomizer: LocalRandomizer, crowd: Crowd, rtol: float) -> Attack | None:
     """Return the datasets that reveal most about where losses mostly are; None if there are none.
 
     Which ones are taken decides how good the lower bound is, never whether it is valid.
     """
-    accountant = _accountant(randomizer, n, "blanket", rtol)
+    n = crowd.honest - crowd.corrupted_adaptively  # as if these were fixed, too
+    accountant = _accountant(randomizer, Crowd(n), "blanket", rtol)
     scale = scale_of(accountant.delta_lower_bound(0.0))
     datasets = accountant.delta_report(min(scale, 1.0)).datasets
     if datasets is None:
@@ -106,6 +110,13 @@ def _rows(decomposition: Decomposition) -> list[list[tuple[float, ...]]]:
 
 
 def _accountant(
-    randomizer: LocalRandomizer, n: int, bound: Bound, rtol: float
+    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, rtol: float
 ) -> ShuffleAccountant:
-    return ShuffleAccountant(randomizer, n, rtol=min(_SHARE * rtol, _MAX_RTOL), bound=bound)
+    return ShuffleAccountant(
+        randomizer,
+        crowd.n,
+        rtol=min(_SHARE * rtol, _MAX_RTOL),
+        bound=bound,
+        corrupted=crowd.corrupted,
+        corrupted_adaptively=crowd.corrupted_adaptively,
+    )

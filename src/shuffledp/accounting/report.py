@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.errors import ContradictionError
 from shuffledp.interval import Interval
 from shuffledp.markup import tag
 from shuffledp.randomizers import LocalRandomizer, Pair
 from shuffledp.rounding import DIGITS, above, below, decade, plain, round_down, round_up
-from shuffledp.wording import counted, shorten
+from shuffledp.wording import shorten
 
 if TYPE_CHECKING:
     from shuffledp.accounting.accountant import ShuffleAccountant
@@ -46,7 +47,7 @@ class Report:
 
     Attributes:
         randomizer: what each user runs.
-        n: number of users.
+        crowd: the users, and how many of them are corrupted.
         quantity: what is asked for, "epsilon" or "delta".
         target: the other one of the two, which is given.
         rtol: the relative width of the guarantee that was asked for.
@@ -75,7 +76,7 @@ class Report:
     """
 
     randomizer: LocalRandomizer
-    n: int
+    crowd: Crowd
     quantity: Quantity
     target: float
     rtol: float
@@ -96,6 +97,16 @@ class Report:
         check_order(self.lower_bound, self.guarantee.upper)
         if self.log_guarantee is not None and self.log_lower_bound is not None:
             check_order(self.log_lower_bound, self.log_guarantee.upper)
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return self.crowd.n
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the numbers assume."""
+        return (*ASSUMPTIONS, *self.crowd.assumptions)
 
     @property
     def target_epsilon(self) -> float | None:
@@ -119,7 +130,14 @@ class Report:
     def _accountant(self) -> ShuffleAccountant:
         from shuffledp.accounting.accountant import ShuffleAccountant
 
-        return ShuffleAccountant(self.randomizer, self.n, rtol=self.rtol, bound=self.wanted)
+        return ShuffleAccountant(
+            self.randomizer,
+            self.n,
+            rtol=self.rtol,
+            bound=self.wanted,
+            corrupted=self.crowd.corrupted,
+            corrupted_adaptively=self.crowd.corrupted_adaptively,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of JSON answers, which docs/json.md explains; None for infinity.
@@ -135,6 +153,8 @@ class Report:
             "ldp_level": self.randomizer.epsilon0 if pure else None,
             "ldp_level_reason": None if pure else "the mechanism is not pure LDP",
             "n": self.n,
+            "corrupted": self.crowd.corrupted,
+            "corrupted_adaptively": self.crowd.corrupted_adaptively,
             "target_epsilon": self.target_epsilon,
             "target_delta": self.target_delta,
             "quantity": self.quantity,
@@ -156,7 +176,7 @@ class Report:
                 "log_guarantee_reason": zero if None in ends.values() else None,
                 "log_lower_bound": _finite(self.log_lower_bound),
             }
-        return fields | {"assumptions": list(ASSUMPTIONS), "version": __version__}
+        return fields | {"assumptions": list(self.assumptions), "version": __version__}
 
     @property
     def datasets_in_words(self) -> str:
@@ -197,7 +217,7 @@ class Report:
     def __str__(self) -> str:
         """Return the guarantee with its question, and the lower bound if there is one."""
         line = f"{self.quantity} <= {self._at_most} at {self._given} for "
-        line += f"{counted(self.n, 'user')} of "
+        line += f"{self.crowd} of "
         line += shorten(str(self.randomizer), _MAX_TEXT)
         if not self.decimal_lower_bound:
             return line
@@ -207,7 +227,7 @@ class Report:
         """Return a table for notebooks."""
         rows = {
             "mechanism": shorten(str(self.randomizer), _MAX_TEXT),
-            "users": f"{self.n:,}",
+            "users": str(self.crowd),
             "given": self._given,
             "guarantee": f"{self.quantity} <= {self._at_most}",
             "lower bound": f"{self.quantity} >= {self._at_least}",

@@ -9,7 +9,7 @@ from shuffledp.accounting import Report
 from shuffledp.accounting.report import in_words
 from shuffledp.cli.document import envelope
 from shuffledp.rounding import below, gap, plain, round_down, round_up
-from shuffledp.wording import counted, fill
+from shuffledp.wording import fill
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class Answer:
         fields |= self.report.to_dict()
         if self.met is not None:
             fields[f"target_{self.report.quantity}"] = self.met
-        return envelope(command, fields)
+        return envelope(command, fields, self.report.assumptions)
 
     @property
     def _guarantee(self) -> str:
@@ -76,8 +76,9 @@ class Answer:
         asked_epsilon = report.quantity == "epsilon"
         epsilon = self._guarantee if asked_epsilon else target
         delta = target if asked_epsilon else self._guarantee
+        comma = "," if report.crowd.assumptions else ""
         claim = (
-            f"With {counted(report.n, 'user')} the shuffled reports are "
+            f"With {report.crowd}{comma} the shuffled reports are "
             f"({epsilon}, {delta})-differentially private"
         )
         if report.decimal_lower_bound == 0:

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from shuffledp.accounting import ShuffleAccountant
+from fractions import Fraction
+
 from shuffledp.accounting.report import Bound
+from shuffledp.cli.accountant import accountant
 from shuffledp.cli.answer import Answer
-from shuffledp.cli.parameters import BOUND, EPSILON, MECHANISM, RTOL, USERS
+from shuffledp.cli.parameters import (
+    BOUND,
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
+    EPSILON,
+    MECHANISM,
+    RTOL,
+    USERS,
+)
 from shuffledp.cli.question import question
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain
 from shuffledp.wording import shorten
 
 
-@question(MECHANISM, USERS, EPSILON, RTOL, BOUND)
-def delta(mechanism: LocalRandomizer, n: int, epsilon: float, rtol: float, bound: Bound) -> Answer:
+@question(MECHANISM, USERS, EPSILON, RTOL, BOUND, CORRUPTED, CORRUPTED_ADAPTIVELY)
+def delta(
+    mechanism: LocalRandomizer,
+    n: int,
+    epsilon: float,
+    rtol: float,
+    bound: Bound,
+    corrupted: int | Fraction,
+    corrupted_adaptively: int | Fraction,
+) -> Answer:
     """Find the delta of the shuffled reports at a given epsilon.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
     text = shorten(str(mechanism))
-    head = (("mechanism", text), ("users", f"{n:,}"), ("epsilon", plain(epsilon)))
-    accountant = ShuffleAccountant(mechanism, n, rtol=rtol, bound=bound)
-    return Answer(head=head, report=accountant.delta_report(epsilon))
+    asked = accountant(mechanism, n, rtol, bound, corrupted, corrupted_adaptively)
+    head = (("mechanism", text), ("users", asked.crowd.in_figures), ("epsilon", plain(epsilon)))
+    return Answer(head=head, report=asked.delta_report(epsilon))

@@ -3,33 +3,51 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
-from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.report import Bound
+from shuffledp.cli.accountant import accountant
 from shuffledp.cli.answer import Answer
-from shuffledp.cli.parameters import BOUND, DELTA, MECHANISM, RTOL, USERS
+from shuffledp.cli.parameters import (
+    BOUND,
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
+    DELTA,
+    MECHANISM,
+    RTOL,
+    USERS,
+)
 from shuffledp.cli.question import question
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down
-from shuffledp.wording import counted, shorten
+from shuffledp.wording import shorten
 
 
-@question(MECHANISM, USERS, DELTA, RTOL, BOUND)
-def epsilon(mechanism: LocalRandomizer, n: int, delta: float, rtol: float, bound: Bound) -> Answer:
+@question(MECHANISM, USERS, DELTA, RTOL, BOUND, CORRUPTED, CORRUPTED_ADAPTIVELY)
+def epsilon(
+    mechanism: LocalRandomizer,
+    n: int,
+    delta: float,
+    rtol: float,
+    bound: Bound,
+    corrupted: int | Fraction,
+    corrupted_adaptively: int | Fraction,
+) -> Answer:
     """Find the epsilon of the shuffled reports at a given delta.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    report = ShuffleAccountant(mechanism, n, rtol=rtol, bound=bound).epsilon_report(delta)
+    asked = accountant(mechanism, n, rtol, bound, corrupted, corrupted_adaptively)
+    report = asked.epsilon_report(delta)
     text = shorten(str(mechanism))
     if report.guarantee.upper == math.inf:
         raise NoAnswerError(
             f"no finite epsilon can be certified at so small a delta as {plain(delta)} for "
-            f"{counted(n, 'user')} of {text}" + _leak(report.lower_bound)
+            f"{asked.crowd} of {text}" + _leak(report.lower_bound)
         )
-    head = (("mechanism", text), ("users", f"{n:,}"), ("delta", plain(delta)))
+    head = (("mechanism", text), ("users", asked.crowd.in_figures), ("delta", plain(delta)))
     return Answer(head=head, report=report)
 
 

@@ -25,6 +25,7 @@ from shuffledp.cli.plan import plan
 from shuffledp.cli.randomize import randomize
 from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.rounds import rounds
+from shuffledp.cli.tiers import tiers
 from shuffledp.cli.users import users
 from shuffledp.cli.verify import verify
 from shuffledp.errors import NoAnswerError
@@ -89,6 +90,7 @@ for _command in (
     calibrate,
     users,
     rounds,
+    tiers,
     plan,
     compare,
     curve,

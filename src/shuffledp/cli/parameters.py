@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import NoReturn, TypeVar
 
 import click
@@ -80,6 +81,27 @@ def whole(name: str, least: int, most: int) -> Callable[[str], int]:
     return read
 
 
+def count_or_share(name: str) -> Callable[[str], int | Fraction]:
+    """Return a reader of 500, 0.05 or 5%; whether it fits n is seen later."""
+
+    def read(text: str) -> int | Fraction:
+        digits = text.strip().removesuffix("%")
+        try:
+            number = Decimal(digits)
+        except InvalidOperation:
+            number = Decimal("nan")
+        if not number.is_finite() or not 0 <= number <= MAX_USERS:
+            _refuse(f"{name} must be a number such as 500, or a share such as 0.05 or 5%", text)
+        share = Fraction(number) / (100 if digits != text.strip() else 1)
+        if share < 1:
+            return share if share else 0
+        if digits != text.strip() or share.denominator != 1:
+            _refuse(f"{name} must be a whole number, or a share below 1", text)
+        return int(share)
+
+    return read
+
+
 def number(name: str, check: Callable[[object, str], float]) -> Callable[[str], float]:
     """Return a reader of real numbers within the bounds of ``check``."""
 
@@ -148,6 +170,26 @@ BOUND = click.Option(
     show_default=True,
     help="blanket: the optimal decomposition bound. best: the smaller of that and the swap bound, "
     "which is often within a tenth of a percent of what an attacker attains.",
+)
+
+CORRUPTED = click.Option(
+    ["--corrupted"],
+    callback=reading(count_or_share("corrupted")),
+    metavar="NUMBER",
+    default="0",
+    show_default=True,
+    help="Users whose reports the analyst knows or sets, fixed before the reports are drawn: a "
+    "number such as 500, or a share such as 0.05 or 5%.",
+)
+
+CORRUPTED_ADAPTIVELY = click.Option(
+    ["--corrupted-adaptively"],
+    callback=reading(count_or_share("corrupted-adaptively")),
+    metavar="NUMBER",
+    default="0",
+    show_default=True,
+    help="Users whose reports the analyst learns, besides, and chooses after seeing the shuffled "
+    "reports: a number or a share.",
 )
 
 

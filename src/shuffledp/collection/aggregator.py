@@ -15,6 +15,7 @@ from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.moments import finish
 from shuffledp.collection.storage import Stored, read, write
 from shuffledp.collection.tally import check_some, number_of
+from shuffledp.errors import check_integer
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.randomizers.parts import without_paths
 
@@ -87,17 +88,25 @@ class Aggregator:
     def _add(self, sums: Sequence[NDArray[Any]]) -> None:
         self._state = [old + new for old, new in zip(self._state, sums, strict=True)]
 
-    def estimate(self) -> Estimates:
+    def estimate(self, *, dummies: int = 0) -> Estimates:
         """Return unbiased estimates with their standard errors.
 
         One :class:`Estimate`; for a joint composition a tuple with one entry per attribute, and for
         a parallel composition whose parts do not estimate the same thing one entry per part.
 
+        Args:
+            dummies: how many of the reports were added by :func:`shuffledp.shuffle`; they are taken
+                out of the estimate, and their noise into its error.
+
         Raises:
+            TypeError: if there are dummies and the mechanism has none.
             ValueError: if there are no reports, or the reports of a matrix do not determine the
                 frequencies.
         """
-        return finish(self._tally.results(self._state), check_some(self._state))
+        n = check_some(self._state)
+        if check_integer("dummies", dummies, 0, n - 1):
+            return finish(self._tally.results_without(self._state, dummies), n - dummies)
+        return finish(self._tally.results(self._state), n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the sums to a file, which is then complete or, after an error, as it was before.

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.collection.estimate import FloatArray
 from shuffledp.collection.moments import Moments
-from shuffledp.collection.tally import State, Tally, check_some
+from shuffledp.collection.tally import State, Tally, check_some, number_of
 from shuffledp.randomizers import MatrixRandomizer
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.sampling import Bits
 
 
 class SupportTally(Tally):
@@ -54,13 +55,27 @@ class SupportTally(Tally):
 
     def results(self, state: Sequence[NDArray[Any]]) -> Moments:
         """Return the frequencies."""
-        n, counts = check_some(state), state[1]
+        return self._frequencies(check_some(state), state[1], 0.0)
+
+    def results_without(self, state: Sequence[NDArray[Any]], dummies: int) -> Moments:
+        """Return the frequencies less what m dummies add to a count: s m, with variance s(1-s)m.
+
+        s is the share of a value in the blanket law, which has to be the same for all outputs.
+        """
+        self.randomizer.draw_dummies(0, Bits(None))  # raises if there are none for this mechanism
+        own, other = (float(self.randomizer.support_mass(i, 1)) for i in (1, 0))
+        share = own / (own + other)
+        n = number_of(state) - dummies
+        noise = dummies * share * (1 - share) / (n * self.randomizer.support_advantage) ** 2
+        return self._frequencies(n, state[1] - dummies * share, noise)
+
+    def _frequencies(self, n: int, counts: NDArray[Any], further_variance: float) -> Moments:
         _, q = self.randomizer.support_probabilities
         values = (counts / n - q) / self.randomizer.support_advantage
         typical = 1 / counts.size
         return Moments(
             values=values,
-            noise_variance=self._unit_noise(values) / n,
+            noise_variance=self._unit_noise(values) / n + further_variance,
             concentration=1 / n,
             spread=None,
             unit_variance=float(self._unit_noise(typical)) + typical * (1 - typical),

@@ -7,11 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.errors import MAX_USERS, check_integer
+from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import bare_vector
 
 
-def shuffle(reports: object, rng: np.random.Generator | None = None) -> NDArray[Any]:
+def shuffle(
+    reports: object,
+    rng: np.random.Generator | None = None,
+    *,
+    dummies: int = 0,
+    randomizer: LocalRandomizer | str | None = None,
+) -> NDArray[Any]:
     """Return the reports in a uniformly random order, in a new array that holds nothing else.
 
     Every report gets 64 random bits and they are sorted by these; should two be equal, all are
@@ -23,6 +31,9 @@ def shuffle(reports: object, rng: np.random.Generator | None = None) -> NDArray[
             one-dimensional array, list or tuple, or a column of pandas, polars or pyarrow.
         rng: a generator, for simulations that can be repeated; None takes random bits from the
             operating system's secure source.
+        dummies: how many reports to add, drawn from the law that hides best: that of the blanket,
+            as :class:`shuffledp.MixedAccountant` counts them.
+        randomizer: the mechanism that made the reports, which dummies need, or its text.
 
     >>> sorted(shuffle([3, 1, 4, 1, 5]).tolist())
     [1, 1, 3, 4, 5]
@@ -33,6 +44,12 @@ def shuffle(reports: object, rng: np.random.Generator | None = None) -> NDArray[
     """
     array = bare_vector("reports", reports, "biufV", "numbers, or what randomize returns")
     bits = Bits(rng)
+    if check_integer("dummies", dummies, 0, MAX_USERS):
+        if randomizer is None:
+            raise ValueError("dummies need the randomizer that made the reports, got None")
+        made = as_randomizer(randomizer)
+        added = made.draw_dummies(dummies, bits)
+        array = np.concatenate([made.check_reports(array), added])
     while True:
         keys = bits.words(array.size)
         order = np.argsort(keys)

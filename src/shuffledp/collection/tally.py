@@ -55,6 +55,10 @@ class Tally(ABC):
     def results(self, state: Sequence[NDArray[Any]]) -> Results:
         """Return estimates from the sums over at least one report."""
 
+    def results_without(self, state: Sequence[NDArray[Any]], dummies: int) -> Results:
+        """Return estimates from reports so many of which were drawn from the blanket law."""
+        raise TypeError(f"no dummies can be removed from reports of {self.randomizer}")
+
     @abstractmethod
     def truth(self, values: Values) -> Truth:
         """Return what the estimates should be for the given inputs."""

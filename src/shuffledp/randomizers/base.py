@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -173,6 +173,16 @@ class LocalRandomizer(ABC):
         return self.neighbours()
 
     @property
+    def blanket_shape(self) -> Hashable:
+        """What mechanisms must have in common for their blankets to be multiples of one law.
+
+        Two mechanisms of equal shape have the same outputs; their blankets are c = alpha times the
+        same law, and alpha falls as epsilon0 grows; with equal epsilon0 they are the same
+        mechanism. The mechanism itself, which is always safe, unless said otherwise.
+        """
+        return self
+
+    @property
     def monotone(self) -> bool:
         """Whether the bound grows with epsilon0 while the other parameters stay as they are."""
         return True
@@ -226,6 +236,10 @@ class LocalRandomizer(ABC):
     def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
         """Return the reports for values that have been checked."""
         raise TypeError(f"{self} cannot run")
+
+    def draw_dummies(self, count: int, bits: Bits) -> NDArray[Any]:
+        """Return reports drawn from the law that the blankets of all inputs have in common."""
+        raise TypeError(f"no dummies can be drawn for {self}")
 
     def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
         """Return log R(value)(report) of each report, up to a term that is the same for all values.

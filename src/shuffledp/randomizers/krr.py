@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -55,6 +56,12 @@ class KRR(SupportRandomizer):
         """True."""
         return True
 
+    @property
+    def blanket_shape(self) -> Hashable:
+        """All levels share the uniform law; alpha is k/(E+k-1)."""
+        # Exactly this class: one derived from it may state another law.
+        return ("krr", self.k) if type(self) is KRR else self
+
     def support_mass(self, supported: int, named: int) -> Decimal:
         """Return 1/(E+k-1) per output: one supports a named input, k - named support none."""
         outputs = (self.k - named, 1, 0, 0)[supported]
@@ -83,6 +90,12 @@ class KRR(SupportRandomizer):
         others += others >= reports[lies]
         reports[lies] = others
         return reports
+
+    def draw_dummies(self, count: int, bits: Bits) -> NDArray[Any]:
+        """Return any value, all alike."""
+        if type(self) is not KRR:
+            return super().draw_dummies(count, bits)
+        return below(bits, self.k, count).astype(self.report_dtype)
 
     def supports(self, reports: NDArray[Any], value: int) -> NDArray[np.bool_]:
         """Return which reports are the value."""

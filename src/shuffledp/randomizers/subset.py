@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +17,7 @@ from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.randomizers.tuning import nearest_share
-from shuffledp.sampling import Bits, Logistic, Probability, decide
+from shuffledp.sampling import Bits, Logistic, Probability, below, decide
 from shuffledp.sampling.layout import as_bytes, blob, packed_bits, unsigned
 from shuffledp.sampling.packed import check_packed, count_ones, get_bit
 from shuffledp.sampling.subsets import listed_subsets, packed_subsets
@@ -79,6 +80,14 @@ class SubsetSelection(SupportRandomizer):
         """True."""
         return True
 
+    @property
+    def blanket_shape(self) -> Hashable:
+        """All levels share the uniform law on subsets of one size."""
+        # Exactly this class: one derived from it may state another law.
+        if type(self) is not SubsetSelection:
+            return self
+        return ("subset", self.domain_size, self.subset_size)
+
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\binom{D-t}{\omega-m}` over the sum of all weights."""
         size, rest = self.subset_size, self.domain_size - self.subset_size
@@ -120,6 +129,12 @@ class SubsetSelection(SupportRandomizer):
         choose = packed_subsets if self._is_packed else listed_subsets
         rows = choose(bits, inputs, held, self.domain_size, self.subset_size)
         return rows.view(self.report_dtype).ravel()
+
+    def draw_dummies(self, count: int, bits: Bits) -> NDArray[Any]:
+        """Return any subset, all alike: reports of uniform inputs."""
+        if type(self) is not SubsetSelection:
+            return super().draw_dummies(count, bits)
+        return self.draw(below(bits, self.domain_size, count).astype(np.int64), bits)
 
     def supports(self, reports: NDArray[Any], value: int) -> NDArray[np.bool_]:
         """Return which reports hold the value."""

@@ -1,0 +1,100 @@
+"""Who took part: how many users, and how many of them are not honest."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from fractions import Fraction
+
+from shuffledp.errors import check_integer, check_real
+from shuffledp.wording import counted
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """n users, some of whom may work for the analyst.
+
+    Attributes:
+        n: number of users, the one whose input changes included.
+        corrupted: how many reports the analyst knows or sets; who these users are is fixed before
+            the reports are drawn, though their inputs may decide it.
+        corrupted_adaptively: of how many more users the analyst learns the reports, chosen one
+            after the other once the shuffled reports are seen.
+
+    >>> Crowd(1000, corrupted=50).honest
+    950
+    """
+
+    n: int
+    corrupted: int = 0
+    corrupted_adaptively: int = 0
+
+    @property
+    def honest(self) -> int:
+        """How many users are not corrupted before the reports are drawn."""
+        return self.n - self.corrupted
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What these numbers mean, for every answer that depends on them."""
+        facts = []
+        if self.corrupted:
+            facts.append(
+                f"the analyst knows or sets the reports of {counted(self.corrupted, 'user')}, "
+                "fixed before the reports are drawn"
+            )
+        if self.corrupted_adaptively:
+            facts.append(
+                f"the analyst learns the reports of {counted(self.corrupted_adaptively, 'user')}, "
+                "chosen after seeing the shuffled reports"
+            )
+        return tuple(facts)
+
+    @property
+    def in_figures(self) -> str:
+        """The number of users, and of the corrupted ones if there are any."""
+        return f"{self.n:,}{self._corruption}"
+
+    def __str__(self) -> str:
+        """Return the crowd in words."""
+        return counted(self.n, "user") + self._corruption
+
+    @property
+    def _corruption(self) -> str:
+        words = f", {self.corrupted:,} of them corrupted" if self.corrupted else ""
+        if self.corrupted_adaptively:
+            words += f", {self.corrupted_adaptively:,} corrupted adaptively"
+        return words
+
+
+def crowd_of(n: int, corrupted: object = 0, corrupted_adaptively: object = 0) -> Crowd:
+    """Return a crowd of n users whose corrupted ones are given as numbers or as shares of n.
+
+    >>> crowd_of(1000, corrupted=0.05, corrupted_adaptively=3)
+    Crowd(n=1000, corrupted=50, corrupted_adaptively=3)
+    """
+    fixed = count_of("corrupted", corrupted, n)
+    adaptive = count_of("corrupted_adaptively", corrupted_adaptively, n)
+    if fixed + adaptive >= n:
+        raise ValueError(
+            "corrupted and corrupted_adaptively must leave at least one of n = "
+            f"{n} users honest, got {fixed} and {adaptive}"
+        )
+    return Crowd(n, fixed, adaptive)
+
+
+def count_of(name: str, value: object, n: int) -> int:
+    """Return how many of n users a number or a share is; shares are rounded up.
+
+    A share is a number strictly between 0 and 1. A double means its shortest decimal, so that 0.1
+    of 1000 users are 100 and not 101; fractions are taken as they are.
+
+    >>> count_of("corrupted", 0.1, 1000), count_of("corrupted", 0.1, 1001)
+    (100, 101)
+    """
+    number = check_real(name, value)
+    share = Fraction(value) if isinstance(value, numbers.Rational) else Fraction(repr(number))
+    if 0 < share < 1:
+        return math.ceil(share * n)
+    return check_integer(name, value, 0, n - 1)

@@ -1,0 +1,286 @@
+"""Users of different levels behind one shuffler."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from shuffledp.accounting.candidates import backgrounds, blankets
+from shuffledp.accounting.crowd import Crowd, count_of
+from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.pool import WHOLE, Pool, Share, can_share
+from shuffledp.accounting.report import check_order
+from shuffledp.accounting.tier_bound import Among, TierBound
+from shuffledp.accounting.tier_leak import TierLeak, leak_of
+from shuffledp.accounting.worst_case import WorstCase
+from shuffledp.errors import (
+    MAX_USERS,
+    AccuracyWarning,
+    check_delta,
+    check_epsilon,
+    check_integer,
+    check_rtol,
+    check_users,
+    warn_caller,
+)
+from shuffledp.interval import Interval, exp_down, exp_up
+from shuffledp.randomizers import LocalRandomizer, as_randomizer, pairs_to_compare
+
+_RTOL = 1e-3  # the two ends of the enclosure differ by about 1/n, at best
+
+
+@dataclass(frozen=True)
+class Group:
+    """Users who run the same mechanism: a privacy tier.
+
+    Args:
+        randomizer: what each of them runs, or its text.
+        n: how many they are.
+
+    >>> Group("krr(k=10, epsilon0=1)", 500)
+    Group(randomizer=KRR(k=10, epsilon0=1.0), n=500)
+    """
+
+    randomizer: LocalRandomizer
+    n: int
+
+    def __init__(self, randomizer: LocalRandomizer | str, n: int) -> None:
+        object.__setattr__(self, "randomizer", as_randomizer(randomizer))
+        object.__setattr__(self, "n", check_users(n))
+
+
+@dataclass(frozen=True)
+class Tier:
+    """The answer for the users of one group.
+
+    Attributes:
+        group: the users.
+        guarantee: enclosure of the bound; its upper end is the guarantee.
+        lower_bound: what two concrete datasets reveal, rounded down; 0 if none are known.
+        among: whether the guarantee counts on all users who share a blanket, or on this tier alone.
+        datasets: the datasets behind ``lower_bound``.
+    """
+
+    group: Group
+    guarantee: Interval
+    lower_bound: float
+    among: Among
+    datasets: Datasets | None
+
+
+class MixedAccountant:
+    """Certified privacy of users who run mechanisms of different levels behind one shuffler.
+
+    Which tier a user is in is public, or at least does not depend on the data. Every user is
+    counted in his own group. Where mechanisms share the law of their blankets (k-RR with one k,
+    subset selection with one size), users of all tiers hide each other; otherwise, and wherever it
+    is smaller, the guarantee is that of the own tier alone. Guarantees are rounded up.
+
+    Args:
+        groups: the tiers.
+        dummies: reports that are added to the others, drawn from the common blanket law by somebody
+            whom the users trust; see :func:`shuffledp.shuffle`.
+        corrupted: how many users the analyst controls, a number or a share, fixed before the
+            reports are drawn; the worst ones are assumed.
+        rtol: relative width of the enclosures to aim for. The two ends of the bound for different
+            levels are about 1/n apart.
+
+    >>> accountant = MixedAccountant(
+    ...     [Group("krr(k=10, epsilon0=1)", 500), Group("krr(k=10, epsilon0=4)", 500)]
+    ... )
+    >>> [round(epsilon, 2) for epsilon in accountant.epsilons(1e-6)]
+    [0.11, 0.72]
+    >>> round(accountant.get_epsilon(1e-6), 2)
+    0.72
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[Group],
+        *,
+        dummies: int = 0,
+        corrupted: float | Fraction = 0,
+        rtol: float = _RTOL,
+    ) -> None:
+        self.groups = tuple(groups)
+        if not self.groups or not all(isinstance(group, Group) for group in self.groups):
+            raise TypeError(f"groups must be at least one Group, got {groups!r}")
+        n = check_users(sum(group.n for group in self.groups), "the number of users of all groups")
+        self.dummies = check_integer("dummies", dummies, 0, MAX_USERS)
+        self.crowd = Crowd(n, count_of("corrupted", corrupted, n))
+        if self.crowd.honest < 1:
+            raise ValueError(f"corrupted must leave at least one of {n} users honest, got {n}")
+        self.rtol = check_rtol(rtol)
+
+    def __repr__(self) -> str:
+        """Return the constructor call."""
+        dummies = f", dummies={self.dummies}" if self.dummies else ""
+        corrupted = f", corrupted={self.crowd.corrupted}" if self.crowd.corrupted else ""
+        rtol = "" if self.rtol == _RTOL else f", rtol={self.rtol!r}"
+        groups = ", ".join(f"Group({group.randomizer!r}, {group.n})" for group in self.groups)
+        return f"MixedAccountant([{groups}]{dummies}{corrupted}{rtol})"
+
+    @property
+    def n(self) -> int:
+        """Number of users of all groups."""
+        return self.crowd.n
+
+    def epsilons(self, target_delta: float) -> tuple[float, ...]:
+        """Return the certified epsilon of each group, in order."""
+        return tuple(interval.upper for interval in self.epsilon_intervals(target_delta))
+
+    def get_epsilon(self, target_delta: float) -> float:
+        """Return the largest certified epsilon of all groups."""
+        return max(self.epsilons(target_delta))
+
+    def epsilon_intervals(self, target_delta: float) -> tuple[Interval, ...]:
+        """Enclose the epsilon of the bound of each group."""
+        delta = check_delta(target_delta)
+        found = {tier: bound.epsilon(delta) for tier, bound in self._bounds.items()}
+        wide = max(_relative_width(interval) for interval in found.values())
+        if wide > self.rtol:
+            warn_caller(
+                f"an enclosure of epsilon has relative width {wide:.1e} instead of rtol = "
+                f"{self.rtol:g}; it is valid but wider than asked",
+                AccuracyWarning,
+            )
+        return tuple(found[group.randomizer] for group in self.groups)
+
+    def deltas(self, target_epsilon: float) -> tuple[float, ...]:
+        """Return the certified delta of each group, in order."""
+        return tuple(interval.upper for interval in self.delta_intervals(target_epsilon))
+
+    def get_delta(self, target_epsilon: float) -> float:
+        """Return the largest certified delta of all groups."""
+        return max(self.deltas(target_epsilon))
+
+    def delta_intervals(self, target_epsilon: float) -> tuple[Interval, ...]:
+        """Enclose the delta of the bound of each group."""
+        epsilon = check_epsilon(target_epsilon)
+        found = {tier: bound.log_delta(epsilon) for tier, bound in self._bounds.items()}
+        ends = {
+            tier: Interval(min(exp_down(log.lower), 1.0), min(exp_up(log.upper), 1.0))
+            for tier, log in found.items()
+        }
+        return tuple(ends[group.randomizer] for group in self.groups)
+
+    def epsilon_tiers(self, target_delta: float) -> tuple[Tier, ...]:
+        """Answer "which epsilon?" for each group, with what is certainly revealed."""
+        delta = check_delta(target_delta)
+        return tuple(
+            self._tier(
+                group,
+                interval,
+                self._revealed_epsilon(group, delta, interval.upper),
+                interval.upper,
+            )
+            for group, interval in zip(self.groups, self.epsilon_intervals(delta), strict=True)
+        )
+
+    def delta_tiers(self, target_epsilon: float) -> tuple[Tier, ...]:
+        """Answer "which delta?" for each group, with what is certainly revealed."""
+        epsilon = check_epsilon(target_epsilon)
+        return tuple(
+            self._tier(group, interval, self._revealed_delta(group, epsilon), epsilon)
+            for group, interval in zip(self.groups, self.delta_intervals(epsilon), strict=True)
+        )
+
+    def _tier(self, group: Group, guarantee: Interval, revealed: float, epsilon: float) -> Tier:
+        check_order(revealed, guarantee.upper)
+        leak = self._leaks[group.randomizer]
+        datasets = None
+        if isinstance(leak, TierLeak):
+            datasets = Datasets(leak.pair, leak.other)
+        elif leak is not None:
+            _, worst = leak.log_delta(min(epsilon, 300.0))
+            if worst is not None and worst.other is not None:
+                datasets = Datasets(worst.pair, worst.other)
+        among = self._bounds[group.randomizer].among(epsilon)
+        return Tier(group, guarantee, revealed, among, datasets)
+
+    def _revealed_epsilon(self, group: Group, delta: float, most: float) -> float:
+        leak = self._leaks[group.randomizer]
+        if leak is None:
+            return 0.0
+        if isinstance(leak, TierLeak):
+            return leak.epsilon(delta, most) if math.isfinite(most) else 0.0
+        return leak.epsilon(delta)[0].lower
+
+    def _revealed_delta(self, group: Group, epsilon: float) -> float:
+        leak = self._leaks[group.randomizer]
+        if leak is None:
+            return 0.0
+        if isinstance(leak, TierLeak):
+            return leak.delta(epsilon)
+        return min(exp_down(leak.log_delta(epsilon)[0].lower), 1.0)
+
+    @cached_property
+    def _sizes(self) -> dict[LocalRandomizer, int]:
+        """How many users run each mechanism."""
+        sizes: dict[LocalRandomizer, int] = {}
+        for group in self.groups:
+            sizes[group.randomizer] = sizes.get(group.randomizer, 0) + group.n
+        return sizes
+
+    def _others(self, victim: LocalRandomizer) -> list[tuple[LocalRandomizer, int]]:
+        """Return who shares a blanket law with a user, smallest alpha first, without the corrupted.
+
+        Pools only lose by it, so the worst users to corrupt are those with the largest alphas.
+        """
+        others = [
+            (other, n - (other == victim))
+            for other, n in self._sizes.items()
+            if other.blanket_shape == victim.blanket_shape
+        ]
+        others.sort(key=lambda item: item[0].epsilon0)
+        corrupted, left = self.crowd.corrupted, []
+        for other, n in others:
+            taken = min(n, corrupted)
+            corrupted -= taken
+            if n > taken:
+                left.append((other, n - taken))
+        return left[::-1]
+
+    @cached_property
+    def _bounds(self) -> dict[LocalRandomizer, TierBound]:
+        return {victim: self._bound(victim) for victim in self._sizes}
+
+    def _bound(self, victim: LocalRandomizer) -> TierBound:
+        own = self._sizes[victim]
+        users = own - min(self.crowd.corrupted, own - 1)
+        alone = WorstCase(blankets(victim), users, self.rtol)
+        others = self._others(victim)
+        if not self.dummies and all(other == victim for other, _ in others):
+            return TierBound((), alone)
+        pools = []
+        for pair in pairs_to_compare(victim):
+            blanket = victim.blanket(pair)
+            shared = [(other.blanket(pair), n) for other, n in others]
+            if not all(map(can_share, (blanket, *(decomposition for decomposition, _ in shared)))):
+                return TierBound((), alone)
+            shares = [(Share.of(decomposition), n) for decomposition, n in shared]
+            pools.append(Pool(blanket, [*shares, (WHOLE, self.dummies)]))
+        return TierBound(pools, alone)
+
+    @cached_property
+    def _leaks(self) -> dict[LocalRandomizer, TierLeak | WorstCase | None]:
+        return {victim: self._leak(victim) for victim in self._sizes}
+
+    def _leak(self, victim: LocalRandomizer) -> TierLeak | WorstCase | None:
+        if len({randomizer.blanket_shape for randomizer in self._sizes}) > 1:
+            return None  # reports of other mechanisms may hide those of this one
+        others = self._others(victim)
+        if not self.dummies and all(other == victim for other, _ in others):
+            users = 1 + sum(n for _, n in others)
+            pairs = tuple(pairs_to_compare(victim))[:64]
+            return WorstCase(backgrounds(victim, pairs), users, self.rtol)
+        return leak_of(victim, [*others, (None, self.dummies)])
+
+
+def _relative_width(interval: Interval) -> float:
+    if interval.upper == math.inf:
+        return 0.0 if interval.lower == math.inf else math.inf
+    return interval.width / interval.upper if interval.upper > 0 else 0.0

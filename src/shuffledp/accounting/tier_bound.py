@@ -1,0 +1,62 @@
+"""The guarantee of one privacy tier: among all users, or among its own, whichever is smaller."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from shuffledp.accounting.crossing import cross
+from shuffledp.accounting.pool import Pool
+from shuffledp.accounting.worst_case import WorstCase
+from shuffledp.divergence import LogEnclosure
+from shuffledp.errors import MAX_EPSILON0
+from shuffledp.interval import Interval
+
+#: Among whom the users of a tier hide: all users, or those of their own tier.
+Among = Literal["all", "own tier"]
+
+
+class TierBound:
+    """Enclosures of the smaller one of two bounds.
+
+    Args:
+        pools: one per pair of inputs, over all users who share a blanket; none if nobody does.
+        alone: the bound if the reports of all other tiers are known.
+    """
+
+    def __init__(self, pools: Sequence[Pool], alone: WorstCase) -> None:
+        self.pools, self.alone = pools, alone
+
+    def log_delta(self, epsilon: float) -> LogEnclosure:
+        """Enclose log delta."""
+        return self._smaller(epsilon)[0]
+
+    def among(self, epsilon: float) -> Among:
+        """Return which of the two bounds is the smaller one at epsilon."""
+        return self._smaller(min(epsilon, MAX_EPSILON0))[1]
+
+    def _smaller(self, epsilon: float) -> tuple[LogEnclosure, Among]:
+        alone, _ = self.alone.log_delta(epsilon)
+        if not self.pools:
+            return alone, "own tier"
+        values = [pool.log_delta(epsilon, self.alone.rtol / 8) for pool in self.pools]
+        mixed = LogEnclosure(
+            max(value.lower for value in values), max(value.upper for value in values)
+        )
+        among: Among = "all" if mixed.upper <= alone.upper else "own tier"
+        ends = min(mixed.lower, alone.lower), min(mixed.upper, alone.upper)
+        return LogEnclosure(*ends), among
+
+    def epsilon(self, delta: float) -> Interval:
+        """Enclose the smallest epsilon at which the bound is at most ``delta``.
+
+        The upper end keeps its word: :meth:`log_delta` at that epsilon is at most log delta.
+        """
+        alone, _ = self.alone.epsilon(delta)
+        if not self.pools or delta in (0.0, 1.0) or alone.upper == 0:
+            return alone
+        users = max(sum(share.alpha * n for share, n in pool.others) for pool in self.pools)
+        start = min(alone.upper, MAX_EPSILON0)
+        start *= math.sqrt(min(1.0, self.alone.n * self.pools[0].own.alpha / max(users, 1e-9)))
+        return cross(self.log_delta, delta, rtol=self.alone.rtol, start=start, end=alone.upper)

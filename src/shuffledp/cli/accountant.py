@@ -1,0 +1,33 @@
+"""The accountant that a command line asks for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import click
+
+from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.report import Bound
+from shuffledp.randomizers import LocalRandomizer
+
+
+def accountant(
+    mechanism: LocalRandomizer,
+    n: int,
+    rtol: float,
+    bound: Bound,
+    corrupted: int | Fraction,
+    corrupted_adaptively: int | Fraction,
+) -> ShuffleAccountant:
+    """Return the accountant; what does not fit together is an error of the command line."""
+    try:
+        return ShuffleAccountant(
+            mechanism,
+            n,
+            rtol=rtol,
+            bound=bound,
+            corrupted=corrupted,
+            corrupted_adaptively=corrupted_adaptively,
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None

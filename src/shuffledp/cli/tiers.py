@@ -1,0 +1,165 @@
+"""``shuffledp tiers``: users who choose their own level."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import click
+
+from shuffledp.accounting import Group, MixedAccountant, Tier
+from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.cli.document import envelope
+from shuffledp.cli.facts import EPILOG
+from shuffledp.cli.parameters import (
+    CORRUPTED,
+    DELTA,
+    EPSILON,
+    JSON,
+    optional,
+    reading,
+    whole,
+)
+from shuffledp.cli.terminal import progress
+from shuffledp.errors import MAX_USERS
+from shuffledp.randomizers import parse
+from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.wording import fill, shorten
+
+_TIER = "which tier a user is in does not depend on the data"
+_DUMMIES = "dummies are drawn from the common blanket law by somebody whom the users trust"
+
+
+def _read_group(text: str) -> Group:
+    """Read ``krr(k=10, epsilon0=1)=500``."""
+    mechanism, sign, count = text.rpartition("=")
+    if not sign or not mechanism.strip().endswith(")"):
+        raise ValueError(
+            "group must be a mechanism, = and a number of users, such as "
+            f'"krr(k=10, epsilon0=1)=500", got {shorten(text, 60)!r}'
+        )
+    return Group(parse(mechanism), whole("the number of users", 1, MAX_USERS)(count))
+
+
+def _read_groups(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> tuple[Group, ...]:
+    read = reading(_read_group)
+    return tuple(group for text in texts if (group := read(ctx, param, text)) is not None)
+
+
+_GROUP = click.Option(
+    ["--group", "groups"],
+    multiple=True,
+    required=True,
+    callback=_read_groups,
+    metavar='"MECHANISM=USERS"',
+    help='A tier, for example "krr(k=10, epsilon0=1)=500"; give one per tier.',
+)
+
+_DUMMIES_OPTION = click.Option(
+    ["--dummies"],
+    callback=reading(whole("dummies", 0, MAX_USERS)),
+    metavar="INTEGER",
+    default="0",
+    show_default=True,
+    help="Reports from the common blanket law that are added to those of the users.",
+)
+
+
+@click.command(
+    params=[_GROUP, optional(DELTA), optional(EPSILON), _DUMMIES_OPTION, CORRUPTED, JSON],
+    epilog=EPILOG,
+)
+def tiers(
+    groups: tuple[Group, ...],
+    delta: float | None,
+    epsilon: float | None,
+    dummies: int,
+    corrupted: int | Fraction,
+    as_json: bool,
+) -> None:
+    """Find the epsilon, or the delta, of users who run different levels.
+
+    All reports go through one shuffler. Every tier gets its own answer: users of mechanisms that
+    share a blanket law hide each other, whatever their levels.
+    """
+    if (delta is None) == (epsilon is None):
+        raise click.UsageError("give one of --delta and --epsilon: the other one is answered")
+    try:
+        accountant = MixedAccountant(groups, dummies=dummies, corrupted=corrupted)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    answer = _to_json if as_json else _to_text
+    with progress():
+        if delta is not None:
+            found = accountant.epsilon_tiers(delta)
+            text = answer(accountant, found, "epsilon", "delta", delta)
+        elif epsilon is not None:
+            found = accountant.delta_tiers(epsilon)
+            text = answer(accountant, found, "delta", "epsilon", epsilon)
+    click.echo(text)
+
+
+def _to_text(
+    accountant: MixedAccountant, found: tuple[Tier, ...], quantity: str, name: str, given: float
+) -> str:
+    rows = [("mechanism", "users", quantity, "lower bound", "hidden among")]
+    for tier in found:
+        upper = tier.guarantee.upper
+        rows.append(
+            (
+                shorten(str(tier.group.randomizer), 40),
+                f"{tier.group.n:,}",
+                round_up(upper) if upper < math.inf else "infinity",
+                round_down(tier.lower_bound) if tier.lower_bound else "none",
+                tier.among,
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    crowd = f"{accountant.crowd}"
+    if accountant.dummies:
+        crowd += f", and {accountant.dummies:,} dummies"
+    worst = max(tier.guarantee.upper for tier in found)
+    shown = round_up(worst) if worst < math.inf else "infinity"
+    meaning = (
+        f"With {crowd}, the shuffled reports have {quantity} = {shown} at {name} = "
+        f"{plain(given)} for everybody, and what the table says for each tier."
+    )
+    return "\n".join([*lines, "", fill(meaning)])
+
+
+def _to_json(
+    accountant: MixedAccountant, found: tuple[Tier, ...], quantity: str, name: str, given: float
+) -> str:
+    fields: dict[str, object] = {
+        "n": accountant.n,
+        "dummies": accountant.dummies,
+        "corrupted": accountant.crowd.corrupted,
+        "quantity": quantity,
+        f"target_{name}": given,
+        f"target_{quantity}": None,
+        "tiers": [
+            {
+                "mechanism": str(tier.group.randomizer),
+                "n": tier.group.n,
+                "guarantee": {
+                    end: value if math.isfinite(value) else None
+                    for end, value in (
+                        ("lower", tier.guarantee.lower),
+                        ("upper", tier.guarantee.upper),
+                    )
+                },
+                "lower_bound": tier.lower_bound if math.isfinite(tier.lower_bound) else None,
+                "among": tier.among,
+                "datasets": None if tier.datasets is None else str(tier.datasets),
+            }
+            for tier in found
+        ],
+    }
+    facts = (*ASSUMPTIONS, _TIER, *accountant.crowd.assumptions)
+    return envelope("tiers", fields, (*facts, _DUMMIES) if accountant.dummies else facts)
