@@ -143,7 +143,7 @@ def test_more_rounds_reveal_more_but_less_than_their_sum():
         assert rounds.naive_epsilon(1e-6) >= times * WEEKLY.get_epsilon(1e-6 / times) * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("times", [4, 10**6])
+@pytest.mark.parametrize("times", [4, 10**6, 10**9])
 @pytest.mark.parametrize("delta", [1e-3, 1e-20])
 def test_answers_are_narrow_and_keep_their_word(times, delta):
     rounds = WEEKLY.rounds(times)
@@ -166,6 +166,16 @@ def test_no_delta_and_every_delta():
     assert rounds.meets(20.1, 0.0)
     assert not rounds.meets(19.9, 0.0)
     assert rounds.get_delta(20.5) == 0
+
+
+def test_many_rounds_of_few_users_cost_no_more_than_their_levels():
+    """Where delta is so small that nearly the sum of all levels is needed."""
+    for text, n, level in (("krr(2, 1)", 1, 1.0), ("krr(3, 1)", 3, 1.0)):
+        for times in (2, 4):
+            found = ShuffleAccountant(text, n).rounds(times).epsilon_interval(1e-20)
+            assert found.lower <= times * level <= found.upper * (1 + 1e-4)
+            assert found.upper <= times * level * (1 + 1e-14)
+            assert found.width <= 1e-3 * found.upper
 
 
 def test_outputs_that_only_one_input_has():
