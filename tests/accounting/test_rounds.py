@@ -22,6 +22,8 @@ from shuffledp import (
 )
 from shuffledp.accounting.assumptions import ROUNDS
 from shuffledp.accounting.many_rounds import add_up
+from shuffledp.accounting.one_round import bound_profile
+from shuffledp.rounds.profile import Fineness
 
 WEEKLY = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
 
@@ -98,6 +100,29 @@ def test_one_user_is_a_binomial_sum(epsilon):
     found = rounds.delta_interval(epsilon)
     assert found.lower * (1 - 1e-12) <= true <= found.upper * (1 + 1e-12)
     assert found.width <= 0.02 * found.upper
+
+
+def test_laws_have_the_moments_that_quadrature_of_delta_finds():
+    r"""The mean of e^{zL} is 1 + z(z+1) times the integral of (e^{ze} + e^{-(z+1)e}) delta(e)."""
+    profile = bound_profile(WEEKLY.randomizer, WEEKLY.n, "blanket", 1e-3)
+    upper, lower = (profile.law(side, Fineness(0, 0)) for side in ("upper", "lower"))
+    end, parts, order = 0.14, 8, 6
+    places, weights = np.polynomial.legendre.leggauss(order)
+    width = end / parts / 2
+    nodes = np.concatenate([width * (places + 2 * part + 1) for part in range(parts)])
+    deltas = np.array([WEEKLY.get_delta(float(e)) for e in nodes])
+    for z in (5.0, 30.0):
+        kernel = np.exp(z * nodes) + np.exp(-(z + 1) * nodes)
+        moment = 1 + z * (z + 1) * width * float(np.tile(weights, parts) @ (kernel * deltas))
+        high, low = (
+            float(law.kept) * float(finite.weights @ np.exp(z * finite.values))
+            for law, side in ((upper, "upper"), (lower, "lower"))
+            for finite in [law.finite(side)]
+        )
+        # Quadrature is off by 1e-5 of what exceeds 1; the laws by 1e-3 of it.
+        assert low - 1 <= (moment - 1) * (1 + 1e-4)
+        assert (moment - 1) * (1 - 1e-4) <= high - 1
+        assert high - low <= 2e-3 * (high - 1)
 
 
 def test_sums_of_epsilons_are_enclosed():

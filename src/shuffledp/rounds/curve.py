@@ -14,7 +14,7 @@ from shuffledp.rounds.profile import REACHES, Fineness, RoundProfile, reach_for
 from shuffledp.rounds.search import Guess, find_crossing
 
 _EVALUATION = 0.1  # of rtol is what one evaluation may err, of delta
-_CLOSE = 0.05  # of rtol is how closely an epsilon is looked for
+_CLOSE = 0.02  # of rtol is how closely an epsilon is looked for
 
 
 class ComposedCurve:
