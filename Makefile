@@ -51,7 +51,7 @@ test: $(DEV) ## run the tests (PYTEST_ARGS is passed on)
 	$(PYTEST) $(PYTEST_ARGS)
 
 # The heavy tests too, and which lines of these parts are reached; each must have 95% of them.
-COVERED := decomposition divergence accounting randomizers
+COVERED := decomposition divergence rounds accounting randomizers
 
 check: $(DEV) ## run the heavy tests as well, and look at coverage
 	$(PYTEST) --heavy --cov --cov-report=

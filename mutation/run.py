@@ -44,6 +44,8 @@ _ENUMERATION = [
 ]
 _TILT = ["tests/divergence/test_tilt_errors.py", "tests/divergence/test_tilt.py", *_BLOCKS]
 
+_ROUNDS = ["tests/rounds"]
+
 #: Each core module with the tests that know it best.
 MODULES = {
     "interval.py": ["tests/test_interval.py"],
@@ -85,6 +87,12 @@ MODULES = {
     "divergence/swap.py": ["tests/divergence/test_swap.py"],
     "divergence/terms.py": ["tests/divergence/test_jumps.py"],
     "divergence/tilt.py": _TILT,
+    "rounds/composition.py": _ROUNDS,
+    "rounds/dominated.py": _ROUNDS,
+    "rounds/dominating.py": _ROUNDS,
+    "rounds/hull.py": _ROUNDS,
+    "rounds/loss_law.py": _ROUNDS,
+    "rounds/node.py": _ROUNDS,
     "accounting/inversion.py": ["tests/accounting/test_inversion.py"],
 }
 
@@ -94,6 +102,8 @@ _FAR = ["tests/accounting", "tests/certification", "tests/randomizers"]
 
 def stages(module: str) -> list[list[str]]:
     """Return the tests of a module, nearest first."""
+    if module.startswith("rounds"):
+        return [MODULES[module], ["tests/accounting/test_rounds_exact.py"]]
     if module.startswith("accounting"):
         return [MODULES[module], _FAR]
     near = ["tests/decomposition", *_ENGINE] if module.startswith("decomposition") else _ENGINE

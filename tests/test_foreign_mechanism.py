@@ -129,6 +129,7 @@ COMMANDS: dict[str, str | None] = {
     "delta": "MECHANISM -n 100 --epsilon 0.5",
     "calibrate": "FAMILY -n 100 --epsilon 0.5 --delta 1e-3",
     "users": "MECHANISM --epsilon 0.5 --delta 1e-3",
+    "rounds": "MECHANISM -n 100 --times 3 --delta 1e-3 --rtol 0.05",
     "compare": "MECHANISM -n 100 --delta 1e-3",
     "curve": "MECHANISM --delta 1e-3 --from 100 --to 200 --points 2 --bound all",
     "certify": "MECHANISM -n 100 --delta 1e-3",
@@ -198,6 +199,9 @@ def answer(mechanism: str) -> dict[str, Callable[[], object]]:
         "compare": lambda: str(shuffledp.compare(one, n=100, target_delta=1e-3)),
         "curve": lambda: shuffledp.curve(one, x=[100, 200], target_delta=1e-3),
         "joint": lambda: delta(shuffledp.joint(one, one)),
+        "max_rounds": lambda: shuffledp.max_rounds(
+            shuffledp.ShuffleAccountant(one, 100), target_epsilon=3.0, target_delta=1e-3, rtol=0.05
+        ),
         "one_of": lambda: delta(shuffledp.one_of(parts)),
         "parallel": lambda: delta(shuffledp.parallel(parts)),
         "subsample": lambda: shuffledp.certify(shuffledp.subsample(one, 0.5), 10, target_delta=0.1),

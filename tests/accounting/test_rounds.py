@@ -22,6 +22,8 @@ from shuffledp import (
 )
 from shuffledp.accounting.assumptions import ROUNDS
 from shuffledp.accounting.many_rounds import add_up
+from shuffledp.accounting.one_round import bound_profile
+from shuffledp.rounds.profile import Fineness
 
 WEEKLY = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
 
@@ -100,6 +102,29 @@ def test_one_user_is_a_binomial_sum(epsilon):
     assert found.width <= 0.02 * found.upper
 
 
+def test_laws_have_the_moments_that_quadrature_of_delta_finds():
+    r"""The mean of e^{zL} is 1 + z(z+1) times the integral of (e^{ze} + e^{-(z+1)e}) delta(e)."""
+    profile = bound_profile(WEEKLY.randomizer, WEEKLY.n, "blanket", 1e-3)
+    upper, lower = (profile.law(side, Fineness(0, 0)) for side in ("upper", "lower"))
+    end, parts, order = 0.14, 8, 6
+    places, weights = np.polynomial.legendre.leggauss(order)
+    width = end / parts / 2
+    nodes = np.concatenate([width * (places + 2 * part + 1) for part in range(parts)])
+    deltas = np.array([WEEKLY.get_delta(float(e)) for e in nodes])
+    for z in (5.0, 30.0):
+        kernel = np.exp(z * nodes) + np.exp(-(z + 1) * nodes)
+        moment = 1 + z * (z + 1) * width * float(np.tile(weights, parts) @ (kernel * deltas))
+        high, low = (
+            float(law.kept) * float(finite.weights @ np.exp(z * finite.values))
+            for law, side in ((upper, "upper"), (lower, "lower"))
+            for finite in [law.finite(side)]
+        )
+        # Quadrature is off by 1e-5 of what exceeds 1; the laws by 1e-3 of it.
+        assert low - 1 <= (moment - 1) * (1 + 1e-4)
+        assert (moment - 1) * (1 - 1e-4) <= high - 1
+        assert high - low <= 2e-3 * (high - 1)
+
+
 def test_sums_of_epsilons_are_enclosed():
     for number, times in ((0.1, 3), (0.7, 10**9), (1e-7, 52)):
         total = add_up([(number, times), (0.3, 7)])
@@ -143,7 +168,7 @@ def test_more_rounds_reveal_more_but_less_than_their_sum():
         assert rounds.naive_epsilon(1e-6) >= times * WEEKLY.get_epsilon(1e-6 / times) * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("times", [4, 10**6])
+@pytest.mark.parametrize("times", [4, 10**6, 10**9])
 @pytest.mark.parametrize("delta", [1e-3, 1e-20])
 def test_answers_are_narrow_and_keep_their_word(times, delta):
     rounds = WEEKLY.rounds(times)
@@ -166,6 +191,16 @@ def test_no_delta_and_every_delta():
     assert rounds.meets(20.1, 0.0)
     assert not rounds.meets(19.9, 0.0)
     assert rounds.get_delta(20.5) == 0
+
+
+def test_many_rounds_of_few_users_cost_no_more_than_their_levels():
+    """Where delta is so small that nearly the sum of all levels is needed."""
+    for text, n, level in (("krr(2, 1)", 1, 1.0), ("krr(3, 1)", 3, 1.0)):
+        for times in (2, 4):
+            found = ShuffleAccountant(text, n).rounds(times).epsilon_interval(1e-20)
+            assert found.lower <= times * level <= found.upper * (1 + 1e-4)
+            assert found.upper <= times * level * (1 + 1e-14)
+            assert found.width <= 1e-3 * found.upper
 
 
 def test_outputs_that_only_one_input_has():

@@ -15,7 +15,7 @@ from shuffledp.interval import Interval
 from shuffledp.rounds import ComposedBound, RoundProfile
 from shuffledp.rounds.composition import Composition
 from shuffledp.rounds.loss_law import LossLaw, enclose
-from shuffledp.rounds.search import find_crossing
+from shuffledp.rounds.search import Guess, find_crossing
 
 SIDES = ("lower", "upper")
 
@@ -76,16 +76,18 @@ def test_the_enclosure_of_a_fraction_is_exact():
 @pytest.mark.parametrize("root", [0.0, 1e-14, 1e-3, 0.7, 40.0, 99.999])
 @pytest.mark.parametrize("guess", [-1.0, 0.0, 0.01, 50.0, 1e9])
 def test_crossings_are_found_from_any_guess(root, guess):
-    low, high = find_crossing(
-        lambda e: -((e - root) * 3) - (e - root) ** 3, 0.0, guess, 100.0, 1e-6
-    )
-    assert low <= root <= high
-    assert high - low <= 1e-6 * high
+    for slope in (-3.0, -1e-3, -1e6, -math.inf):
+        low, high = find_crossing(
+            lambda e: -((e - root) * 3) - (e - root) ** 3, 0.0, Guess(guess, slope), 100.0, 1e-6
+        )
+        assert low <= root <= high
+        assert high - low <= 1e-6 * high
 
 
 def test_a_crossing_that_does_not_exist():
-    assert find_crossing(lambda e: 1.0, 0.0, 5.0, 10.0, 1e-6) == (10.0, math.inf)
-    assert find_crossing(lambda e: -math.inf, 0.0, 5.0, 10.0, 1e-6) == (0.0, 0.0)
+    guess = Guess(5.0, -1.0)
+    assert find_crossing(lambda e: 1.0, 0.0, guess, 10.0, 1e-6) == (10.0, math.inf)
+    assert find_crossing(lambda e: -math.inf, 0.0, guess, 10.0, 1e-6) == (0.0, 0.0)
 
 
 def test_from_the_largest_sum_on_delta_is_0():

@@ -31,7 +31,8 @@ class ManyRounds:
                 ends = [(k.accountant.epsilon_interval(delta), k.times) for k in self.kinds]
             lower = add_up([(end.lower, times) for end, times in ends]).lower
             return Interval(lower, add_up([(end.upper, times) for end, times in ends]).upper), True
-        interval = self._bound.epsilon(log_target(delta))
+        found = self._bound.epsilon(log_target(delta))
+        interval = Interval(found.lower, min(found.upper, self._end))
         if self._two_sided and interval.upper < math.inf:
             return interval, interval.width <= self.rtol * interval.upper
         if self._two_sided:  # what datasets reveal shows that there is no finite epsilon

@@ -14,6 +14,8 @@ from shuffledp.accounting.rounds_report import RoundsReport
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer
 
+_LITTLE = 2.0**-30
+
 
 @dataclass(frozen=True)
 class Target:
@@ -35,20 +37,32 @@ class Target:
     bound: Bound = DEFAULT_BOUND
 
     def is_met(self, randomizer: LocalRandomizer, n: int) -> bool:
-        """Whether ``get_delta(epsilon) <= delta``; not tried where an estimate is far above."""
+        """Whether ``get_delta(epsilon) <= delta``; not tried where an estimate is far above.
+
+        Of several rounds it is what a first look shows: a yes is certified.
+        """
         accountant = ShuffleAccountant(randomizer, n, bound=self.bound)
         if accountant.is_hopeless(self.epsilon, self.delta):  # in one round already
             return False
+        if self.delta == 1:
+            return True
+        if self.rounds > 1:
+            return accountant.rounds(self.rounds).meets(self.epsilon, self.delta)
         with wide_is_enough():
-            if self.rounds == 1:
-                return accountant.meets(self.epsilon, self.delta)
-            return accountant.rounds(self.rounds).get_delta(self.epsilon) <= self.delta
+            return accountant.meets(self.epsilon, self.delta)
 
     def excess(self, randomizer: LocalRandomizer, n: int) -> float:
-        """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0."""
+        """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0.
+
+        Of several rounds it is a little above 0, too, if ``get_delta(epsilon)`` is above delta.
+        """
+        asked = self._asked(randomizer, n)
         with wide_is_enough():
-            epsilon = self._asked(randomizer, n).get_epsilon(self.delta)
-        return 0.0 if epsilon <= self.epsilon else 1 - self.epsilon / epsilon
+            epsilon = asked.get_epsilon(self.delta)
+            if epsilon > self.epsilon:
+                return 1 - self.epsilon / epsilon
+            kept = self.rounds == 1 or asked.get_delta(self.epsilon) <= self.delta
+        return 0.0 if kept else _LITTLE
 
     def report(self, randomizer: LocalRandomizer, n: int) -> Report | RoundsReport:
         """Return the answer to "which epsilon at this delta?"."""

@@ -29,6 +29,7 @@ class Question:
         target: the delta at which epsilon is asked for, or the epsilon at which delta is.
         bounds: names of :data:`shuffledp.comparison.BOUNDS`, or other analyses.
         rtol: the relative width of the enclosures.
+        rounds: the number of rounds; published analyses answer for one only.
     """
 
     randomizer: LocalRandomizer
@@ -37,6 +38,7 @@ class Question:
     target: float
     bounds: tuple[str | type[Baseline], ...]
     rtol: float = 1e-4
+    rounds: int = 1
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,8 @@ def _number(
     bound: str | type[Baseline], question: Question, ours: Mapping[str, ShuffleAccountant]
 ) -> float:
     target = question.target
+    if question.rounds > 1:
+        return _number_of_rounds(bound, question, accountant)
     if bound == "lower_bound":
         if question.quantity == "epsilon":
             return ours[bound].epsilon_lower_bound(target)
@@ -105,6 +109,17 @@ def _number(
     if question.quantity == "epsilon":
         return analysis.get_epsilon(target)
     return analysis.get_delta(target)
+
+
+def _number_of_rounds(
+    bound: str | type[Baseline], question: Question, accountant: ShuffleAccountant
+) -> float:
+    rounds = accountant.rounds(question.rounds, rtol=question.rtol)
+    if bound == "lower_bound":
+        return rounds.epsilon_lower_bound(question.target)
+    if bound == "guarantee":
+        return rounds.get_epsilon(question.target)
+    raise NoAnswerError("it is an analysis of a single round")
 
 
 def _baseline(bound: str | type[Baseline], question: Question) -> Baseline:

@@ -65,7 +65,7 @@ class ComposedBound:
             if self.lower is None:
                 result = Interval(0.0, high)
                 break
-            result = Interval(self.lower.epsilon(log_target, halvings, high), high)
+            result = Interval(self.lower.epsilon(log_target, halvings), high)
             if result.width <= self.rtol * result.upper:
                 break
         return Interval(result.lower, self._confirmed(result.upper, log_target.lower))

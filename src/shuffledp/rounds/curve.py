@@ -11,10 +11,10 @@ from shuffledp.interval import Interval, exp_up
 from shuffledp.rounds.composition import Composition
 from shuffledp.rounds.loss_law import Side
 from shuffledp.rounds.profile import REACHES, Fineness, RoundProfile, reach_for
-from shuffledp.rounds.search import find_crossing
+from shuffledp.rounds.search import Guess, find_crossing
 
 _EVALUATION = 0.1  # of rtol is what one evaluation may err, of delta
-_CLOSE = 0.05  # of rtol is how closely an epsilon is looked for
+_CLOSE = 0.02  # of rtol is how closely an epsilon is looked for
 
 
 class ComposedCurve:
@@ -47,16 +47,18 @@ class ComposedCurve:
         fineness = Fineness(self._reach_for(log_target.lower), 0)
         return self._log_delta(epsilon, fineness) <= log_target.lower
 
-    def epsilon(self, log_target: Interval, halvings: int, guess: float | None = None) -> float:
+    def epsilon(self, log_target: Interval, halvings: int) -> float:
         """Return an epsilon at which the bound is at most the target, or for the lower side above.
 
         The nearest such one that is found: infinite, or 0 for the lower side, if there is none.
         """
         fineness = Fineness(self._reach_for(log_target.lower), halvings)
         composition = self._composition(fineness)
-        if guess is None:
-            mean, deviation = composition.moments
-            guess = mean - deviation * float(ndtri_exp(log_target.lower))
+        mean, deviation = composition.moments
+        distance = max(-float(ndtri_exp(log_target.lower)), 1.0)  # as if losses were normal
+        guess = Guess(
+            mean + distance * deviation, -distance / deviation if deviation > 0 else -math.inf
+        )
         target = log_target.lower if self.side == "upper" else log_target.upper
         low, high = find_crossing(
             lambda epsilon: self._log_delta(epsilon, fineness),

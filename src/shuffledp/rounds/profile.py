@@ -16,7 +16,7 @@ from shuffledp.rounds.loss_law import LossLaw, Side
 from shuffledp.rounds.node import START, Node, node_at, reversed_node_at
 
 #: How far to the right the grid goes: until log delta of one round is at most this.
-REACHES = (-40.0, -85.0, -170.0, -340.0, -680.0)
+REACHES = (-30.0, -60.0, -120.0, -340.0, -680.0)
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 _MAX_STEPS = 60
 _PATIENCE = 5  # evaluations above the target, then the end is tried
 _ALMOST_0 = 1e-12  # of the end; nothing is known below but the value at 0
 
 
+@dataclass(frozen=True)
+class Guess:
+    """Where a function may come down to the target, and how steeply it may fall there."""
+
+    epsilon: float
+    slope: float
+
+
 def find_crossing(
-    value: Callable[[float], float], target: float, guess: float, end: float, rtol: float
+    value: Callable[[float], float], target: float, guess: Guess, end: float, rtol: float
 ) -> tuple[float, float]:
     """Return an epsilon where the value is above the target, and a larger one where it is not.
 
@@ -22,18 +31,18 @@ def find_crossing(
     Args:
         value: the logarithm of a bound on delta.
         target: the logarithm it shall come down to.
-        guess: where that may be.
+        guess: where that may be; nothing depends on it but time.
         end: the largest epsilon worth looking at.
         rtol: how far apart the two may be.
 
-    >>> low, high = find_crossing(lambda e: -e * e, -4.0, 1.0, 100.0, 1e-6)
+    >>> low, high = find_crossing(lambda e: -e * e, -4.0, Guess(1.0, -1.0), 100.0, 1e-6)
     >>> low < 2.0 <= high, high - low < 1e-5
     (True, True)
     """
     low, high = 0.0, math.inf
     seen: list[tuple[float, float]] = []
     smallest = _ALMOST_0 * end
-    probe = min(max(guess, smallest), end)
+    probe = min(max(guess.epsilon, smallest), end)
     for _ in range(_MAX_STEPS):
         found = value(probe)
         if found <= target:
@@ -47,17 +56,24 @@ def find_crossing(
         if low == 0 and high <= smallest and probe != 0:
             probe = 0.0
         else:
-            probe = _next(seen, low, high, end, rtol)
+            probe = _next(seen, guess.slope, low, high, end, rtol)
     return low, high
 
 
 def _next(
-    seen: list[tuple[float, float]], low: float, high: float, end: float, rtol: float
+    seen: list[tuple[float, float]],
+    slope: float,
+    low: float,
+    high: float,
+    end: float,
+    rtol: float,
 ) -> float:
     """Return where to look next, inside the bracket."""
     ceiling = min(high, end)
     nearest = sorted(seen, key=lambda point: abs(point[1]))[:2]
-    if len(nearest) == 2 and (slope := _slope(*nearest)) < 0:
+    if len(nearest) == 2:
+        slope = _slope(*nearest)
+    if nearest and slope < 0:
         root = nearest[0][0] - nearest[0][1] / slope
         beside = 0.4 * rtol * root
         # First close the side that is further away from the root.
