@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
+from blankets import blanket_accountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.number import exponential
@@ -66,9 +67,9 @@ def test_answers_are_exact(text):
     report = accountant.delta_report(0.5)
     assert report.bound == "exact"
     assert float(exact) <= report.guarantee.upper <= float(exact) * (1 + 1e-9)
-    blanket = ShuffleAccountant(text, 7).get_delta(0.5)
+    blanket = blanket_accountant(text, 7).get_delta(0.5)
     assert report.guarantee.upper < blanket
-    assert accountant.get_delta(2.0) == ShuffleAccountant(text, 7).get_delta(2.0)
+    assert accountant.get_delta(2.0) == blanket_accountant(text, 7).get_delta(2.0)
 
 
 def test_it_falls_with_n_and_epsilon():

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 
 from shuffledp import (
     KRR,
@@ -285,7 +286,7 @@ class TestMatrices:
 @pytest.mark.parametrize("n", [1, 10, 10**6])
 @pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-200])
 def test_normal_noise_always_gets_an_answer(sigma: float, n: int, delta: float) -> None:
-    accountant = ShuffleAccountant(Gaussian(sigma=sigma), n)
+    accountant = blanket_accountant(Gaussian(sigma=sigma), n)
     interval = accountant.epsilon_interval(delta)
     assert 0 <= interval.lower <= interval.upper
     assert accountant.epsilon_lower_bound(delta) <= interval.upper

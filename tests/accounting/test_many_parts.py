@@ -11,8 +11,9 @@ import math
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 
-from shuffledp import KRR, OUE, RAPPOR, BinaryLocalHash, ShuffleAccountant, joint
+from shuffledp import KRR, OUE, RAPPOR, BinaryLocalHash, joint
 from shuffledp.randomizers import LocalRandomizer
 
 DELTA = 1e-8
@@ -125,7 +126,7 @@ def reference_of(part: LocalRandomizer) -> Reference:
     ids=str,
 )
 def test_many_equal_parts_are_sharp(part):
-    interval = ShuffleAccountant(joint(*[part] * PARTS), USERS).epsilon_interval(DELTA)
+    interval = blanket_accountant(joint(*[part] * PARTS), USERS).epsilon_interval(DELTA)
     assert interval.width <= 1e-3 * interval.upper
     reference = reference_of(part)
     assert reference.delta(interval.upper)[0] <= DELTA
@@ -138,7 +139,7 @@ def test_many_equal_parts_are_sharp(part):
 def test_one_large_ratio_among_many_losses(level, samples):
     """Few ratios are so large that one of them decides: no saddle point, but easy to simulate."""
     part = KRR(k=10, epsilon0=level)
-    interval = ShuffleAccountant(joint(*[part] * PARTS), USERS).epsilon_interval(DELTA)
+    interval = blanket_accountant(joint(*[part] * PARTS), USERS).epsilon_interval(DELTA)
     assert interval.width <= 1e-3 * interval.upper
     reference = reference_of(part)
     for factor, sign in ((0.98, 1), (1.02, -1)):

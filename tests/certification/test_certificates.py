@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from blankets import blanket_accountant
 
 from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, joint, parse
 from shuffledp.accounting import Datasets
@@ -45,7 +46,7 @@ def certificate() -> Certificate:
 )
 @pytest.mark.parametrize("question", ["delta", "epsilon"])
 def test_issued_and_verified(text: str, n: int, question: str) -> None:
-    accountant = ShuffleAccountant(parse(text), n)
+    accountant = blanket_accountant(parse(text), n)
     if question == "delta":
         issued = certify(accountant, target_delta=1e-5)
         answer, claimed = accountant.get_epsilon(1e-5), float(issued.guarantee.epsilon)
@@ -63,7 +64,7 @@ def test_issued_and_verified(text: str, n: int, question: str) -> None:
 
 
 def test_continuous_outputs() -> None:
-    accountant = ShuffleAccountant(parse("laplace(epsilon0=1.0)"), 10**6)
+    accountant = blanket_accountant(parse("laplace(epsilon0=1.0)"), 10**6)
     issued = certify(accountant, target_epsilon=0.004)
     assert float(issued.guarantee.delta) == accountant.get_delta(0.004)
 

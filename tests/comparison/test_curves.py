@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from blankets import blanket_accountant
 
 from shuffledp import KRR, RAPPOR, ShuffleAccountant, parse
 from shuffledp.baselines import BASELINES, Baseline
@@ -58,6 +59,8 @@ def test_every_number_is_that_of_its_analysis():
         report = getattr(accountant, f"{quantity}_report")(target)
         assert found.pop("guarantee").number == report.guarantee.upper
         assert found.pop("lower_bound").number == report.lower_bound
+        blanket = getattr(blanket_accountant(randomizer, 5000), f"get_{quantity}")
+        assert found.pop("blanket").number == blanket(target)
         for name, value in found.items():
             analysis = BASELINES[name](randomizer, 5000)
             assert (value.number, value.reason) == said(analysis, quantity, target)

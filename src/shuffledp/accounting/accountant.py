@@ -155,11 +155,14 @@ class ShuffleAccountant:
         """Enclose the epsilon at ``target_delta``: that of the blanket bound, or the true one."""
         delta = check_delta(target_delta)
         if self._is_best:
-            return self._best.epsilon(delta).guarantee
-        interval, _ = self._upper.epsilon(delta)
-        if not self._reached(interval):
-            finite = interval.upper < math.inf
-            self._warn("epsilon", interval.width / interval.upper if finite else math.inf)
+            best = self._best.epsilon(delta)
+            interval, blanket = best.guarantee, best.blanket if best.proof == "blanket" else None
+        else:
+            interval, _ = self._upper.epsilon(delta)
+            blanket = interval
+        if blanket is not None and not self._reached(blanket):
+            finite = blanket.upper < math.inf
+            self._warn("epsilon", blanket.width / blanket.upper if finite else math.inf)
         return interval
 
     def delta_interval(self, target_epsilon: float) -> Interval:
@@ -361,10 +364,13 @@ class ShuffleAccountant:
     def _log_delta(self, target_epsilon: float) -> LogEnclosure:
         epsilon = check_epsilon(target_epsilon)
         if self._is_best:
-            return self._best.log_delta(epsilon).guarantee
-        value, _ = self._upper.log_delta(epsilon)
-        if value.width > self.rtol:
-            self._warn("delta", value.width)
+            best = self._best.log_delta(epsilon)
+            value, blanket = best.guarantee, best.blanket if best.proof == "blanket" else None
+        else:
+            value, _ = self._upper.log_delta(epsilon)
+            blanket = value
+        if blanket is not None and blanket.width > self.rtol:
+            self._warn("delta", blanket.width)
         return value
 
     def _reached(self, epsilon: Interval) -> bool:

@@ -9,11 +9,11 @@ from typing import Generic, TypeVar
 
 from shuffledp.accounting.candidates import Candidate
 from shuffledp.accounting.inversion import log_target
-from shuffledp.accounting.report import Proof
+from shuffledp.accounting.report import Proof, check_order
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
-from shuffledp.errors import MAX_EPSILON0, ContradictionError
+from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval, exp_up
 
 _MAX_EVALUATIONS = 16
@@ -67,11 +67,7 @@ class BestBound:
         swapped = self._swapped(epsilon)
         proof: Proof = self.swap.proof if swapped < blanket.upper else "blanket"
         proved = min(swapped, blanket.upper)
-        if not attained.lower <= proved:
-            raise ContradictionError(
-                f"datasets attain log delta = {attained.lower!r}, but at most {proved!r} is proved"
-            )
-        guarantee = LogEnclosure(attained.lower, proved)
+        guarantee = LogEnclosure(check_order(attained.lower, proved), proved)
         return Bounded(guarantee, blanket, attained, worst, leak, proof)
 
     def epsilon(self, delta: float) -> Bounded[Interval]:
@@ -87,9 +83,9 @@ class BestBound:
             better = self._search(low, high, delta, leak)
             if better < high:
                 high, proof = better, self.swap.proof
-        if not low <= high:
-            raise ContradictionError(f"datasets attain epsilon = {low!r}, but {high!r} is proved")
-        return Bounded(Interval(low, high), blanket, attained, worst, leak, proof)
+        return Bounded(
+            Interval(check_order(low, high), high), blanket, attained, worst, leak, proof
+        )
 
     def meets(self, epsilon: float, delta: float) -> bool:
         """Whether ``log_delta`` would end at or below the logarithm of ``delta``.

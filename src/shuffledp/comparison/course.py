@@ -91,7 +91,8 @@ def end_of_profile(randomizers: Iterable[LocalRandomizer], n: int) -> float:
         warnings.simplefilter("ignore", AccuracyWarning)  # any end will do
         for randomizer in randomizers:
             try:
-                ends.append(ShuffleAccountant(randomizer, n, rtol=0.1).get_epsilon(_LEAST_DELTA))
+                accountant = ShuffleAccountant(randomizer, n, rtol=0.1, bound="blanket")
+                ends.append(accountant.get_epsilon(_LEAST_DELTA))
             except NoAnswerError:
                 continue
     end = max(end for end in ends if end <= MAX_EPSILON0)

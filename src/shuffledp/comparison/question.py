@@ -99,7 +99,7 @@ def _number(
 ) -> float:
     target = question.target
     if question.rounds > 1:
-        return _number_of_rounds(bound, question, accountant)
+        return _number_of_rounds(bound, question, ours)
     if bound == "lower_bound":
         if question.quantity == "epsilon":
             return ours[bound].epsilon_lower_bound(target)
@@ -112,14 +112,14 @@ def _number(
 
 
 def _number_of_rounds(
-    bound: str | type[Baseline], question: Question, accountant: ShuffleAccountant
+    bound: str | type[Baseline], question: Question, ours: Mapping[str, ShuffleAccountant]
 ) -> float:
-    rounds = accountant.rounds(question.rounds, rtol=question.rtol)
+    if bound not in OURS:
+        raise NoAnswerError("it is an analysis of a single round")
+    rounds = ours[bound].rounds(question.rounds, rtol=question.rtol)
     if bound == "lower_bound":
         return rounds.epsilon_lower_bound(question.target)
-    if bound == "guarantee":
-        return rounds.get_epsilon(question.target)
-    raise NoAnswerError("it is an analysis of a single round")
+    return rounds.get_epsilon(question.target)
 
 
 def _baseline(bound: str | type[Baseline], question: Question) -> Baseline:

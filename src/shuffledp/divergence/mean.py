@@ -142,7 +142,9 @@ def log_mean(total: BlockSum, kernel: Kernel, *, rtol: float) -> LogEnclosure:
 
 def log_mean_bound(total: BlockSum) -> float:
     """Return an upper bound on log E[S_+] from one tilt, much cheaper than an enclosure."""
-    if (factor := _safe_factor({total})) != 1:
+    if (factor := _safe_factor({total})) == 0:
+        return math.inf  # values beyond doubles
+    if factor != 1:
         bound = log_mean_bound(total.in_units(factor))
         return _in_old_units(Sides(-math.inf, bound), factor).upper
     bound = bound_by_singles(total)

@@ -147,9 +147,10 @@ class _Spectrum:
         return 0 < self.nodes.size <= _MAX_NODES
 
     def _select(self, count: int, allowance: float) -> IntArray:
-        """Return the nodes that cannot be skipped; none if they are too many."""
+        """Return the nodes that cannot be skipped; none if they or their sum are too large."""
         main = min(count, max(self.proposal.main_nodes, 0))
-        if count < 1 or main > _MAX_NODES:
+        whole = float(self._height(np.zeros(1))[0])
+        if count < 1 or main > _MAX_NODES or not whole < math.inf:
             return np.zeros(0, dtype=np.int64)
         starts, sizes = cover(self.proposal.stretch_starts(main + 1), main + 1, count)
         kept, total = [np.arange(main + 1)], main
@@ -164,7 +165,6 @@ class _Spectrum:
             starts, sizes = split(starts[~short], sizes[~short], _PARTS)
         x = count * self.step * self.tau * (1 - 4 * UNIT)
         gaussian = math.exp(-x * x / 2 * (1 - 4 * UNIT)) * (1 + 16 * UNIT)
-        whole = float(self._height(np.zeros(1))[0])
         self.left_out += whole * self.tau * gaussian / (math.pi * x**3) * _ROUND_UP
         return np.concatenate(kept) if total <= _MAX_NODES else np.zeros(0, dtype=np.int64)
 
@@ -189,7 +189,8 @@ class _Spectrum:
         series += (self.terms - 1) * np.maximum(log_ratio, 0.0)
         power = self.others * exponent + series
         error = 8 * UNIT * (np.abs(self.others * exponent) + np.abs(series) + self.terms + 8)
-        height: FloatArray = self.gamma * np.exp(power + error) * _ROUND_UP
+        with np.errstate(over="ignore"):
+            height: FloatArray = self.gamma * np.exp(power + error) * _ROUND_UP
         return height
 
     def _evaluate(self) -> None:

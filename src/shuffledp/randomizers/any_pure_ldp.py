@@ -20,12 +20,15 @@ from shuffledp.randomizers.pair import Input, Pair
 
 @dataclass(frozen=True, repr=False)
 class AnyPureLDP(LocalRandomizer):
-    r"""The generic bound: valid for every epsilon0-LDP randomizer, also adaptively chosen ones.
+    r"""The generic bound: valid for every epsilon0-LDP randomizer that is fixed in advance.
+
+    With ``bound="blanket"`` it is also valid for users who run different randomizers of that level,
+    chosen adaptively; for the swap bound that is not proved.
 
     The GPARV of any epsilon0-LDP randomizer is dominated in convex order by that of binary
     randomized response, for :math:`|\varepsilon|\le\varepsilon_0`, and beyond that range both
-    bounds are trivial; so binary randomized response gives the best bound that depends on epsilon0
-    alone. It is never above the standard clone (Feldman, McMillan and Talwar 2021).
+    bounds are trivial; so binary randomized response gives the best blanket bound that depends on
+    epsilon0 alone. It is never above the standard clone (Feldman, McMillan and Talwar 2021).
 
     The lower bound is what the worst of binary and ternary randomized response reveals (ternary if
     the others hold 2): no analysis that knows epsilon0 alone can claim less.
