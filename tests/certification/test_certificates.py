@@ -24,7 +24,7 @@ from shuffledp.randomizers import Pair
 
 @cache
 def certificate() -> Certificate:
-    accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=1000)
+    accountant = blanket_accountant(KRR(k=10, epsilon0=2.0), n=1000)
     return certify(accountant, target_delta=1e-6)
 
 
@@ -70,7 +70,7 @@ def test_continuous_outputs() -> None:
 
 
 def test_a_certificate_is_the_same_every_time() -> None:
-    accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=1000)
+    accountant = blanket_accountant(KRR(k=10, epsilon0=2.0), n=1000)
     assert certify(accountant, target_delta=1e-6) == certificate()
 
 
@@ -79,7 +79,8 @@ def test_assumptions_are_those_of_all_answers() -> None:
 
 
 def test_a_mechanism_may_be_given_as_its_text() -> None:
-    assert certify("krr(k=10, epsilon0=2)", n=1000, target_delta=1e-6) == certificate()
+    question = {"n": 1000, "target_delta": 1e-6, "bound": "blanket"}
+    assert certify("krr(k=10, epsilon0=2)", **question) == certificate()  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"accountant must be .* together with n, got 'krr"):
         certify("krr(k=10, epsilon0=2)", target_delta=1e-6)
     with pytest.raises(TypeError, match=r"accountant must be .* and n = 3"):

@@ -59,6 +59,7 @@ FIELDS = [
     "pairs",
     "datasets",
     "bound",
+    "bound_reason",
     "rtol",
     "rtol_reached",
     "assumptions",
@@ -95,14 +96,17 @@ def test_text_and_json_agree_and_round_to_the_safe_side(arguments):
     guarantee, bound = shown(lines["guarantee"]), shown(lines["lower bound"])
     assert upper <= guarantee <= upper * (1 + Decimal("1e-3"))
     assert lower * (1 - Decimal("1e-3")) <= bound <= lower
-    assert f"(worst pair: {answer['worst_pair']}; {answer['pairs']})" in lines["guarantee"]
+    worst = f"worst pair: {answer['worst_pair']}; {answer['pairs']}; {answer['bound']} bound"
+    assert f"({worst})" in lines["guarantee"]
     assert f"(datasets: {answer['datasets']})" in lines["lower bound"]
     assert lines["mechanism"] == answer["mechanism"]
     assert lines["users"].split()[0] == f"{answer['n']:,}"
     assert "gap" in lines
     users = "1 user" if answer["n"] == 1 else f"{answer['n']:,} users"
     assert f"With {users} the shuffled reports are (" in meaning(text)
-    assert ("Note:" in text) != answer["rtol_reached"]
+    reason = answer["bound_reason"]
+    assert ("Note:" in text) == (reason is not None or not answer["rtol_reached"])
+    assert (reason is None) or f"the blanket bound stands, because {reason}." in meaning(text)
 
 
 @pytest.mark.parametrize("arguments", QUESTIONS.values(), ids=QUESTIONS)
@@ -157,7 +161,7 @@ def test_delta_is_that_of_the_library():
 
 
 def test_rtol_is_passed_on_and_decides_the_digits():
-    arguments = ("epsilon", "krr(10, 2)", "-n", "1000", "--delta", "1e-6")
+    arguments = ("epsilon", "krr(10, 2)", "-n", "1000", "--delta", "1e-6", "--bound", "blanket")
     wide = read_json(ask(*arguments, "--rtol", "0.1", "--json"))
     narrow = read_json(ask(*arguments, "--rtol", "1e-9", "--json"))
     assert (wide["rtol"], narrow["rtol"]) == (0.1, 1e-9)
@@ -165,6 +169,29 @@ def test_rtol_is_passed_on_and_decides_the_digits():
     assert spread <= 1e-9 * narrow["guarantee"]["upper"]
     text = ask(*arguments, "--rtol", "1e-9")
     assert len(shown(rows(text)["guarantee"]).as_tuple().digits) >= 9
+
+
+def test_the_bound_is_passed_on():
+    for command in (
+        ("epsilon", "krr(2, 2)", "-n", "1000", "--delta", "1e-6"),
+        ("delta", "krr(2, 2)", "-n", "1000", "--epsilon", "0.3"),
+        ("calibrate", "krr(k=2)", "-n", "1000", "--epsilon", "0.3", "--delta", "1e-6"),
+        ("users", "krr(2, 2)", "--epsilon", "0.5", "--delta", "1e-6"),
+    ):
+        blanket = read_json(ask(*command, "--bound", "blanket", "--json"))
+        best = read_json(ask(*command, "--json"))
+        assert (blanket["bound"], best["bound"]) == ("blanket", "exact")
+        assert read_json(ask(*command, "--bound", "best", "--json")) == best
+        assert "exact bound" not in ask(*command, "--bound", "blanket")
+
+
+def test_why_the_blanket_stands():
+    arguments = ("epsilon", "gaussian(sigma=5)", "-n", "1000", "--delta", "1e-6")
+    reason = read_json(ask(*arguments, "--json"))["bound_reason"]
+    assert reason == "which backgrounds are worst for the swap bound is not known"
+    assert f"Note: the blanket bound stands, because {reason}." in meaning(ask(*arguments))
+    blanket = ask(*arguments, "--bound", "blanket")
+    assert "Note:" not in blanket
 
 
 def test_calibrated_level_is_safe_and_rounded_down():

@@ -66,9 +66,12 @@ def test_the_best_bound(tmp_path: Path) -> None:
     assert json.loads(ask("verify", str(path), "--json"))["bound"] == "swap"
 
 
-def test_the_bound_is_named(file: Path) -> None:
-    assert json.loads(issued())["bound"] == "blanket"
-    assert "\nbound        blanket, the optimal decomposition\n" in ask("verify", str(file))
+def test_the_blanket_bound(tmp_path: Path) -> None:
+    text = ask(*QUESTION, "--delta", "1e-6", "--bound", "blanket")
+    assert json.loads(text)["bound"] == "blanket"
+    path = tmp_path / "certificate.json"
+    path.write_text(text, encoding="utf-8")
+    assert "\nbound        blanket, the optimal decomposition\n" in ask("verify", str(path))
 
 
 def test_verified_from_standard_input() -> None:

@@ -228,8 +228,8 @@ def curve(
 
     >>> found = curve("krr(k=10, epsilon0=2)", x=[1_000, 10_000, 100_000], target_delta=1e-6)
     >>> found
-    <2 curves of epsilon against users, 3 points each>
-    >>> guarantee, lower_bound = found.curves
+    <3 curves of epsilon against users, 3 points each>
+    >>> guarantee, blanket, lower_bound = found.curves
     >>> guarantee.y.round(4)
     array([0.2728, 0.0798, 0.0231])
     """
