@@ -26,6 +26,7 @@ from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
 from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import AccuracyWarning, ContradictionError, NoAnswerError
+from shuffledp.files import BudgetExceededError, Ledger
 from shuffledp.interval import Interval
 from shuffledp.planning import plan
 from shuffledp.randomizers import (
@@ -64,6 +65,7 @@ __all__ = [
     "AnyPureLDP",
     "Audit",
     "BinaryLocalHash",
+    "BudgetExceededError",
     "Calibration",
     "Certificate",
     "CertificateError",
@@ -78,6 +80,7 @@ __all__ = [
     "HadamardResponse",
     "Interval",
     "Laplace",
+    "Ledger",
     "LocalHash",
     "LocalRandomizer",
     "MatrixRandomizer",

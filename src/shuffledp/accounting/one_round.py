@@ -31,7 +31,7 @@ class Attack:
     profile: RoundProfile
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)  # a ledger may hold a year of weeks, each with its own number of users
 def bound_profile(randomizer: LocalRandomizer, n: int, bound: Bound, rtol: float) -> RoundProfile:
     """Return the profile of what is proved.
 
