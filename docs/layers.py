@@ -20,7 +20,7 @@ LAYERS: Sequence[Sequence[str]] = (
     ("collection", "accounting"),
     ("baselines", "figures"),
     ("comparison",),
-    ("files", "planning", "reproduction", "certification", "auditing"),
+    ("files", "planning", "reproduction", "certification", "auditing", "bridge"),
     ("cli",),
 )
 
@@ -49,6 +49,7 @@ PURPOSE = {
     "planning": "which mechanism errs least",
     "reproduction": "the paper, computed again",
     "certification": "proofs in ball arithmetic",
+    "bridge": "ways to other accountants",
     "auditing": "what runs really reveal",
     "cli": "the command shuffledp",
 }

@@ -28,6 +28,7 @@ from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
 from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import AccuracyWarning, ContradictionError, NoAnswerError
+from shuffledp.files import BudgetExceededError, Ledger
 from shuffledp.interval import Interval
 from shuffledp.planning import plan
 from shuffledp.randomizers import (
@@ -66,6 +67,7 @@ __all__ = [
     "AnyPureLDP",
     "Audit",
     "BinaryLocalHash",
+    "BudgetExceededError",
     "Calibration",
     "Certificate",
     "CertificateError",
@@ -81,6 +83,7 @@ __all__ = [
     "HadamardResponse",
     "Interval",
     "Laplace",
+    "Ledger",
     "LocalHash",
     "LocalRandomizer",
     "MatrixRandomizer",

@@ -41,6 +41,7 @@ GOOD = {
     "seed": ["0", "7"],
     "times": ["1", "3", "1e6"],
     "at_most": ["1", "2"],
+    "ledger": ["spent.jsonl", "new.jsonl"],
     "kinds": ["2", "krr(k=3, epsilon0=1)", "10"],
 }
 
@@ -59,7 +60,18 @@ TARGETS = ("epsilon", "delta", "error")
 
 #: Optional in general, but needed by default settings; and what only fits special settings.
 NEEDED = ("domain",)
-APART = ("n", "distribution", "values", "as_csv", "project", "against", "low", "high", "kinds")
+APART = (
+    "n",
+    "distribution",
+    "values",
+    "as_csv",
+    "project",
+    "against",
+    "low",
+    "high",
+    "kinds",
+    "ledger",
+)
 
 REFUSED = ["", "x", "-1", "0.5", "nan", "1e400", "nosuch"]
 

@@ -14,6 +14,7 @@ COMMANDS = [
     "calibrate",
     "users",
     "rounds",
+    "ledger",
     "plan",
     "compare",
     "curve",

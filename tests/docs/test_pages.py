@@ -26,7 +26,7 @@ PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glo
 FENCE = re.compile(r"^```(\{?[\w-]+\}?)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 #: Packages without which the examples of a page cannot run.
-NEEDED = {"certificates": "flint"}
+NEEDED = {"certificates": "flint", "dp-accounting": "dp_accounting"}
 
 
 def blocks(page: str, *languages: str) -> list[tuple[str, str, int]]:

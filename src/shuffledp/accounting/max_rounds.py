@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.rounds import Rounds
 from shuffledp.accounting.rounds_report import RoundsReport
 from shuffledp.accounting.target import wide_is_enough
 from shuffledp.errors import MAX_ROUNDS, NoAnswerError, check_delta, check_total_epsilon
@@ -74,30 +76,45 @@ def max_rounds(
     112
     """
     epsilon, delta = check_total_epsilon(target_epsilon), check_delta(target_delta)
+    times = largest_times(lambda times: accountant.rounds(times, rtol=rtol), epsilon, delta)
+    if times == 0:
+        raise NoAnswerError(
+            f"not even one round of {accountant.randomizer} with n = {accountant.n} meets "
+            f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"
+        )
+    return AllowedRounds(times, accountant, epsilon, delta, rtol)
+
+
+def largest_times(
+    rounds_of: Callable[[int], Rounds], epsilon: float, delta: float, most: int = MAX_ROUNDS
+) -> int:
+    """Return the largest number, from 0 to ``most``, whose rounds meet epsilon and delta.
+
+    Args:
+        rounds_of: the rounds for a number of at least 1; a larger number reveals more.
+        epsilon: the epsilon to be met.
+        delta: the delta to be met.
+        most: no more are looked at; at least 1.
+    """
 
     def fit(times: int) -> bool:
-        return accountant.rounds(times, rtol=rtol).meets(epsilon, delta)
+        return rounds_of(times).meets(epsilon, delta)
 
     def keep_their_word(times: int) -> bool:
-        rounds = accountant.rounds(times, rtol=rtol)
+        rounds = rounds_of(times)
         with wide_is_enough():
             return rounds.get_epsilon(delta) <= epsilon and rounds.get_delta(epsilon) <= delta
 
     safe, unsafe = 0, 1
     while fit(unsafe):
         safe = unsafe
-        if safe == MAX_ROUNDS:
+        if safe == most:
             break
-        unsafe = min(4 * safe, MAX_ROUNDS)
+        unsafe = min(4 * safe, most)
     while unsafe - safe > 1:
         middle = (safe + unsafe) // 2
         safe, unsafe = (middle, unsafe) if fit(middle) else (safe, middle)
     step = max(int(safe * _FIRST_STEP), 1)
     while safe > 0 and not keep_their_word(safe):
         safe, step = max(safe - step, 0), 2 * step
-    if safe == 0:
-        raise NoAnswerError(
-            f"not even one round of {accountant.randomizer} with n = {accountant.n} meets "
-            f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"
-        )
-    return AllowedRounds(safe, accountant, epsilon, delta, rtol)
+    return safe

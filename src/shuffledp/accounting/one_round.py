@@ -32,7 +32,7 @@ class Attack:
     profile: RoundProfile
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)  # a ledger may hold a year of weeks, each with its own number of users
 def bound_profile(
     randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, rtol: float
 ) -> RoundProfile:

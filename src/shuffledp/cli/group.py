@@ -19,6 +19,7 @@ from shuffledp.cli.epsilon import epsilon
 from shuffledp.cli.estimate import estimate
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.internal_error import InternalError
+from shuffledp.cli.ledger import ledger
 from shuffledp.cli.mechanisms import mechanisms
 from shuffledp.cli.misspelling import with_guess
 from shuffledp.cli.plan import plan
@@ -91,6 +92,7 @@ for _command in (
     users,
     rounds,
     tiers,
+    ledger,
     plan,
     compare,
     curve,
