@@ -46,7 +46,7 @@ def upper_log_delta(rounds: Rounds) -> Callable[[float], float]:
         # Delta falls, so its bound at the largest epsilon that is asked holds beyond.
         return lambda epsilon: one.log_delta_interval(min(epsilon, MAX_EPSILON0)).upper
     profiles = [
-        (bound_profile(a.randomizer, a.n, a.bound, rounds.rtol), kind.times)
+        (bound_profile(a.randomizer, a.crowd, a.bound, rounds.rtol), kind.times)
         for kind in kinds
         for a in [kind.accountant]
     ]
