@@ -5,12 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from fractions import Fraction
 
 import mpmath
 import pytest
 
 from shuffledp import Rounds, ShuffleAccountant
 from shuffledp.bridge import renyi_divergence
+from shuffledp.bridge.renyi import _divergence, _term
+from shuffledp.rounds.loss_law import LossLaw
+from shuffledp.rounds.node import Point
 
 ORDERS = (1.001, 1.5, 2, 8, 64, 1e4)
 
@@ -27,6 +31,33 @@ def test_one_user_exactly(epsilon0):
             exact = mpmath.log(total) / (mpmath.mpf(order) - 1)
         found = renyi_divergence(one, order)
         assert exact <= found <= exact * (1 + (1e-6 if order < 100 else 1e-3))
+
+
+@pytest.mark.parametrize("order", [1.001, 2.0, 7.3, 1e3, 1e6])
+def test_terms_are_rounded_up(order):
+    for k in (1, 3, 7, 11, 13, 77, 10**5, 10**7):
+        for x in (
+            Fraction(k, 10**9),
+            -Fraction(k, 10**8),
+            Fraction(k, 999),
+            1 / Fraction(k + 1) - 1,
+        ):
+            with mpmath.workdps(60):
+                ratio = mpmath.mpf((1 + x).numerator) / (1 + x).denominator
+                exact = ratio**order - 1 - mpmath.mpf(order) * (ratio - 1)
+                if exact > 1e200:
+                    continue
+            found = _term(Fraction(1, 3), 1 + x, order)
+            assert exact / 3 <= found
+            if abs(x) > 1e-4:
+                assert found <= exact / 3 * (1 + 1e-7)
+
+
+def test_what_p_never_does_counts():
+    """A law with Q-mass where P has none: log 2 at every order, as P is Q given half of it."""
+    law = LossLaw.of([Point(Fraction(-1), Fraction(1)), Point(Fraction(1), Fraction(0))])
+    for order in (1.5, 2.0, 30.0):
+        assert math.log(2) <= _divergence(law, order, 1.0) <= math.log(2) * (1 + 1e-9)
 
 
 def law_of(dataset, stay):
