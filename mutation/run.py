@@ -73,8 +73,10 @@ MODULES = {
     "divergence/enclosure.py": ["tests/divergence/test_enclosure.py"],
     "divergence/engine.py": ["tests/divergence/test_mean.py"],
     "divergence/enumeration.py": _ENUMERATION,
+    "divergence/geometric.py": ["tests/divergence/test_swap.py"],
     "divergence/jumps.py": ["tests/divergence/test_jumps.py"],
     "divergence/kernel.py": ["tests/divergence/test_kernel.py"],
+    "divergence/lead.py": ["tests/divergence/test_lead.py"],
     "divergence/mean.py": [
         "tests/divergence/test_mean.py",
         "tests/divergence/test_units.py",
@@ -82,6 +84,7 @@ MODULES = {
     ],
     "divergence/nodes.py": ["tests/divergence/test_nodes.py", *_BLOCKS],
     "divergence/rare.py": ["tests/divergence/test_rare.py"],
+    "divergence/shares.py": ["tests/divergence/test_swap.py"],
     "divergence/slots.py": ["tests/divergence/test_swap.py"],
     "divergence/stretches.py": ["tests/divergence/test_stretches.py"],
     "divergence/swap.py": ["tests/divergence/test_swap.py"],

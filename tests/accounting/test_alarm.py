@@ -10,6 +10,7 @@ import pytest
 
 from shuffledp import KRR, Interval, MatrixRandomizer, ShuffleAccountant, calibrate_epsilon0
 from shuffledp.accounting import accountant, inversion, profile_point
+from shuffledp.accounting.candidates import blankets
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import LogEnclosure, engine, log_delta, mean
@@ -118,9 +119,9 @@ def swap_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     better = KRR(k=10, epsilon0=1.0)
 
     def upper(self: ShuffleAccountant) -> WorstCase:
-        return WorstCase(accountant._blankets(better), self.n, self.rtol)
+        return WorstCase(blankets(better), self.n, self.rtol)
 
-    monkeypatch.setattr(ShuffleAccountant, "_upper", property(upper))
+    monkeypatch.setattr(ShuffleAccountant, "_blanket", property(upper))
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["all pairs", "one of many pairs"])

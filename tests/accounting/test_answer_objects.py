@@ -215,7 +215,7 @@ def test_warnings_point_at_the_line_of_the_caller(
 
 def test_a_warning_where_the_blanket_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best bound is as wide as the blanket's where there is no other."""
-    monkeypatch.setattr(ShuffleAccountant, "_upper", Wide())
+    monkeypatch.setattr(ShuffleAccountant, "_blanket", Wide())
     accountant = ShuffleAccountant("gaussian(sigma=1)", 10**6)
     with pytest.warns(AccuracyWarning, match="epsilon"):
         accountant.get_epsilon(1e-6)

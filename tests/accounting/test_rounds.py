@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 
 from shuffledp import (
     KRR,
@@ -25,7 +26,7 @@ from shuffledp.accounting.many_rounds import add_up
 from shuffledp.accounting.one_round import bound_profile
 from shuffledp.rounds.profile import Fineness
 
-WEEKLY = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
+WEEKLY = blanket_accountant("krr(k=10, epsilon0=2)", n=10_000)
 
 #: Mechanism, n, delta, rounds, and enclosures of the bound's epsilon that were computed with much
 #: finer grids and checked by quadrature; for one user, exact sums.
@@ -52,7 +53,7 @@ REFERENCES = [
 @pytest.mark.heavy(keep=5)
 @pytest.mark.parametrize(("text", "n", "delta", "times", "low", "high"), REFERENCES)
 def test_reference_values(text, n, delta, times, low, high):
-    rounds = ShuffleAccountant(text, n).rounds(times)
+    rounds = blanket_accountant(text, n).rounds(times)
     found = rounds.epsilon_interval(delta)
     assert found.lower <= high
     assert low <= found.upper
@@ -62,7 +63,7 @@ def test_reference_values(text, n, delta, times, low, high):
 
 @pytest.mark.slow
 def test_reference_value_of_noise():
-    found = ShuffleAccountant("laplace(1)", 10**4).rounds(52).epsilon_interval(1e-6)
+    found = blanket_accountant("laplace(1)", 10**4).rounds(52).epsilon_interval(1e-6)
     assert found.lower <= 0.31414839
     assert found.upper >= 0.31411739
     assert found.width <= 1e-3 * found.upper
@@ -73,7 +74,7 @@ def test_reference_value_of_noise():
     [("krr(10, 2)", 10**4, 1e-6, 52, 0.6605356), ("krr(2, 2)", 10**4, 1e-6, 16, 0.3746818)],
 )
 def test_what_datasets_attain_is_nearly_found(text, n, delta, times, attained):
-    rounds = ShuffleAccountant(text, n).rounds(times)
+    rounds = blanket_accountant(text, n).rounds(times)
     lower = rounds.epsilon_lower_bound(delta)
     assert (1 - 1e-3) * attained <= lower <= rounds.get_epsilon(delta)
     epsilon = rounds.get_epsilon(delta)
@@ -95,7 +96,7 @@ def local_delta(times: int, epsilon0: float, epsilon: float) -> float:
 
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, 4.0, 9.5])
 def test_one_user_is_a_binomial_sum(epsilon):
-    rounds = ShuffleAccountant("krr(2, 0.5)", n=1).rounds(20)
+    rounds = blanket_accountant("krr(2, 0.5)", n=1).rounds(20)
     true = local_delta(20, 0.5, epsilon)
     found = rounds.delta_interval(epsilon)
     assert found.lower * (1 - 1e-12) <= true <= found.upper * (1 + 1e-12)
@@ -104,7 +105,7 @@ def test_one_user_is_a_binomial_sum(epsilon):
 
 def test_laws_have_the_moments_that_quadrature_of_delta_finds():
     r"""The mean of e^{zL} is 1 + z(z+1) times the integral of (e^{ze} + e^{-(z+1)e}) delta(e)."""
-    profile = bound_profile(WEEKLY.randomizer, WEEKLY.n, "blanket", 1e-3)
+    profile = bound_profile(WEEKLY.randomizer, WEEKLY.crowd, "blanket", 1e-3)
     upper, lower = (profile.law(side, Fineness(0, 0)) for side in ("upper", "lower"))
     end, parts, order = 0.14, 8, 6
     places, weights = np.polynomial.legendre.leggauss(order)
@@ -145,7 +146,7 @@ def test_a_single_round_is_what_its_accountant_says():
 
 
 def test_rounds_can_be_added_in_any_order_and_grouping():
-    survey = ShuffleAccountant("krr(4, 3)", n=20_000)
+    survey = blanket_accountant("krr(4, 3)", n=20_000)
     first = Rounds([(WEEKLY, 48), (survey, 4), (WEEKLY, 4)])
     second = survey.rounds(4) + WEEKLY.rounds(52)
     assert [kind.times for kind in first.kinds] == [52, 4]
@@ -197,7 +198,7 @@ def test_many_rounds_of_few_users_cost_no_more_than_their_levels():
     """Where delta is so small that nearly the sum of all levels is needed."""
     for text, n, level in (("krr(2, 1)", 1, 1.0), ("krr(3, 1)", 3, 1.0)):
         for times in (2, 4):
-            found = ShuffleAccountant(text, n).rounds(times).epsilon_interval(1e-20)
+            found = blanket_accountant(text, n).rounds(times).epsilon_interval(1e-20)
             assert found.lower <= times * level <= found.upper * (1 + 1e-4)
             assert found.upper <= times * level * (1 + 1e-14)
             assert found.width <= 1e-3 * found.upper
@@ -205,7 +206,7 @@ def test_many_rounds_of_few_users_cost_no_more_than_their_levels():
 
 def test_outputs_that_only_one_input_has():
     """There delta does not go to 0: below it, no epsilon is enough."""
-    rounds = ShuffleAccountant("matrix([[0.5, 0.5, 0], [0.3, 0.4, 0.3]])", n=20).rounds(4)
+    rounds = blanket_accountant("matrix([[0.5, 0.5, 0], [0.3, 0.4, 0.3]])", n=20).rounds(4)
     assert rounds.epsilon_interval(1e-6) == Interval(math.inf, math.inf)
     assert rounds.epsilon_lower_bound(1e-6) == math.inf
     lost = 1 - Fraction(7, 10) ** 4
@@ -215,7 +216,7 @@ def test_outputs_that_only_one_input_has():
 
 
 def test_nothing_leaks_from_equal_rows():
-    rounds = ShuffleAccountant("matrix([[0.5, 0.5], [0.5, 0.5]])", n=5).rounds(7)
+    rounds = blanket_accountant("matrix([[0.5, 0.5], [0.5, 0.5]])", n=5).rounds(7)
     assert rounds.get_epsilon(1e-9) == 0
     assert rounds.get_delta(0.0) == 0
     assert rounds.epsilon_lower_bound(0.5) == 0
@@ -229,7 +230,7 @@ def test_participation_in_few_of_many_rounds():
     assert any(
         "at most 4 of the rounds" in fact for fact in limited.epsilon_report(1e-6).assumptions
     )
-    other = ShuffleAccountant("krr(3, 1)", n=10)
+    other = blanket_accountant("krr(3, 1)", n=10)
     with pytest.raises(
         ValueError, match="at_most = 4 needs rounds that are all alike, got 2 kinds"
     ):
@@ -240,8 +241,8 @@ def test_participation_in_few_of_many_rounds():
 
 @pytest.mark.heavy
 def test_the_best_bound_is_used_where_it_is_asked_for():
-    blanket = ShuffleAccountant("oue(1)", n=100).rounds(3)
-    best = ShuffleAccountant("oue(1)", n=100, bound="best").rounds(3)
+    blanket = blanket_accountant("oue(1)", n=100).rounds(3)
+    best = ShuffleAccountant("oue(1)", n=100).rounds(3)
     found = best.epsilon_interval(1e-4)
     assert blanket.epsilon_lower_bound(1e-4) <= found.upper
     assert found.upper <= blanket.get_epsilon(1e-4) * (1 + 1e-3)
@@ -344,7 +345,7 @@ def test_how_many_rounds_fit():
     assert pure.times == 3
     with pytest.raises(NoAnswerError, match="not even one round"):
         max_rounds(WEEKLY, target_epsilon=0.01, target_delta=1e-6)
-    silent = ShuffleAccountant("matrix([[0.5, 0.5], [0.5, 0.5]])", n=5)
+    silent = blanket_accountant("matrix([[0.5, 0.5], [0.5, 0.5]])", n=5)
     assert max_rounds(silent, target_epsilon=0.0, target_delta=0.0).times == 10**9
 
 
@@ -354,7 +355,7 @@ def test_calibration_and_users_for_several_rounds():
         "krr(k=10)", n=10_000, target_epsilon=1.0, target_delta=1e-6, rounds=52
     )
     assert found.epsilon0 == pytest.approx(2.443, rel=1e-3)
-    rounds = ShuffleAccountant(found.mechanism, 10_000).rounds(52)
+    rounds = blanket_accountant(found.mechanism, 10_000).rounds(52)
     assert rounds.get_epsilon(1e-6) <= 1
     assert rounds.get_delta(1.0) <= 1e-6
     assert found.report.guarantee.upper <= 1
@@ -362,12 +363,12 @@ def test_calibration_and_users_for_several_rounds():
     users = required_users(found.mechanism, target_epsilon=1.0, target_delta=1e-6, rounds=52)
     assert users.n == pytest.approx(10_000, rel=3e-3)
     assert users.rounds == 52
-    assert ShuffleAccountant(found.mechanism, users.n).rounds(52).get_epsilon(1e-6) <= 1
+    assert blanket_accountant(found.mechanism, users.n).rounds(52).get_epsilon(1e-6) <= 1
 
 
 @pytest.mark.heavy
 def test_an_enclosure_that_is_too_wide_is_announced():
-    rounds = ShuffleAccountant("krr(3, 1)", n=4).rounds(2, rtol=1e-6)
+    rounds = blanket_accountant("krr(3, 1)", n=4).rounds(2, rtol=1e-6)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = rounds.epsilon_interval(0.01)

@@ -14,6 +14,7 @@ COMMANDS = [
     "calibrate",
     "users",
     "rounds",
+    "tiers",
     "ledger",
     "plan",
     "compare",

@@ -1,6 +1,6 @@
 """Answers: epsilon, delta, the largest epsilon0, the smallest n."""
 
-from shuffledp.accounting.accountant import Profile, ShuffleAccountant
+from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.calibration import (
     Calibration,
     RequiredUsers,
@@ -12,6 +12,7 @@ from shuffledp.accounting.general_clone import GeneralClone
 from shuffledp.accounting.given import as_accountant
 from shuffledp.accounting.max_rounds import AllowedRounds, max_rounds
 from shuffledp.accounting.mixed import Group, MixedAccountant, Tier
+from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import Report
 from shuffledp.accounting.rounds import Rounds
 from shuffledp.accounting.rounds_report import RoundsReport

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate, backgrounds, blankets
 from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import (
     DEFAULT_BOUND,
     Bound,
@@ -26,7 +26,6 @@ from shuffledp.accounting.report import (
 )
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
-from shuffledp.arrays import FloatArray
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import (
     AccuracyWarning,
@@ -54,15 +53,6 @@ _MAX_LOWER_PAIRS = 64
 _RTOL = 1e-4
 
 _MARGIN = 0.5  # of log delta: ten times the error of an estimate
-
-
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """The privacy profile: enclosures of delta at several epsilons."""
-
-    epsilons: FloatArray
-    lower: FloatArray
-    upper: FloatArray
 
 
 class ShuffleAccountant:

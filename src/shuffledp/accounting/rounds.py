@@ -8,8 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from shuffledp.accounting.accountant import Profile, ShuffleAccountant
+from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.many_rounds import ManyRounds, add_up
+from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import check_order
 from shuffledp.accounting.round_kind import RoundKind, merge_kinds
 from shuffledp.accounting.rounds_report import RoundsReport

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting.report import DEFAULT_BOUND
 from shuffledp.cli.ledger_answer import LedgerAnswer
 from shuffledp.cli.ledger_request import ACTIONS, LedgerRequest
 from shuffledp.cli.parameters import (
@@ -28,7 +29,7 @@ _EPSILON, _BOUND = optional(EPSILON), optional(BOUND)
 _EPSILON.callback = reading(number("epsilon", check_total_epsilon))
 _EPSILON.help = "With new: the epsilon that all rounds together may reach."
 _BOUND.default, _BOUND.show_default = None, False
-_BOUND.help = "With new: which bound counts the cost, blanket (if left out) or best."
+_BOUND.help = "With new: which bound counts the cost, best (if left out) or blanket."
 _DELTA = optional(DELTA)
 _DELTA.help = "With new: the delta at which they may reach it."
 
@@ -76,7 +77,7 @@ def _act(request: LedgerRequest) -> tuple[Ledger, tuple[str, int, int] | None]:
     """Return the ledger afterwards, and what was asked about the rounds that still fit."""
     if request.action == "new":
         epsilon, delta = request.budget
-        bound = request.bound or "blanket"
+        bound = request.bound or DEFAULT_BOUND
         return Ledger.create(request.ledger, epsilon=epsilon, delta=delta, bound=bound), None
     found = Ledger(request.ledger)
     if request.action == "add":

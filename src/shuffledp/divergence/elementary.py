@@ -6,7 +6,7 @@ With :math:`x_-=(-x)_+`, for every sum
 
 Jensen's inequality, single summands (l is the offset), and what helps where S is nearly always
 positive: :math:`E[S_-]` has a bound by one tilt. Losses may be raised to a floor before, which can
-only raise S.
+only raise S. From below also: all summands at their largest.
 """
 
 from __future__ import annotations
@@ -42,12 +42,32 @@ def elementary_log_mean(total: BlockSum, kernel: Kernel = HINGE) -> LogEnclosure
 
     Sums are compared by identity, and never change: what is remembered is of the very same sum.
     """
-    rare = LogEnclosure(-math.inf, math.inf)
+    rare = LogEnclosure(-math.inf if kernel.curvature else _all_at_their_largest(total), math.inf)
     if not (kernel.curvature or total.offset or total.offset_error):
-        rare = rare_log_mean(total)
+        rare = rare.intersect(rare_log_mean(total))
         if rare.upper < math.inf and can_be_positive(total):
             return rare
     return rare.intersect(LogEnclosure(-math.inf, bound_by_singles(total, kernel)))
+
+
+def _all_at_their_largest(total: BlockSum) -> float:
+    r"""Bound log E[S_+] from below: :math:`\prod w^n` times the largest sum, w its weights.
+
+    It is what is left where n times the last digit of a logarithm is more than 1.
+    """
+    value, error = total.largest
+    if not value > error:
+        return -math.inf
+    log_mean, size = math.log(value - error), abs(math.log(value - error))
+    for block in total.blocks:
+        top = int(np.argmax(block.law.values))
+        weight = float(block.law.weights[top])
+        if weight == 0:
+            return -math.inf
+        log_weight = math.log(weight)
+        log_mean += block.times * (log_weight - float(block.law.weight_error[top]))
+        size += block.times * (abs(log_weight) + float(block.law.weight_error[top]))
+    return log_mean - 8 * UNIT * (size + 1)  # logarithms to 4 units, and a few operations
 
 
 def bound_by_singles(total: BlockSum, kernel: Kernel = HINGE) -> float:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
 from shuffledp.accounting.max_rounds import largest_times
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.report import DEFAULT_BOUND, Bound
 from shuffledp.accounting.target import wide_is_enough
 from shuffledp.errors import (
     MAX_ROUNDS,
@@ -78,7 +78,7 @@ class Ledger:
 
     @classmethod
     def create(
-        cls, path: str | Path, *, epsilon: float, delta: float, bound: Bound = "blanket"
+        cls, path: str | Path, *, epsilon: float, delta: float, bound: Bound = DEFAULT_BOUND
     ) -> Ledger:
         """Begin a ledger.
 

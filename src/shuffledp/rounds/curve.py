@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scipy.special import ndtri_exp
-
 from shuffledp.interval import Interval, exp_up
 from shuffledp.rounds.composition import Composition
 from shuffledp.rounds.loss_law import Side
@@ -52,6 +50,8 @@ class ComposedCurve:
 
         The nearest such one that is found: infinite, or 0 for the lower side, if there is none.
         """
+        from scipy.special import ndtri_exp
+
         fineness = Fineness(self._reach_for(log_target.lower), halvings)
         composition = self._composition(fineness)
         mean, deviation = composition.moments

@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from scipy.special import erfinv
-
 _WIDTH = 1.0  # of a cell, in s sqrt(rtol)
 _ALMOST_1 = 1 - 1e-9
 _EVEN = 3.0  # cells grow in proportion to epsilon beyond so many s
@@ -24,6 +22,8 @@ def scale_of(delta: float) -> float:
     >>> round(scale_of(0.0398776), 4)
     0.1
     """
+    from scipy.special import erfinv
+
     return math.sqrt(8) * float(erfinv(min(delta, _ALMOST_1)))
 
 
