@@ -26,6 +26,9 @@ PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glo
 FENCE = re.compile(r"^```(\{?[\w-]+\}?)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 #: Packages without which the examples of a page cannot run.
+#: Pages whose examples take long.
+LONG = {"dp-accounting"}
+
 NEEDED = {"certificates": "flint", "dp-accounting": "dp_accounting"}
 
 
@@ -73,8 +76,14 @@ def test_blocks_are_of_known_kinds():
         assert len(re.findall(r"^```", text, flags=re.MULTILINE)) == 2 * len(blocks(page))
 
 
-@EVERY_CASE
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python", "pycon")])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.heavy if page in LONG else EVERY_CASE)
+        for page in PAGES
+        if blocks(page, "python", "pycon")
+    ],
+)
 def test_examples(page):
     if page in NEEDED:
         pytest.importorskip(NEEDED[page])
