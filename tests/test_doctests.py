@@ -23,7 +23,7 @@ def test_all_parts_are_found():
 
 
 #: Modules whose examples compare many mechanisms.
-LONG = ("shuffledp.planning.plan", "shuffledp.planning.error_chart")
+LONG = ("shuffledp.planning.plan", "shuffledp.planning.error_chart", "shuffledp.bridge.renyi")
 
 
 @pytest.mark.parametrize(

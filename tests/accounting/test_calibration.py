@@ -130,7 +130,7 @@ def test_retuned_subset_selection_is_not_monotone() -> None:
     assert high < low / 20
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("family", ["olh()", lambda e: LocalHash(epsilon0=e)])
 @pytest.mark.parametrize("delta", [1e-18, 5e-18, 1e-12])
 def test_a_retuned_family_gets_the_best_piece(family: object, delta: float) -> None:
@@ -246,6 +246,7 @@ BEST = {
 }
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("text", BEST)
 def test_the_best_bound_allows_a_larger_level_and_a_little_more_is_not_safe(text: str) -> None:
     n, epsilon, gain, width = BEST[text]

@@ -226,7 +226,7 @@ def test_delta_below_the_smallest_double_is_known_by_its_logarithm(
     assert later.upper < log.lower
 
 
-@pytest.mark.heavy(keep=8)
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize(
     "randomizer",
     [KRR(k=3, epsilon0=1.0), RAPPOR(epsilon0=2.0), Laplace(epsilon0=1.0), AnyPureLDP(0.5)],

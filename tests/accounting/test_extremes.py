@@ -185,6 +185,7 @@ def test_tiny_levels_keep_their_digits(epsilon0: float, n: int) -> None:
     assert scaled[1].upper / 0.125 == pytest.approx(scaled[0].upper, rel=3e-4 + 3 * epsilon0)
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=str)
 def test_the_largest_number_of_users(randomizer: LocalRandomizer) -> None:
     accountant = ShuffleAccountant(randomizer, 2**53)
@@ -281,7 +282,7 @@ class TestMatrices:
             MatrixRandomizer([[1.0, 1e-300], [0.5, 0.5]])
 
 
-@pytest.mark.heavy(keep=6)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("sigma", [pytest.param(0.3, marks=pytest.mark.slow), 2.0, 100.0, 1e6])
 @pytest.mark.parametrize("n", [1, 10, 10**6])
 @pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-200])

@@ -68,6 +68,7 @@ def test_no_matrix_has_a_larger_epsilon(
     assert particular.epsilon_interval(delta).lower <= generic.upper * (1 + 1e-9)
 
 
+@pytest.mark.heavy
 @settings(max_examples=40)
 @given(case=ldp_matrices(), n=st.sampled_from([2, 20, 1000]), share=st.floats(0, 1))
 def test_no_matrix_reveals_more_than_the_guarantee(

@@ -210,6 +210,7 @@ def test_noise_and_dummies():
     assert helped < 0.8 * plain
 
 
+@pytest.mark.heavy
 def test_subsets_of_one_size_share_a_law_and_others_do_not():
     same = [SubsetSelection(level, domain_size=8, size=2) for level in (1.0, 3.0)]
     other = SubsetSelection(3.0, domain_size=8, size=3)
@@ -303,6 +304,7 @@ def test_wrong_numbers_are_refused():
 LINE = ("tiers", "--group", "krr(k=10, epsilon0=1)=500", "--group", "krr(10, 4)=5e2")
 
 
+@pytest.mark.heavy
 def test_the_command():
     text = CliRunner().invoke(main, [*LINE, "--delta", "1e-6"]).stdout
     assert "krr(k=10, epsilon0=4.0)  500    0.7" in text

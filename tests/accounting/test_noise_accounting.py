@@ -63,6 +63,7 @@ def test_one_normal_report(sigma: float, share: float) -> None:
     assert interval.width <= 1e-3
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("sigma", "epsilon"),
     [(1.0, 10.0), (1.0, 30.0), (1.0, 36.0), (1.0, 37.0), (5.0, 7.4), (5.0, 10.0)],

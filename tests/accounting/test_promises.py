@@ -85,7 +85,7 @@ EXTREMES: list[LocalRandomizer] = [
 ]
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("randomizer", EXTREMES, ids=str)
 def test_extreme_targets_are_kept(randomizer: LocalRandomizer) -> None:
     for n in (1, 7) if isinstance(randomizer, Laplace | Gaussian) else (1, 2, 50, 10**13):
@@ -168,11 +168,13 @@ def test_the_example_that_broke_its_word(epsilon: float, delta: float) -> None:
         check_target(parse_family(family)(level.epsilon0), 1000, epsilon, delta)
 
 
+@pytest.mark.heavy
 def test_a_continuous_family_keeps_both_targets() -> None:
     level = calibrate_epsilon0("laplace()", n=1000, target_epsilon=0.1, target_delta=1e-6)
     check_target(Laplace(level.epsilon0), 1000, 0.1, 1e-6)
 
 
+@pytest.mark.heavy
 @settings(max_examples=20)
 @given(
     randomizer=any_mechanism,

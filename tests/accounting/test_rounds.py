@@ -50,7 +50,7 @@ REFERENCES = [
 ]
 
 
-@pytest.mark.heavy(keep=5)
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize(("text", "n", "delta", "times", "low", "high"), REFERENCES)
 def test_reference_values(text, n, delta, times, low, high):
     rounds = blanket_accountant(text, n).rounds(times)
@@ -69,6 +69,7 @@ def test_reference_value_of_noise():
     assert found.width <= 1e-3 * found.upper
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("text", "n", "delta", "times", "attained"),
     [("krr(10, 2)", 10**4, 1e-6, 52, 0.6605356), ("krr(2, 2)", 10**4, 1e-6, 16, 0.3746818)],

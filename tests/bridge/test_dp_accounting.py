@@ -35,6 +35,7 @@ def test_distributions(times):
     check(made.get_epsilon_for_delta(1e-6), WEEKLY.rounds(times))
 
 
+@pytest.mark.heavy
 def test_an_accountant_is_one_round():
     made = to_pld(WEEKLY, value_discretization_interval=WIDTH)
     same = to_pld(WEEKLY.rounds(1), value_discretization_interval=WIDTH)
@@ -49,6 +50,7 @@ def test_different_rounds():
     check(made.get_epsilon_for_delta(1e-6), rounds)
 
 
+@pytest.mark.heavy
 def test_counts_and_nested_events():
     nested = dp.ComposedDpEvent(
         [dp.SelfComposedDpEvent(EVENT, 2), EVENT, dp.SelfComposedDpEvent(dp.NoOpDpEvent(), 9)]

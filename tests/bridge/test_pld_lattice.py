@@ -56,6 +56,7 @@ def test_one_user_exactly(k, epsilon0, width):
     assert law.infinite == 0
 
 
+@pytest.mark.heavy
 def test_masses_are_rounded_up():
     """They sum to 1 exactly, before they are doubles."""
     for width in (0.3, 0.01, 1 / 3):
@@ -88,6 +89,7 @@ def test_a_coarse_lattice_is_valid_and_said():
     assert made.get_delta_for_epsilon(0.01) >= one.delta_lower_bound(0.01)
 
 
+@pytest.mark.heavy
 def test_mass_at_infinity():
     leaky = ShuffleAccountant("matrix([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.1, 0.8, 0.1]])", 5)
     law = law_of(leaky, 0.01)

@@ -86,6 +86,7 @@ def test_all_datasets_of_three_users():
         assert worst * (1 - 1e-12) <= renyi_divergence(accountant, order) <= 1.3 * worst
 
 
+@pytest.mark.heavy
 def test_rounds_add_up():
     weekly = ShuffleAccountant("krr(k=3, epsilon0=1)", 1000)
     survey = ShuffleAccountant("krr(k=2, epsilon0=2)", 500)

@@ -63,6 +63,7 @@ def test_issued_and_verified(text: str, n: int, question: str) -> None:
     verify(again)
 
 
+@pytest.mark.heavy
 def test_continuous_outputs() -> None:
     accountant = blanket_accountant(parse("laplace(epsilon0=1.0)"), 10**6)
     issued = certify(accountant, target_epsilon=0.004)
@@ -87,6 +88,7 @@ def test_a_mechanism_may_be_given_as_its_text() -> None:
         certify(ShuffleAccountant(KRR(k=10, epsilon0=2.0), 3), 3, target_delta=1e-6)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -128,6 +130,7 @@ def test_delta_0_is_proved_at_the_largest_epsilon() -> None:
     verify(nudged)
 
 
+@pytest.mark.heavy
 def test_tiny_deltas() -> None:
     issued = certify(ShuffleAccountant(KRR(k=3, epsilon0=0.1), 10**9), target_epsilon=0.05)
     assert Decimal(issued.guarantee.upper) < Decimal("1e-10000000")

@@ -41,6 +41,10 @@ QUESTIONS = {
     "users": ("users", "oue(epsilon0=4)", "--epsilon", "0.5", "--delta", "1e-8"),
     "users, one": ("users", "krr(k=3, epsilon0=1)", "--epsilon", "1", "--delta", "0"),
 }
+ASKED = [
+    pytest.param(question, id=name, marks=[pytest.mark.heavy] if "retuned" in name else [])
+    for name, question in QUESTIONS.items()
+]
 
 FIELDS = [
     "command",
@@ -87,7 +91,7 @@ def shown(value: str) -> Decimal:
     return Decimal(value.split()[2])
 
 
-@pytest.mark.parametrize("arguments", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("arguments", ASKED)
 def test_text_and_json_agree_and_round_to_the_safe_side(arguments):
     answer = read_json(ask(*arguments, "--json"))
     text = ask(*arguments)
@@ -109,7 +113,7 @@ def test_text_and_json_agree_and_round_to_the_safe_side(arguments):
     assert (reason is None) or f"the blanket bound stands, because {reason}." in meaning(text)
 
 
-@pytest.mark.parametrize("arguments", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("arguments", ASKED)
 def test_lines_are_short_and_aligned(arguments):
     text = ask(*arguments)
     head = text.partition("\n\n")[0].splitlines()
@@ -117,7 +121,7 @@ def test_lines_are_short_and_aligned(arguments):
     assert len({re.match(r"[a-z0-9 ]*?  +", line).end() for line in head}) == 1
 
 
-@pytest.mark.parametrize("arguments", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("arguments", ASKED)
 def test_json_fields_are_stable(arguments):
     command = arguments[0]
     answer = read_json(ask(*arguments, "--json"))
@@ -171,6 +175,7 @@ def test_rtol_is_passed_on_and_decides_the_digits():
     assert len(shown(rows(text)["guarantee"]).as_tuple().digits) >= 9
 
 
+@pytest.mark.heavy
 def test_the_bound_is_passed_on():
     for command in (
         ("epsilon", "krr(2, 2)", "-n", "1000", "--delta", "1e-6"),
@@ -185,6 +190,7 @@ def test_the_bound_is_passed_on():
         assert "exact bound" not in ask(*command, "--bound", "blanket")
 
 
+@pytest.mark.heavy
 def test_why_the_blanket_stands():
     arguments = ("epsilon", "gaussian(sigma=5)", "-n", "1000", "--delta", "1e-6")
     reason = read_json(ask(*arguments, "--json"))["bound_reason"]
@@ -224,6 +230,7 @@ def test_the_text_never_shows_more_than_the_target(epsilon):
     assert read_json(ask(*question, "--json"))["guarantee"]["upper"] <= float(epsilon)
 
 
+@pytest.mark.heavy
 def test_a_level_that_must_not_be_rounded_is_shown_in_full():
     """olh() re-tunes its buckets: a smaller epsilon0 may be less private."""
     lines = rows(ask(*QUESTIONS["calibrate, retuned"]))
@@ -232,6 +239,7 @@ def test_a_level_that_must_not_be_rounded_is_shown_in_full():
     assert lines["family"] == "olh()"
 
 
+@pytest.mark.heavy
 def test_composed_families_are_calibrated_part_by_part():
     answer = read_json(ask(*QUESTIONS["calibrate, composed"], "--json"))
     level = answer["epsilon0"]

@@ -127,6 +127,7 @@ def test_csv_holds_what_json_holds():
     assert "\r" not in text
 
 
+@pytest.mark.heavy
 def test_mechanism_without_a_level():
     rows = bounds(*GAUSSIAN_QUESTION)
     document = json.loads(ask(*GAUSSIAN_QUESTION, "--json"))

@@ -113,7 +113,7 @@ def check_whole(written: dict[Path, bytes]) -> None:
 
 
 @pytest.mark.heavy(keep=4)
-@pytest.mark.parametrize("command", main.commands)
+@pytest.mark.parametrize("command", [name for name in main.commands if name != "plan"])
 def test_lines(command: str, folder: Path) -> None:
     @settings(max_examples=examples(EXAMPLES.get(command, COMMON)))
     @given(lines(command))
@@ -121,6 +121,11 @@ def test_lines(command: str, folder: Path) -> None:
         run(folder, arguments)
 
     check()
+
+
+@pytest.mark.heavy
+def test_lines_of_plan(folder: Path) -> None:
+    test_lines("plan", folder)
 
 
 @pytest.mark.slow

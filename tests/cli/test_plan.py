@@ -44,6 +44,7 @@ def document(*arguments: str) -> dict:
     return json.loads(ask(*arguments, "--json"))
 
 
+@pytest.mark.heavy
 def test_table_of_shares():
     question, table, meaning = ask(*SHARES).split("\n\n")
     assert question.splitlines() == [
@@ -68,6 +69,7 @@ def test_table_of_shares():
     assert "error = 0.008010, with krr(k=10) (stronger_clone)." in sentences
 
 
+@pytest.mark.heavy
 def test_table_of_a_mean_asked_for_an_error():
     question, table, meaning = ask(*MEAN).split("\n\n")
     assert "target    error = 0.02, delta = 1e-6" in question
@@ -78,6 +80,7 @@ def test_table_of_a_mean_asked_for_an_error():
     assert "discrete_laplace takes the value times its bound" in meaning
 
 
+@pytest.mark.heavy
 def test_shown_numbers_are_on_the_safe_side():
     for question, asked in ((SHARES, "error"), (MEAN, "epsilon")):
         rows = ask(*question).split("\n\n")[1].splitlines()[1:]

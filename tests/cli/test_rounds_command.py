@@ -36,6 +36,7 @@ def test_epsilon_of_a_year():
     assert answer["target_epsilon"] is None
 
 
+@pytest.mark.heavy
 def test_delta_of_several_kinds():
     survey = ("--round", "4", "krr(k=4, epsilon0=3)", "20000")
     answer = json.loads(ask(*YEAR, *survey, "--epsilon", "1", "--json"))

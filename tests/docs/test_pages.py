@@ -176,6 +176,7 @@ def test_every_public_name_is_in_the_reference():
     assert set(names) >= set(shuffledp.__all__)
 
 
+@pytest.mark.heavy
 def test_first_row_of_the_table_of_compositions():
     sys.path.insert(0, str(DOCS))
     try:

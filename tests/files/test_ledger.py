@@ -42,6 +42,7 @@ def test_an_empty_one_has_spent_nothing(ledger):
     assert (ledger.spent_epsilon(), ledger.spent_delta(), ledger.left_epsilon()) == (0.0, 0.0, 0.5)
 
 
+@pytest.mark.heavy
 def test_it_answers_what_rounds_answer(ledger, path):
     ledger.add(WEEKLY, N, times=3)
     ledger.add(parse("krr(k=4, epsilon0=1)"), 500)
@@ -59,6 +60,7 @@ def test_it_answers_what_rounds_answer(ledger, path):
     assert [entry.times for entry in ledger.recorded] == [3, 1, 1]
 
 
+@pytest.mark.heavy
 def test_what_fits_is_let_in_and_one_more_is_not(ledger, path):
     ledger.add("krr(k=4, epsilon0=1)", 2000)
     times = ledger.fitting(WEEKLY, N)
