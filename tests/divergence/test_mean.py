@@ -23,6 +23,7 @@ from shuffledp.divergence import (
 )
 from shuffledp.divergence.contour import chernoff_log_mean
 from shuffledp.divergence.elementary import (
+    _all_at_their_largest,
     can_be_positive,
     elementary_log_mean,
     log_mean_single,
@@ -333,3 +334,15 @@ def test_what_the_contour_leaves_open_is_enumerated(
     monkeypatch.setattr(mean, "contour_log_mean", lambda *_: exact)
     monkeypatch.setattr(mean, "enumerate_log_mean", never)
     assert evaluate(BlockSum.of((law, n)), 1e-4) == exact
+
+
+@pytest.mark.parametrize("n", [1, 7, 40])
+@pytest.mark.parametrize("error", [0.0, 1e-3])
+def test_all_summands_at_their_largest_are_part_of_the_mean(n, error):
+    law = Law(
+        np.array([2.0, -1.0]), np.array([0.25, 0.75]), np.full(2, error), np.full(2, error / 2)
+    )
+    bound = _all_at_their_largest(BlockSum.of((law, n)))
+    exact = n * (math.log(0.25) - error / 2) + math.log(n * (2.0 - error))
+    assert exact - 1e-12 < bound < exact
+    assert _all_at_their_largest(BlockSum.of((law, n), offset=2.0 * n)) == -math.inf

@@ -131,3 +131,13 @@ def test_many_single_joint_and_subsampled_mechanisms(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2001, 2007))
 def test_many_compositions(seed: int) -> None:
     judge_many(Generator(seed), 250, 5, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kinds", [(), ("joint", "subsample"), ("parallel",)], ids=str)
+@pytest.mark.parametrize("seed", range(3001, 3004))
+def test_many_best_bounds(
+    seed: int, kinds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shuffledp.divergence.proposals.swap._FEWEST_BLANKET_USERS", 0.0)
+    judge_many(Generator(seed, kinds, effort=1_500), 50, 3, 1, "best")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 
 from shuffledp.accounting import Report
 from shuffledp.accounting.report import in_words
 from shuffledp.cli.document import envelope
+from shuffledp.cli.shown import shown_guarantee
 from shuffledp.rounding import below, gap, plain, round_down, round_up
 from shuffledp.wording import fill
 
@@ -59,12 +59,8 @@ class Answer:
 
     @property
     def _guarantee(self) -> str:
-        """The guarantee in few digits, rounded up; the target, if that takes it there or beyond."""
-        upper, met = self.report.decimal_guarantee, self.met
-        rounded = round_up(upper, self.report.digits)
-        if met is None or upper > met or Decimal(rounded) < Decimal(plain(met)):
-            return rounded
-        return plain(met)
+        upper = self.report.decimal_guarantee
+        return shown_guarantee(upper, round_up(upper, self.report.digits), self.met)
 
     @property
     def _bound(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 
 from shuffledp.accounting import RoundsReport
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.document import envelope
+from shuffledp.cli.shown import shown_guarantee
 from shuffledp.rounding import gap, plain, round_up
 from shuffledp.wording import counted, fill
 
@@ -61,12 +61,7 @@ class RoundsAnswer:
 
     @property
     def _guarantee(self) -> str:
-        """The guarantee in few digits, rounded up; the target, if that takes it there or beyond."""
-        upper, met = self.report.decimal_guarantee, self.met
-        rounded = self.report.at_most
-        if met is None or upper > met or Decimal(rounded) < Decimal(plain(met)):
-            return rounded
-        return plain(met)
+        return shown_guarantee(self.report.decimal_guarantee, self.report.at_most, self.met)
 
     @property
     def _meaning(self) -> str:
