@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from shuffledp.accounting.candidates import Candidate
-from shuffledp.accounting.inversion import log_target
+from shuffledp.accounting.inversion import log_gap, log_target
 from shuffledp.accounting.report import Proof, check_order
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
@@ -87,34 +87,52 @@ class BestBound:
             Interval(check_order(low, high), high), blanket, attained, worst, leak, proof
         )
 
-    def meets(self, epsilon: float, delta: float) -> bool:
-        """Whether ``log_delta`` would end at or below the logarithm of ``delta``.
+    def gap(self, epsilon: float, delta: float) -> float:
+        """Return how far ``log_delta`` would end above the logarithm of ``delta``, about.
 
-        Either bound proves it. An estimate says which one to try first; what datasets attain is not
-        needed.
+        It is at most 0 exactly where it ends at or below. Either bound proves that, and what
+        datasets attain refutes it. An estimate says whether the blanket is worth a look first.
         """
-        proofs = [self._blanket_meets, self._swap_meets]
         leader = self.upper.candidates.leader()
+        estimate = -math.inf
         if leader is not None and 0 < delta < 1:
             estimate, _ = estimate_log_delta(leader.decomposition, self.upper.n, epsilon)
-            if estimate > math.log(delta):
-                proofs.reverse()
-        return any(proof(epsilon, delta) for proof in proofs)
+        gaps = [self._blanket_gap, self._swap_gap]
+        if estimate > log_target(delta).lower:
+            refuted = self._refuted_gap(epsilon, delta, leader)
+            if refuted > 0:
+                return refuted
+            gaps.reverse()
+        first = gaps[0](epsilon, delta)
+        if first <= 0 or (second := gaps[1](epsilon, delta)) > 0:
+            return first
+        return second
 
-    def _blanket_meets(self, epsilon: float, delta: float) -> bool:
-        blanket, _ = self.upper.log_delta(epsilon)
-        return exp_up(blanket.upper) <= delta
-
-    def _swap_meets(self, epsilon: float, delta: float) -> bool:
-        """Whether every pair meets delta; the first one that does not decides."""
+    def _refuted_gap(self, epsilon: float, delta: float, worst: Candidate | None) -> float:
         if not self.swap.is_available:
-            return False
+            return -math.inf
+        attained, _ = self.lower(worst).log_delta(epsilon)
+        return attained.lower - log_target(delta).upper
+
+    def _blanket_gap(self, epsilon: float, delta: float) -> float:
+        blanket, _ = self.upper.log_delta(epsilon)
+        return log_gap(blanket.upper, delta)
+
+    def _swap_gap(self, epsilon: float, delta: float) -> float:
+        """Return the largest gap of all pairs; the first one above 0 decides."""
+        if not self.swap.is_available:
+            return math.inf
+        largest = -math.inf
         for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
-            if exp_up(bound) <= delta:
+            settled = log_gap(bound, delta) <= 0  # and so are all that follow
+            value = bound if settled else self.swap.log_delta(candidate.pair, epsilon)
+            gap = log_gap(value, delta)
+            if not gap <= 0:
+                return gap
+            largest = max(largest, gap)
+            if settled:
                 break
-            if exp_up(self.swap.log_delta(candidate.pair, epsilon)) > delta:
-                return False
-        return True
+        return largest
 
     def _search(self, low: float, high: float, delta: float, leak: Candidate | None) -> float:
         """Return the smallest epsilon found at which the swap bound is at most delta.
