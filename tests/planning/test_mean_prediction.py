@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import KRR, DiscreteLaplace, Laplace
-from shuffledp.planning.mean import Mean
+from shuffledp.planning.mean import AnsweredMean, Mean
 
 
 def rounding(x: float, bound: int) -> float:
@@ -22,11 +22,17 @@ def rounding(x: float, bound: int) -> float:
 def by_summation(mechanism, x: float) -> float:
     """Variance of one user's estimate, summed over the rounded values and the reports."""
     if isinstance(mechanism, KRR):
-        E = math.exp(mechanism.epsilon0)
-        keep = E / (E + 1)
-        one = x * keep + (1 - x) * (1 - keep)
-        scale = 2 * keep - 1
-        values = [((y - (1 - keep)) / scale, p) for y, p in ((1, one), (0, 1 - one))]
+        E, bound = math.exp(mechanism.epsilon0), mechanism.k - 1
+        keep, other = E / (E + bound), 1 / (E + bound)
+        low = math.floor(x * bound + 1e-9)
+        held = {low: low + 1 - x * bound, low + 1: x * bound - low}
+        values = [
+            (
+                (y / bound - other * mechanism.k / 2) / (keep - other),
+                sum(p * (keep if y == v else other) for v, p in held.items() if v <= bound),
+            )
+            for y in range(mechanism.k)
+        ]
     else:
         bound, alpha = mechanism.bound, math.exp(-mechanism.epsilon0 / mechanism.bound)
         low = math.floor(x * bound + 1e-9)
@@ -45,6 +51,8 @@ def by_summation(mechanism, x: float) -> float:
 MECHANISMS = [
     KRR(k=2, epsilon0=0.7),
     KRR(k=2, epsilon0=5.0),
+    KRR(k=5, epsilon0=0.4),
+    KRR(k=8, epsilon0=6.0),
     DiscreteLaplace(epsilon0=0.7, bound=2),
     DiscreteLaplace(epsilon0=3.0, bound=6),
     DiscreteLaplace(epsilon0=9.0, bound=7),
@@ -67,11 +75,45 @@ def test_sums_over_all_reports(mechanism, size):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_worst_case_of_the_interval(mechanism):
-    bound = 1 if isinstance(mechanism, KRR) else mechanism.bound
     worst = Mean(30, None).worst_case(mechanism).squared_error
-    assert worst == pytest.approx(by_summation(mechanism, 0.5 / bound) / 30, rel=1e-9)
-    for x in (0.0, 0.13, 0.4, 1.0):
-        assert by_summation(mechanism, x) / 30 <= worst * (1 + 1e-9)
+    looked = [by_summation(mechanism, x / 840) / 30 for x in range(841)]
+    assert max(looked) == pytest.approx(worst, rel=1e-5)
+    assert max(looked) <= worst * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("mechanism", [KRR(k=3, epsilon0=1.0), KRR(k=6, epsilon0=7.0)], ids=str)
+def test_no_answer_is_one_more_value_of_the_report(mechanism):
+    """The variance of the ratio estimate, at the worst value and the worst mean."""
+    levels = mechanism.k - 1
+    E = math.exp(mechanism.epsilon0)
+    keep, other = E / (E + levels), 1 / (E + levels)
+
+    def variance(x, mean):
+        weights = [j / (levels - 1) - mean for j in range(levels)] + [0.0]
+        low = min(math.floor(x * (levels - 1) + 1e-9), levels - 2)
+        up = x * (levels - 1) - low
+        chances = [
+            (1 - up) * (keep if y == low else other) + up * (keep if y == low + 1 else other)
+            for y in range(levels + 1)
+        ]
+        moments = [
+            math.fsum(p * w**power for p, w in zip(chances, weights, strict=True))
+            for power in (1, 2)
+        ]
+        return (moments[1] - moments[0] ** 2) / (keep - other) ** 2
+
+    grid = [i / 120 for i in range(121)]
+    looked = max(variance(x, mean) for x in grid for mean in (0.0, 0.3, 0.5, 1.0))
+    predicted = AnsweredMean(1, None).worst_case(mechanism).squared_error
+    assert looked == pytest.approx(predicted, rel=1e-3)
+    assert looked <= predicted * (1 + 1e-9)
+
+
+def test_many_values_count_as_all_of_the_interval():
+    mechanism = KRR(k=4, epsilon0=5.0)
+    anything = Mean(10, None).worst_case(mechanism)
+    assert Mean(10, 10**9).worst_case(mechanism) == anything
+    assert Mean(10, 4000).worst_case(mechanism).rms_error == pytest.approx(anything.rms_error)
 
 
 @given(st.integers(1, 60), st.integers(2, 60))
@@ -105,6 +147,10 @@ def test_choices():
     assert exact == sorted(set(exact))
     large = [f(1.0).bound for f in Mean(100, 10**6).mechanisms()["discrete_laplace"]]
     assert large == bounds
+    levels = [f(1.0).k for f in Mean(100, 100).mechanisms()["krr"]]
+    assert levels[:15] == list(range(2, 17))
+    assert levels[-2:] == [64, 100]
+    assert [f(1.0).k for f in AnsweredMean(100, 100).mechanisms()["krr"]][0] == 3
 
 
 def test_a_large_known_domain_is_summed_once_per_grid():
@@ -115,7 +161,5 @@ def test_a_large_known_domain_is_summed_once_per_grid():
 
 
 def test_bad_arguments():
-    with pytest.raises(TypeError, match=r"randomizer must be krr\(k=2"):
-        Mean(100, None).worst_case(KRR(k=3, epsilon0=1.0))
     with pytest.raises(ValueError, match="domain_size must be an integer of at least 2"):
         Mean(100, 1)

@@ -49,8 +49,11 @@ def test_means():
     assert sorted(option.name for option in made.options) == ["discrete_laplace", "krr"]
     for option in made.options:
         mechanism, rng = option.ours.randomizer, np.random.default_rng(11)
-        bound = 1 if isinstance(mechanism, KRR) else mechanism.bound
-        worst = np.full(N, 0.5 / bound)
+        bound = mechanism.k - 1 if isinstance(mechanism, KRR) else mechanism.bound
+        places = [x / (20 * bound) for x in range(20 * bound + 1)]
+        alike = [Mean(N, len(places), tuple(np.eye(len(places))[i])) for i in range(len(places))]
+        least = [one.expected(mechanism).squared_error for one in alike]
+        worst = np.full(N, places[int(np.argmax(least))])
         check(_errors(mechanism, worst, bound, rng) ** 2, option.ours.worst_case.squared_error)
         expected = known.expected(mechanism).squared_error
         check(_errors(mechanism, grid / 4, bound, rng) ** 2, expected)
@@ -64,7 +67,7 @@ def _errors(mechanism, values, bound, rng, repetitions=300):
     estimates = mechanism.randomize((low + up).astype(int), rng) / bound
     if isinstance(mechanism, KRR):
         own, other = mechanism.support_probabilities
-        estimates = (estimates - other) / (own - other)
+        estimates = (estimates - other * mechanism.k / 2) / (own - other)
     return estimates.reshape(repetitions, values.size).mean(axis=1) - values.mean()
 
 

@@ -15,7 +15,8 @@ _NO_VALUE = "-"
 
 #: What happens to a value in [0, 1] before the mechanism of a mean sees it.
 _ENCODINGS = {
-    "krr": "krr takes one bit: 1 with the value as its probability, else 0.",
+    "krr": "krr takes the value times k - 1, rounded at random to one of the two integers around "
+    "it such that the mean stays.",
     "discrete_laplace": "discrete_laplace takes the value times its bound, rounded at random to "
     "one of the two integers around it such that the mean stays.",
 }

@@ -8,16 +8,18 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.collection.estimate import Estimates
+from shuffledp.collection.combination import combination
+from shuffledp.collection.estimate import Estimate, Estimates
 from shuffledp.collection.families import Candidates, tally_for
-from shuffledp.collection.moments import finish
+from shuffledp.collection.moments import Moments, Results, finish
 from shuffledp.collection.storage import Stored, read, write
 from shuffledp.collection.tally import check_some, number_of
 from shuffledp.errors import check_integer
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.randomizers.parts import without_paths
+from shuffledp.randomizers.support import SupportRandomizer
 
 
 class Aggregator:
@@ -107,6 +109,30 @@ class Aggregator:
         if check_integer("dummies", dummies, 0, n - 1):
             return finish(self._tally.results_without(self._state, dummies), n - dummies)
         return finish(self._tally.results(self._state), n)
+
+    def weighted(self, weights: ArrayLike) -> Estimate:
+        """Return an unbiased estimate of a weighted sum of all frequencies, with standard error.
+
+        With the levels of a grid as weights it is the mean of numbers that were rounded to them,
+        with zeros and ones the share of a group of values.
+
+        Args:
+            weights: one number for each value of the domain.
+
+        Raises:
+            TypeError: if the mechanism is none that estimates frequencies from support.
+            ValueError: if there are no reports, or not one weight for each value.
+        """
+        n, results = check_some(self._state), self.results()
+        randomizer = self._randomizer
+        if not isinstance(randomizer, SupportRandomizer) or not isinstance(results, Moments):
+            raise TypeError(f"weighted sums need a support mechanism such as krr, got {randomizer}")
+        return combination(randomizer, results, weights).estimate(n)
+
+    def results(self) -> Results:
+        """Return the estimates about those whose reports told something, as sums know them."""
+        check_some(self._state)
+        return self._tally.results(self._state)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the sums to a file, which is then complete or, after an error, as it was before.

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shuffledp.arrays import FloatArray
 from shuffledp.errors import check_size
 from shuffledp.planning.prediction import Prediction
 from shuffledp.planning.task import Family, Task, spread
@@ -17,6 +18,8 @@ from shuffledp.randomizers import KRR, DiscreteLaplace, LocalRandomizer
 
 _FACTOR = 1.5
 _MAX_BOUND = 256  # beyond it rounding is invisible and the noise that of the continuous law
+_LEVEL_FACTOR, _MAX_LEVELS = 1.2, 64  # of krr: its noise grows with the number of levels
+_MAX_LISTED = 4096  # so many values are looked at one by one; more of them as all of [0, 1]
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,10 @@ class Mean(Task):
     * ``discrete_laplace`` with bound B: x is rounded at random, without bias, to one of the two
       multiples of 1/B around it, which adds :math:`r_B(x)=t(1-t)/B^2` with t the fractional part
       of Bx; then the noise is :math:`1/(2B^2\sinh^2(\varepsilon_0/2B))`.
-    * ``krr`` with k = 2: x is rounded to 0 or 1, :math:`r_1(x)+1/(4\sinh^2(\varepsilon_0/2))`.
+    * ``krr`` with k levels :math:`l_j=j/(k-1)`: x is rounded to a multiple of 1/(k-1), and a level
+      v is reported as :math:`y` with :math:`(y-\sum_jl_j/(E+k-1))(E+k-1)/(E-1)` as its estimate,
+      of variance :math:`\sum_j(v-l_j)^2/(E-1)+(k\sum_jl_j^2-(\sum_jl_j)^2)/(E-1)^2`. With k = 2
+      that is :math:`1/(4\sinh^2(\varepsilon_0/2))`.
 
     Values in [0, 1] have :math:`r_B\le1/(4B^2)`; of D values those with fractional part nearest to
     1/2 are worst, and none is rounded if D - 1 divides B.
@@ -42,6 +48,9 @@ class Mean(Task):
     """
 
     name: ClassVar[str] = "mean"
+
+    #: Values of a report of ``krr`` beyond its levels.
+    spare: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         """Check the domain."""
@@ -56,45 +65,72 @@ class Mean(Task):
         return f"mean of {self.domain_size:,} equidistant values in [0, 1]"
 
     def mechanisms(self) -> Mapping[str, Sequence[Family]]:
-        """Return additive noise and randomized response of one bit.
+        """Return additive noise, and randomized response of levels.
 
         The noise is discrete: ``laplace`` and ``gaussian`` in doubles are for simulations only.
         Bounds of ``discrete_laplace`` start at 2 (with 1, the one bit of ``krr`` has less noise):
-        all up to 16, then steps of 50% up to 256, and those that need no rounding.
+        all up to 16, then steps of 50% up to 256, and those that need no rounding. Levels of
+        ``krr``: all up to 16, then steps of 20% up to 64, and those that need no rounding.
         """
         bounds = spread(2, _MAX_BOUND, _FACTOR)
         if self.domain_size is not None:
             exact = (multiple * (self.domain_size - 1) for multiple in (1, 2, 3, 4))
             bounds = sorted({*bounds, *(bound for bound in exact if 2 <= bound <= _MAX_BOUND)})
         return {
-            "krr": [partial(KRR, 2)],
+            "krr": self._level_families(),
             "discrete_laplace": [partial(DiscreteLaplace, bound=bound) for bound in bounds],
         }
 
-    def worst_case(self, randomizer: LocalRandomizer) -> Prediction:
-        r"""Predict the error if all users hold the value that is rounded most.
+    def _level_families(self) -> Sequence[Family]:
+        levels = set(spread(2, _MAX_LEVELS, _LEVEL_FACTOR))
+        if self.domain_size is not None and self.domain_size <= _MAX_BOUND:
+            levels.add(self.domain_size)
+        return [partial(KRR, count + self.spare) for count in sorted(levels)]
 
-        Among D values the fractional parts of Bi/(D-1) are all multiples of 1/m, where
-        m = (D-1)/gcd(B, D-1), and :math:`\lfloor m/2\rfloor\lceil m/2\rceil/m^2` is the largest
-        :math:`t(1-t)`.
+    def worst_case(self, randomizer: LocalRandomizer) -> Prediction:
+        r"""Predict the error if all users hold the value whose estimate varies most.
+
+        With additive noise it is the one that is rounded most: among D values the fractional parts
+        of Bi/(D-1) are all multiples of 1/m, where m = (D-1)/gcd(B, D-1), and
+        :math:`\lfloor m/2\rfloor\lceil m/2\rceil/m^2` is the largest :math:`t(1-t)`.
         """
-        noise, bound = _noise(randomizer)
-        largest = 0.25
-        if self.domain_size is not None:
-            parts = (self.domain_size - 1) // math.gcd(bound, self.domain_size - 1)
-            largest = (parts // 2) * ((parts + 1) // 2) / parts**2
-        return self._predict(noise, largest / bound**2)
+        if isinstance(randomizer, DiscreteLaplace):
+            bound, largest = randomizer.bound, 0.25
+            if self.domain_size is not None:
+                parts = (self.domain_size - 1) // math.gcd(bound, self.domain_size - 1)
+                largest = (parts // 2) * ((parts + 1) // 2) / parts**2
+            return self._predict(randomizer.noise_variance / bound**2 + largest / bound**2)
+        noise = _level_variances(self._levels(randomizer), self.spare, randomizer.epsilon0)
+        if self.domain_size is not None and self.domain_size <= _MAX_LISTED:
+            return self._predict(float(self._at_values(noise).max()))
+        return self._predict(_largest_between(noise))
 
     def expected(self, randomizer: LocalRandomizer) -> Prediction | None:
-        """Predict the error: the rounding is averaged over the distribution."""
+        """Predict the error: noise and rounding are averaged over the distribution."""
         if self.distribution is None:
             return None
-        noise, bound = _noise(randomizer)
-        return self._predict(noise, self._rounding(bound))
+        if isinstance(randomizer, DiscreteLaplace):
+            bound = randomizer.bound
+            return self._predict(randomizer.noise_variance / bound**2 + self._rounding(bound))
+        noise = _level_variances(self._levels(randomizer), self.spare, randomizer.epsilon0)
+        return self._predict(float(np.array(self.distribution) @ self._at_values(noise)))
 
-    def _predict(self, noise: float, rounding: float) -> Prediction:
-        variance = (noise + rounding) / self.n
-        return Prediction.of_variances(variance, variance, 1)
+    def _levels(self, randomizer: LocalRandomizer) -> int:
+        if not isinstance(randomizer, KRR):
+            raise TypeError(f"randomizer must be krr or discrete_laplace, got {randomizer}")
+        return randomizer.k - self.spare
+
+    def _predict(self, variance: float) -> Prediction:
+        return Prediction.of_variances(variance / self.n, variance / self.n, 1)
+
+    def _at_values(self, noise: FloatArray) -> FloatArray:
+        """Return the variance of the estimate at each of the D values, rounding included."""
+        size, steps = check_size("domain_size", self.domain_size), noise.size - 1
+        place = np.arange(size) * steps
+        below, part = place // (size - 1), place % (size - 1) / (size - 1)
+        above = np.minimum(below + 1, steps)
+        total: FloatArray = (1 - part) * noise[below] + part * noise[above]
+        return total + part * (1 - part) / steps**2
 
     def _rounding(self, bound: int) -> float:
         """Return the mean of r_B over the distribution."""
@@ -110,11 +146,44 @@ class Mean(Task):
         return {}
 
 
-def _noise(randomizer: LocalRandomizer) -> tuple[float, int]:
-    """Return the variance of the noise and the B of the grid."""
-    match randomizer:
-        case KRR(k=2):
-            return 0.25 / math.sinh(randomizer.epsilon0 / 2) ** 2, 1
-        case DiscreteLaplace(bound=bound):
-            return randomizer.noise_variance / bound**2, bound
-    raise TypeError(f"randomizer must be krr(k=2, ...) or discrete_laplace, got {randomizer}")
+class AnsweredMean(Mean):
+    r"""The mean among those who answer, where to have no answer is one more value of the report.
+
+    Only ``krr`` can say it: k - 1 levels, and one value for no answer. The mean is a ratio of two
+    estimates, so that the prediction is for large n and bounds the error over all means; it is for
+    a share of answers near 1, and grows in inverse proportion to that share.
+
+    >>> task = AnsweredMean(n=100, domain_size=None)
+    >>> round(task.worst_case(KRR(k=3, epsilon0=300.0)).squared_error, 6)
+    0.0025
+    """
+
+    spare: ClassVar[int] = 1
+
+    def mechanisms(self) -> Mapping[str, Sequence[Family]]:
+        """Return randomized response."""
+        return {"krr": self._level_families()}
+
+
+def _level_variances(levels: int, spare: int, epsilon0: float) -> FloatArray:
+    """Return the variance of the estimate for one user at each level, without rounding.
+
+    Spare values of the report count as level 0.
+    """
+    known = np.arange(levels) / (levels - 1)
+    first, second, ratio = known.sum(), np.square(known).sum(), math.expm1(epsilon0)
+    outputs = levels + spare
+    apart = outputs * known**2 - 2 * known * first + second
+    noise: FloatArray = apart / ratio + (outputs * second - first**2) / ratio / ratio
+    return noise
+
+
+def _largest_between(noise: FloatArray) -> float:
+    """Return the largest variance over all of [0, 1], rounding included.
+
+    Between two levels it is the line between their variances plus t(1-t)/B^2.
+    """
+    steps = noise.size - 1
+    rise = np.diff(noise)
+    part = np.clip(0.5 + 0.5 * rise * steps**2, 0.0, 1.0)
+    return float((noise[:-1] + part * rise + part * (1 - part) / steps**2).max())

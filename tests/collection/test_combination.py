@@ -1,0 +1,142 @@
+"""Weighted sums of frequencies and cross tables, against laws written out and simulations."""
+
+from __future__ import annotations
+
+import math
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shuffledp import KRR, OUE, Aggregator, HadamardResponse, SubsetSelection, joint
+from shuffledp.collection.combination import combination
+from shuffledp.collection.cross import CrossTable
+from shuffledp.collection.moments import Moments
+
+sys.path.append(str(Path(__file__).parent.parent / "planning"))
+from output_laws import MECHANISMS, SIZE, law  # noqa: E402
+
+WEIGHTS = np.array([0.5, -1.0, 2.0, 0.25])
+
+
+@pytest.mark.parametrize(
+    "mechanism", [m for m in MECHANISMS if not isinstance(m, HadamardResponse)], ids=str
+)
+@pytest.mark.parametrize("z", range(SIZE))
+def test_variance_of_one_report(mechanism, z):
+    """If everybody holds z, the variance is that of the written law."""
+    p, q = mechanism.support_probabilities
+    scores = [
+        (chance, sum((w * ((x in support) - q) / (p - q)) for x, w in enumerate(WEIGHTS)))
+        for chance, support in law(mechanism, z)
+    ]
+    mean = math.fsum(chance * score for chance, score in scores)
+    assert mean == pytest.approx(WEIGHTS[z], abs=1e-12)
+    wanted = math.fsum(chance * (score - mean) ** 2 for chance, score in scores)
+    shares = Moments(np.eye(SIZE)[z], np.zeros(SIZE), 1 / 50, None, 1.0, True)
+    found = combination(mechanism, shares, WEIGHTS)
+    assert found.values[0] == WEIGHTS[z]
+    assert found.noise_variance[0] == pytest.approx(wanted / 50, rel=1e-9)
+
+
+def test_two_values_have_no_third():
+    mechanism = KRR(k=2, epsilon0=1.0)
+    shares = Moments(np.array([0.5, 0.5]), np.zeros(2), 1.0, None, 1.0, True)
+    found = combination(mechanism, shares, [0.0, 1.0])
+    assert found.noise_variance[0] == pytest.approx(0.25 / math.sinh(0.5) ** 2)
+
+
+def test_mean_of_levels_from_reports():
+    mechanism, rng = KRR(k=5, epsilon0=2.0), np.random.default_rng(3)
+    values = rng.integers(0, 5, 4000)
+    errors = []
+    for _ in range(200):
+        aggregator = Aggregator(mechanism)
+        aggregator.add(mechanism.randomize(values, rng))
+        found = aggregator.weighted(np.arange(5) / 4)
+        errors.append((found.values[0] - values.mean() / 4) / found.standard_errors[0])
+    assert abs(np.mean(errors)) < 4 / math.sqrt(200)
+    assert np.std(errors) == pytest.approx(1.0, rel=0.2)
+
+
+def test_what_has_no_weighted_sums():
+    aggregator = Aggregator(HadamardResponse(epsilon0=1.0, domain_size=3))
+    aggregator.add(aggregator.randomizer.randomize([0, 1, 2]))
+    with pytest.raises(TypeError, match="not known for hadamard"):
+        aggregator.weighted([0, 1, 2])
+    noisy = Aggregator("discrete_laplace(epsilon0=1, bound=3)")
+    noisy.add(noisy.randomizer.randomize([0, 1, 2]))
+    with pytest.raises(TypeError, match="need a support mechanism"):
+        noisy.weighted([0, 1, 2])
+    few = Aggregator(KRR(k=3, epsilon0=1.0))
+    with pytest.raises(ValueError, match="at least one report"):
+        few.weighted([0, 1, 2])
+    few.add(few.randomizer.randomize([0, 1, 2]))
+    with pytest.raises(ValueError, match="one number for each of 3 values"):
+        few.weighted([0, 1])
+
+
+def test_cross_table_is_the_inverse_of_the_product_channel():
+    """Fed with exact expected counts, the table gives back the shares."""
+    first, second = KRR(k=2, epsilon0=0.7), KRR(k=3, epsilon0=1.1)
+    table = CrossTable(joint(first, second), 0, 1)
+    truth = np.array([[0.1, 0.2, 0.3], [0.25, 0.05, 0.1]])
+    channels = [
+        np.array([[math.exp(part.epsilon0 * (x == y)) for y in range(part.k)] for x in range(part.k)])
+        for part in (first, second)
+    ]
+    a, b = (channel / channel.sum(axis=1, keepdims=True) for channel in channels)
+    table.n = 10**6
+    reported = table.n * a.T @ truth @ b
+    table._both = reported
+    table._single = [reported.sum(axis=1), reported.sum(axis=0)]
+    found = table.estimate()
+    assert found.values.reshape(2, 3) == pytest.approx(truth, abs=1e-12)
+    inverses = np.linalg.inv(a), np.linalg.inv(b)
+    for (i, j), error in zip(product(range(2), range(3)), found.standard_errors, strict=True):
+        scores = np.outer(inverses[0][:, i], inverses[1][:, j])
+        seconds = a @ scores**2 @ b.T  # mean square of the score for each input
+        variance = (truth * seconds).sum() - truth[i, j]
+        assert error == pytest.approx(math.sqrt(variance / table.n), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "second", [OUE(epsilon0=3.0, domain_size=4), SubsetSelection(3.0, domain_size=4, size=2)], ids=str
+)
+def test_cross_tables_cover_the_truth(second):
+    mechanism = joint(KRR(k=3, epsilon0=2.0), "discrete_laplace(epsilon0=1, bound=2)", second)
+    rng = np.random.default_rng(5)
+    values = rng.integers(0, 3, 3000), rng.integers(0, 3, 3000), rng.integers(0, 4, 3000)
+    truth = np.zeros((3, 4))
+    np.add.at(truth, (values[0], values[2]), 1 / 3000)
+    scores = []
+    for _ in range(60):
+        table = CrossTable(mechanism, 0, 2)
+        reports = mechanism.randomize(values, rng)
+        table.add(reports[:1000])
+        table.add(reports[1000:])
+        found = table.estimate()
+        scores.append((found.values - truth.ravel()) / found.standard_errors)
+    assert np.abs(np.mean(scores, axis=0)).max() < 4.5 / math.sqrt(60)
+    assert np.std(scores) == pytest.approx(1.0, rel=0.15)
+
+
+def test_bad_cross_tables():
+    mechanism = joint("krr(k=3, epsilon0=1)", "discrete_laplace(epsilon0=1, bound=2)")
+    with pytest.raises(TypeError, match="frequencies are estimated, got discrete_laplace"):
+        CrossTable(mechanism, 0, 1)
+    with pytest.raises(TypeError, match="need joint reports, got krr"):
+        CrossTable(KRR(3, 1.0), 0, 1)
+    pair = joint("krr(k=3, epsilon0=1)", "krr(k=3, epsilon0=1)")
+    with pytest.raises(ValueError, match="two attributes, got 1 twice"):
+        CrossTable(pair, 1, 1)
+    with pytest.raises(ValueError, match="at least one report"):
+        CrossTable(pair, 0, 1).estimate()
+    table = CrossTable(pair, 0, 1)
+    bad = np.zeros(2, dtype=pair.report_dtype)
+    bad["part1"] = 7
+    with pytest.raises(ValueError, match="reports must be below 3"):
+        table.add(bad)
+    assert table.n == 0
