@@ -21,6 +21,7 @@ LAYERS: Sequence[Sequence[str]] = (
     ("baselines", "figures"),
     ("comparison",),
     ("files", "planning", "reproduction", "certification", "auditing", "bridge"),
+    ("study",),
     ("cli",),
 )
 
@@ -47,6 +48,7 @@ PURPOSE = {
     "comparison": "all bounds, side by side and along an axis",
     "files": "reports and tables on disk",
     "planning": "which mechanism errs least",
+    "study": "several attributes, from table to estimate",
     "reproduction": "the paper, computed again",
     "certification": "proofs in ball arithmetic",
     "bridge": "ways to other accountants",

@@ -76,7 +76,7 @@ def test_table_of_a_mean_asked_for_an_error():
     assert "estimate  mean of values in [0, 1]" in question
     assert table.split()[:6] == ["mechanism", "epsilon0", "bytes", "epsilon", "published", "gain"]
     assert "an estimated mean is typically off by 0.02000" in " ".join(meaning.splitlines())
-    assert "krr takes one bit" in meaning
+    assert "krr takes the value times k - 1" in meaning
     assert "discrete_laplace takes the value times its bound" in meaning
 
 

@@ -16,7 +16,7 @@ from shuffledp.collection.cross import CrossTable
 from shuffledp.collection.moments import Moments
 
 sys.path.append(str(Path(__file__).parent.parent / "planning"))
-from output_laws import MECHANISMS, SIZE, law  # noqa: E402
+from output_laws import MECHANISMS, SIZE, law
 
 WEIGHTS = np.array([0.5, -1.0, 2.0, 0.25])
 
@@ -84,7 +84,9 @@ def test_cross_table_is_the_inverse_of_the_product_channel():
     table = CrossTable(joint(first, second), 0, 1)
     truth = np.array([[0.1, 0.2, 0.3], [0.25, 0.05, 0.1]])
     channels = [
-        np.array([[math.exp(part.epsilon0 * (x == y)) for y in range(part.k)] for x in range(part.k)])
+        np.array(
+            [[math.exp(part.epsilon0 * (x == y)) for y in range(part.k)] for x in range(part.k)]
+        )
         for part in (first, second)
     ]
     a, b = (channel / channel.sum(axis=1, keepdims=True) for channel in channels)
@@ -103,7 +105,9 @@ def test_cross_table_is_the_inverse_of_the_product_channel():
 
 
 @pytest.mark.parametrize(
-    "second", [OUE(epsilon0=3.0, domain_size=4), SubsetSelection(3.0, domain_size=4, size=2)], ids=str
+    "second",
+    [OUE(epsilon0=3.0, domain_size=4), SubsetSelection(3.0, domain_size=4, size=2)],
+    ids=str,
 )
 def test_cross_tables_cover_the_truth(second):
     mechanism = joint(KRR(k=3, epsilon0=2.0), "discrete_laplace(epsilon0=1, bound=2)", second)

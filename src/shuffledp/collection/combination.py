@@ -63,8 +63,7 @@ def _unit_variances(randomizer: SupportRandomizer, w: FloatArray) -> FloatArray:
         without = E * mass(3, 3) + mass(2, 3) - other**2 if w.size > 2 else 0 * other
         scale = ((E - 1) * mass(1, 2)) ** 2
         p, q, one, none = (
-            float(x / scale)
-            for x in (own * (1 - own), other * (1 - other), with_own, without)
+            float(x / scale) for x in (own * (1 - own), other * (1 - other), with_own, without)
         )
     rest, squares = w.sum() - w, np.square(w).sum() - w**2
     unit: FloatArray = w**2 * p + squares * q + 2 * w * rest * one + (rest**2 - squares) * none

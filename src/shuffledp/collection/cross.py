@@ -49,7 +49,10 @@ class CrossTable:
             raise TypeError(f"cross tables need joint reports, got {randomizer}")
         last = len(randomizer.parts) - 1
         self._randomizer = randomizer
-        self._places = check_integer("first", first, 0, last), check_integer("second", second, 0, last)
+        self._places = (
+            check_integer("first", first, 0, last),
+            check_integer("second", second, 0, last),
+        )
         if self._places[0] == self._places[1]:
             raise ValueError(f"a cross table needs two attributes, got {first} twice")
         self._parts = tuple(_support(randomizer, place) for place in self._places)
@@ -74,8 +77,10 @@ class CrossTable:
                 for part, place in zip(self._parts, self._places, strict=True)
             ]
             both += np.rint(spelled[0] @ spelled[1].T).astype(np.int64)
-            for one, support in zip(single, spelled, strict=True):
-                one += support.sum(axis=1).astype(np.int64)
+            single = [
+                old + support.sum(axis=1).astype(np.int64)
+                for old, support in zip(single, spelled, strict=True)
+            ]
         self._both += both
         self._single = [old + new for old, new in zip(self._single, single, strict=True)]
         self.n += checked.size
@@ -88,7 +93,7 @@ class CrossTable:
         return np.array([part.supports(reports, x) for x in values], dtype=np.float64)
 
     def estimate(self) -> Estimate:
-        """Return unbiased shares of all pairs, those of the first value of the first attribute first.
+        """Return unbiased shares of all pairs, in the order of a table read row by row.
 
         Raises:
             ValueError: if there are no reports.

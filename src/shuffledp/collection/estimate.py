@@ -15,17 +15,19 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceInterval:
-    """Intervals that cover the truth with about the given probability, each on its own.
+    """Intervals that cover the truth with about the given probability.
 
     Attributes:
         lower: the lower ends.
         upper: the upper ends.
         level: the probability.
+        simultaneous: whether it is that of all intervals covering at once, not of each on its own.
     """
 
     lower: FloatArray
     upper: FloatArray
     level: float
+    simultaneous: bool = False
 
     def covers(self, truth: ArrayLike) -> NDArray[np.bool_]:
         """Return which intervals hold the true value."""
@@ -58,11 +60,26 @@ class Estimate:
     n: int
     whole_domain: bool
 
-    def confidence_interval(self, level: float = 0.95) -> ConfidenceInterval:
-        """Return normal confidence intervals, for each value on its own."""
+    def confidence_interval(
+        self, level: float = 0.95, *, simultaneous: bool = False
+    ) -> ConfidenceInterval:
+        r"""Return normal confidence intervals, for each value on its own or for all at once.
+
+        Simultaneous ones have level :math:`\sqrt[k]{\text{level}}` each. Whatever the dependence
+        of k normal estimates, that is enough (Šidák 1967).
+
+        >>> estimate = Estimate(np.zeros(20), np.ones(20), 100, True)
+        >>> alone, together = (
+        ...     estimate.confidence_interval(simultaneous=all_at_once).upper[0].round(2).item()
+        ...     for all_at_once in (False, True)
+        ... )
+        >>> alone, together
+        (1.96, 3.02)
+        """
         level = check_probability("level", level)
-        reach = NormalDist().inv_cdf((1 + level) / 2) * self.standard_errors
-        return ConfidenceInterval(self.values - reach, self.values + reach, level)
+        each = level ** (1 / max(self.values.size, 1)) if simultaneous else level
+        reach = -NormalDist().inv_cdf((1 - each) / 2) * self.standard_errors
+        return ConfidenceInterval(self.values - reach, self.values + reach, level, simultaneous)
 
     def projected(self) -> FloatArray:
         """Return the nearest probability distribution: plausible, but biased.

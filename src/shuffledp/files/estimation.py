@@ -64,6 +64,16 @@ class Estimation:
         """The number of users in all files."""
         return sum(sidecar.n for sidecar in self.sidecars)
 
+    @property
+    def guarantee(self) -> tuple[float, float]:
+        """The weakest guarantee of all files, epsilon and delta, which holds for all together.
+
+        Neighbouring datasets differ in one user. If every user is in one file only, the other
+        files have the same law under both.
+        """
+        guarantees = [sidecar.guarantee for sidecar in self.sidecars]
+        return max(one.epsilon for one in guarantees), max(one.delta for one in guarantees)
+
 
 def estimate_files(paths: Sequence[Path]) -> Estimation:
     """Check files of reports against their sidecars, and estimate from all of them together.
@@ -73,7 +83,7 @@ def estimate_files(paths: Sequence[Path]) -> Estimation:
             are of different mechanisms or columns, or equal; or if the reports do not determine
             the frequencies.
     """
-    sidecars = tuple(_checked(path) for path in paths)
+    sidecars = tuple(checked_sidecar(path) for path in paths)
     for i, sidecar in enumerate(sidecars):
         _check_alike(paths[0], sidecars[0], paths[i], sidecar)
         for j in range(i):
@@ -94,7 +104,12 @@ def estimate_files(paths: Sequence[Path]) -> Estimation:
     return Estimation(sidecars, tuple(sections))
 
 
-def _checked(path: Path) -> Sidecar:
+def checked_sidecar(path: Path) -> Sidecar:
+    """Return the sidecar of a file of reports, which must be as it says.
+
+    Raises:
+        DataError: if one of the two cannot be read, or they do not match.
+    """
     is_csv(path)  # or it is a Parquet file, or refused
     sidecar = read_sidecar(path)
     sidecar.check_file(path)

@@ -23,9 +23,11 @@ SUFFIXES = (".csv", ".parquet")
 _MAX_ECHO = 200
 
 
-def table_in(path: Path, names: Sequence[str]) -> Table:
+def table_in(path: Path, names: Sequence[str], *, booleans: bool = False) -> Table:
     """Return some columns of a file, whose ending says how it is read."""
-    return CsvTable(path, names) if is_csv(path) else ParquetTable(path, names)
+    if is_csv(path):
+        return CsvTable(path, names)
+    return ParquetTable(path, names, booleans=booleans)
 
 
 def reports_in(path: Path, dtype: np.dtype[Any]) -> ReportFile:

@@ -13,14 +13,15 @@ from shuffledp.files.table import Table
 
 
 class ParquetTable(Table):
-    """A Parquet file; its columns must hold numbers or text."""
+    """A Parquet file; its columns must hold numbers or text, or booleans if these are allowed."""
 
-    def __init__(self, path: Path, names: Sequence[str]) -> None:
+    def __init__(self, path: Path, names: Sequence[str], *, booleans: bool = False) -> None:
         super().__init__(path, names)
         with open_parquet(path) as file:
             for name in names:
                 kind = file.schema_arrow.field(name).type
-                if not is_number(kind) and not is_text(kind):
+                allowed = is_number(kind) or is_text(kind) or (booleans and str(kind) == "bool")
+                if not allowed:
                     raise DataError(
                         f"{str(path)!r}: column {name!r} must hold numbers or text, got {kind}"
                     )

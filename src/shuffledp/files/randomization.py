@@ -27,7 +27,7 @@ from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.base import Values
 from shuffledp.wording import counted
 
-_SEEDED = (
+SEEDED = (
     "the reports come from a seed, so whoever knows it can undo them and the guarantee does not "
     "hold: only for simulations"
 )
@@ -69,7 +69,7 @@ class Randomization:
         continuous = {
             _CONTINUOUS.format(reader): None for reader in readers if is_continuous(reader)
         }
-        return (*([] if self._seed is None else [_SEEDED]), *continuous)
+        return (*([] if self._seed is None else [SEEDED]), *continuous)
 
     def run(
         self,

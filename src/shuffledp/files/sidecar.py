@@ -52,6 +52,8 @@ class Sidecar:
         sha256: the digest of the file of reports.
         size: its number of bytes.
         version: the version of shuffledp that wrote it.
+        plan: where the reports come from a plan for a study: the plan, which of its shuffles they
+            are, and what all of its shuffles reveal together.
     """
 
     mechanism: str
@@ -64,6 +66,7 @@ class Sidecar:
     sha256: str
     size: int
     version: str
+    plan: Mapping[str, Any] | None = None
 
     def randomizer(self) -> LocalRandomizer:
         """Return the mechanism."""
@@ -72,6 +75,8 @@ class Sidecar:
     def to_json(self) -> str:
         """Return one JSON object; its checksum shows whether somebody changed it."""
         content: dict[str, object] = {"format": _FORMAT, **asdict(self)}
+        if self.plan is None:
+            del content["plan"]
         return json.dumps({**content, "checksum": _checksum(content)}, indent=2, allow_nan=False)
 
     def check_file(self, path: Path) -> None:
@@ -138,6 +143,7 @@ def _from_content(content: Mapping[str, Any]) -> Sidecar:
         sha256=content["sha256"],
         size=content["size"],
         version=content["version"],
+        plan=content.get("plan"),
     )
 
 

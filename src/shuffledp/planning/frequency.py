@@ -92,14 +92,14 @@ class Frequency(Task):
 
     def worst_case(self, randomizer: LocalRandomizer) -> Prediction:
         """Predict the error; the worst single value is held by everybody or by nobody."""
-        held, other = self._variances(randomizer)
+        held, other = self.variances(randomizer)
         return Prediction.of_variances(self._total(held, other), max(held, other), self.size)
 
     def expected(self, randomizer: LocalRandomizer) -> Prediction | None:
         """Predict the error; the variance is linear in f, so the extremes of f decide."""
         if self.distribution is None:
             return None
-        held, other = self._variances(randomizer)
+        held, other = self.variances(randomizer)
         largest = max(share * held + (1 - share) * other for share in self._extreme_shares)
         return Prediction.of_variances(self._total(held, other), largest, self.size)
 
@@ -111,7 +111,7 @@ class Frequency(Task):
     def _total(self, held: float, other: float) -> float:
         return held + (self.size - 1) * other
 
-    def _variances(self, randomizer: LocalRandomizer) -> tuple[float, float]:
+    def variances(self, randomizer: LocalRandomizer) -> tuple[float, float]:
         r"""Return the variance of an estimate if everybody and if nobody holds its value.
 
         With the masses of :class:`SupportRandomizer`, :math:`p^*=EW_1[1]`, :math:`1-p^*=W_1[0]`,

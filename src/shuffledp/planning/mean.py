@@ -18,7 +18,7 @@ from shuffledp.randomizers import KRR, DiscreteLaplace, LocalRandomizer
 
 _FACTOR = 1.5
 _MAX_BOUND = 256  # beyond it rounding is invisible and the noise that of the continuous law
-_LEVEL_FACTOR, _MAX_LEVELS = 1.2, 64  # of krr: its noise grows with the number of levels
+_MAX_LEVELS = 64  # of krr: its noise grows with their number
 _MAX_LISTED = 4096  # so many values are looked at one by one; more of them as all of [0, 1]
 
 
@@ -70,7 +70,7 @@ class Mean(Task):
         The noise is discrete: ``laplace`` and ``gaussian`` in doubles are for simulations only.
         Bounds of ``discrete_laplace`` start at 2 (with 1, the one bit of ``krr`` has less noise):
         all up to 16, then steps of 50% up to 256, and those that need no rounding. Levels of
-        ``krr``: all up to 16, then steps of 20% up to 64, and those that need no rounding.
+        ``krr``: all up to 16, then steps of 50% up to 64, and those that need no rounding.
         """
         bounds = spread(2, _MAX_BOUND, _FACTOR)
         if self.domain_size is not None:
@@ -82,7 +82,7 @@ class Mean(Task):
         }
 
     def _level_families(self) -> Sequence[Family]:
-        levels = set(spread(2, _MAX_LEVELS, _LEVEL_FACTOR))
+        levels = set(spread(2, _MAX_LEVELS, _FACTOR))
         if self.domain_size is not None and self.domain_size <= _MAX_BOUND:
             levels.add(self.domain_size)
         return [partial(KRR, count + self.spare) for count in sorted(levels)]

@@ -1,0 +1,216 @@
+"""What the reports of a study tell about one attribute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from shuffledp.arrays import FloatArray
+from shuffledp.collection import Estimate
+from shuffledp.collection.combination import combination
+from shuffledp.collection.moments import Moments
+from shuffledp.errors import check_integer, check_probability
+from shuffledp.randomizers import DiscreteLaplace, LocalRandomizer
+from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.study.attribute import Attribute
+from shuffledp.study.study_design import encoding_of
+
+_FEWEST = 4.0  # standard errors by which the share of answers must exceed 0
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """A quantile of ordered categories.
+
+    Attributes:
+        label: the first category up to which the estimated share reaches the probability.
+        lower: the first one up to which the share may reach it.
+        upper: the first one up to which the share reaches it surely, at the confidence level.
+    """
+
+    label: str
+    lower: str
+    upper: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in the order of the shares.
+
+    Attributes:
+        label: the value.
+        share: its estimated share.
+        wrong: about the probability that the next value is really larger.
+    """
+
+    label: str
+    share: float
+    wrong: float
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What reports tell about an attribute.
+
+    Attributes:
+        attribute: the attribute.
+        part: the mechanism that read it.
+        moments: the estimates from those who reported it.
+        n: the number of users.
+    """
+
+    attribute: Attribute
+    part: LocalRandomizer
+    moments: Moments
+    n: int
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values that shares belong to; missing answers among them if they are a category."""
+        return self.attribute.labels if self._leaves_out else self.attribute.values
+
+    @property
+    def shares(self) -> Estimate | None:
+        """The shares of the labels, of those who answered if the others are left out.
+
+        Raises:
+            ValueError: if hardly anybody answered.
+        """
+        if self.attribute.kind == "number":
+            return None
+        if not self._leaves_out:
+            return self.moments.estimate(self.n)
+        ratios = [self.among_answers(row) for row in np.eye(len(self.attribute.labels))]
+        return Estimate(
+            np.array([ratio.values[0] for ratio in ratios]),
+            np.array([ratio.standard_errors[0] for ratio in ratios]),
+            self.n,
+            whole_domain=True,
+        )
+
+    @property
+    def missing(self) -> Estimate | None:
+        """The share of missing answers, None where they are an error."""
+        if not self.attribute.may_miss:
+            return None
+        whole = self.moments.estimate(self.n)
+        return Estimate(whole.values[-1:], whole.standard_errors[-1:], self.n, whole_domain=False)
+
+    @property
+    def mean(self) -> Estimate | None:
+        """The mean of those who answered: of a number, or of categories that are numbers.
+
+        None for other categories, also if they are not ordered.
+        """
+        points = self._points()
+        if points is None:
+            return None
+        if isinstance(self.part, DiscreteLaplace):
+            own = self.moments.estimate(self.n)
+            step = points[1] - points[0]
+            return Estimate(
+                points[0] + step * own.values, step * own.standard_errors, self.n, False
+            )
+        return self.among_answers(points)
+
+    def quantile(self, probability: float, level: float = 0.95) -> Quantile:
+        """Return a quantile of those who answered, with the categories that it may be.
+
+        Raises:
+            ValueError: if the categories are not ordered.
+        """
+        if not self.attribute.ordered:
+            raise ValueError(f"attribute {self.attribute.name!r} has no ordered categories")
+        q, labels = check_probability("probability", probability), self.attribute.labels
+        reach = NormalDist().inv_cdf((1 + check_probability("level", level)) / 2)
+        steps = np.tri(len(labels))
+        up_to = [self.among_answers(row) for row in steps[:-1]]
+        cumulated = [float(one.values[0]) for one in up_to]
+        errors = [reach * float(one.standard_errors[0]) for one in up_to]
+        pairs = list(zip(cumulated, errors, strict=True))
+
+        def first(ends: list[float]) -> str:
+            return next((labels[i] for i, end in enumerate(ends) if end >= q), labels[-1])
+
+        return Quantile(
+            first(cumulated), first([c + e for c, e in pairs]), first([c - e for c, e in pairs])
+        )
+
+    def top(self, count: int) -> list[Place]:
+        """Return the largest shares, each with how probably the next one is really larger.
+
+        Raises:
+            ValueError: if it is an attribute without labels.
+        """
+        shares = self.shares
+        if shares is None:
+            raise ValueError(f"attribute {self.attribute.name!r} is a number, which has no shares")
+        count = check_integer("count", count, 1, shares.values.size)
+        order = np.argsort(-shares.values, kind="stable").tolist()
+        found = []
+        for place, following in zip(order[:count], [*order[1:], None], strict=False):
+            wrong = 0.0
+            if following is not None:
+                weights = np.zeros(shares.values.size)
+                weights[[place, following]] = 1.0, -1.0
+                apart = self._difference(weights)
+                error = float(apart.standard_errors[0])
+                wrong = NormalDist().cdf(-float(apart.values[0]) / error) if error > 0 else 0.0
+            found.append(Place(self.labels[place], float(shares.values[place]), wrong))
+        return found
+
+    def _difference(self, weights: FloatArray) -> Estimate:
+        if self._leaves_out:
+            return self.among_answers(weights)
+        return combination(self._support, self.moments, weights).estimate(self.n)
+
+    def among_answers(self, weights: FloatArray) -> Estimate:
+        r"""Return a weighted sum of the shares among those who answered.
+
+        With missing answers it is a ratio a/b of two estimates, b the share of answers; its error
+        is that of :math:`(a-rb)/b` with r fixed at the estimate, which is right for large n.
+
+        Raises:
+            ValueError: if the share of answers is not well above 0.
+        """
+        if not self.attribute.may_miss:
+            return combination(self._support, self.moments, weights).estimate(self.n)
+        held = np.append(np.asarray(weights, dtype=np.float64), 0.0)
+        answered = np.append(np.ones(held.size - 1), 0.0)
+        share = combination(self._support, self.moments, answered).estimate(self.n)
+        total = float(share.values[0])
+        if not total > _FEWEST * float(share.standard_errors[0]):
+            raise ValueError(
+                f"the share of answers about {self.attribute.name!r} is estimated as {total:.3g} "
+                f"+- {float(share.standard_errors[0]):.3g}: too little to say something about them"
+            )
+        ratio = float(held @ self.moments.values) / total
+        linear = combination(self._support, self.moments, (held - ratio * answered) / total)
+        return Estimate(
+            np.array([ratio]), linear.estimate(self.n).standard_errors, self.n, whole_domain=False
+        )
+
+    @property
+    def _leaves_out(self) -> bool:
+        return self.attribute.missing == "leave out"
+
+    @property
+    def _support(self) -> SupportRandomizer:
+        if not isinstance(self.part, SupportRandomizer):
+            raise TypeError(f"weighted sums need a support mechanism such as krr, got {self.part}")
+        return self.part
+
+    def _points(self) -> FloatArray | None:
+        """Return the numbers that the values of a report stand for."""
+        attribute = self.attribute
+        if attribute.kind == "number":
+            points = encoding_of(attribute, self.part).points
+            return np.linspace(float(attribute.low or 0), float(attribute.high or 0), points)
+        if not attribute.ordered:
+            return None
+        try:
+            return np.array([float(label) for label in attribute.labels])
+        except ValueError:
+            return None

@@ -1,0 +1,183 @@
+"""Strategies with one report per user: about all attributes, or about one of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from shuffledp.errors import NoAnswerError
+from shuffledp.planning import Prediction
+from shuffledp.planning.analysis import Guarantee
+from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.search import Found, least_error
+from shuffledp.planning.task import Family, Task
+from shuffledp.randomizers import Joint, LocalRandomizer, OneOf
+from shuffledp.study.option import Shuffle, StudyOption, certified
+from shuffledp.study.scoring import Predictions, cross_prediction, sampled
+from shuffledp.study.study import Study
+
+#: How the shares of the attributes are changed in each round of the search.
+_STEPS = (1.5, 1.15)
+
+_DIGITS = 4  # of the probability with which an attribute is reported
+
+Composed = Literal["joint report", "one attribute per user"]
+
+
+@dataclass(frozen=True)
+class Design:
+    """A mechanism for all attributes but for its scale.
+
+    Attributes:
+        strategy: whether a report is about all attributes or about one.
+        families: the mechanism of each attribute.
+        ratios: the epsilon0 of each attribute in proportion to the largest.
+        shares: how often each attribute is reported; only where one is.
+    """
+
+    strategy: Composed
+    families: tuple[Family, ...]
+    ratios: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    def __call__(self, epsilon0: float) -> LocalRandomizer:
+        """Return the mechanism whose largest epsilon0 is the given one."""
+        top = max(self.ratios)
+        parts = tuple(
+            family(epsilon0 * (ratio / top))
+            for family, ratio in zip(self.families, self.ratios, strict=True)
+        )
+        if self.strategy == "joint report":
+            return Joint(parts)
+        return OneOf(parts, _rounded(self.shares))
+
+    def neighbours(self, step: float) -> Iterator[Design]:
+        """Yield designs in which one attribute has more, or less."""
+        for place in range(len(self.families)):
+            for factor in (step, 1 / step):
+                yield replace(self, ratios=_changed(self.ratios, place, factor))
+                if self.strategy == "one attribute per user":
+                    yield replace(self, shares=_changed(self.shares, place, factor))
+
+
+def _changed(numbers: Sequence[float], place: int, factor: float) -> tuple[float, ...]:
+    return tuple(x * factor if i == place else x for i, x in enumerate(numbers))
+
+
+def _rounded(shares: Sequence[float]) -> tuple[float, ...]:
+    """Return probabilities of few digits that sum to 1.
+
+    >>> _rounded((1.0, 1.0, 1.0))
+    (0.3333, 0.3333, 0.3334)
+    """
+    total = math.fsum(shares)
+    first = [max(round(share / total, _DIGITS), 10.0**-_DIGITS) for share in shares[:-1]]
+    return (*first, round(1 - math.fsum(first), _DIGITS))
+
+
+@dataclass(frozen=True)
+class StudyTask(Task):
+    """All attributes of a study, from one report per user."""
+
+    study: Study = field(kw_only=True)
+    tasks: tuple[Task, ...] = field(kw_only=True)
+
+    name = "study"
+
+    @property
+    def subject(self) -> str:
+        """All attributes."""
+        return f"{len(self.tasks)} attributes"
+
+    def mechanisms(self) -> dict[str, Sequence[Family]]:
+        """Refuse: designs are proposed by the search."""
+        raise TypeError("the mechanisms of a study are searched by its strategies")
+
+    def worst_case(self, randomizer: LocalRandomizer) -> Prediction:
+        """Return the score as an error."""
+        score = self.predictions(randomizer).score
+        return Prediction.of_variances(score**2, score**2, 1)
+
+    def expected(self, randomizer: LocalRandomizer) -> None:
+        """No distribution is known."""
+        return
+
+    def predictions(self, randomizer: LocalRandomizer) -> Predictions:
+        """Predict all errors."""
+        if isinstance(randomizer, OneOf):
+            own = zip(self.tasks, randomizer.parts, randomizer.weights, strict=True)
+            errors = [sampled(task.worst_case(part), task, share) for task, part, share in own]
+            return Predictions.of(self.study, errors)
+        if not isinstance(randomizer, Joint):
+            raise TypeError(f"randomizer must be joint or one_of, got {randomizer}")
+        pairs = list(zip(self.tasks, randomizer.parts, strict=True))
+        crosses = {}
+        for names in self.study.crosses:
+            (task, part), (task2, part2) = (pairs[self.study.place(name)] for name in names)
+            if not isinstance(task, Frequency) or not isinstance(task2, Frequency):
+                raise TypeError(f"cross tables are of categories, got {names}")
+            crosses[names] = cross_prediction(self.n, (task, part), (task2, part2))
+        errors = [task.worst_case(part) for task, part in pairs]
+        return Predictions.of(self.study, errors, crosses)
+
+
+def best_composed(
+    strategy: Composed,
+    study: Study,
+    tasks: Sequence[Task],
+    families: Sequence[tuple[Sequence[Family], float]],
+) -> StudyOption:
+    """Return the best mechanism of one report that a search finds.
+
+    It starts from given mechanisms and levels and changes the share of one attribute at a time;
+    what it offers is certified, with the largest epsilon0 that is safe.
+
+    Args:
+        strategy: whether a report is about all attributes or about one.
+        study: the study.
+        tasks: what is to be estimated about each attribute.
+        families: for each attribute the mechanisms to try, and a level to start from.
+
+    Raises:
+        NoAnswerError: if nothing meets the target.
+    """
+    goal = StudyTask(study.n, None, study=study, tasks=tuple(tasks))
+    analysis = Guarantee(study.n, study.delta)
+    first = tuple(choices[0] for choices, _ in families)
+    equal = (1.0,) * len(first)
+    levels = tuple(level for _, level in families)
+    sizes = tuple(math.sqrt(getattr(task, "domain_size", None) or 2) for task in tasks)
+    best = Design(strategy, first, levels, equal)
+    proposals = [best, replace(best, ratios=equal), replace(best, shares=sizes)]
+    for step in (None, *_STEPS):
+        if step is not None:
+            proposals = [best, *best.neighbours(step)]
+        found = least_error(proposals, goal, analysis, study.epsilon)
+        if found is None:
+            raise NoAnswerError(f"no {strategy} meets the target")
+        best = next(design for design in proposals if _made(design, found))
+    for place, (choices, _) in enumerate(families):
+        others = [
+            replace(best, families=(*best.families[:place], family, *best.families[place + 1 :]))
+            for family in choices[1:]
+        ]
+        if others:
+            better = least_error([best, *others], goal, analysis, study.epsilon)
+            if better is not None and not _made(best, better):
+                best, found = next(d for d in others if _made(d, better)), better
+    if found is None:
+        raise NoAnswerError(f"no {strategy} meets the target")
+    mechanism = found.randomizer
+    shuffle = Shuffle(tuple(a.name for a in study.attributes), mechanism)
+    epsilon = certified([shuffle], study.n, study.delta).epsilon
+    return StudyOption(strategy, (shuffle,), epsilon, goal.predictions(mechanism))
+
+
+def _made(design: Design, found: Found) -> bool:
+    """Whether the design makes the mechanism that was found."""
+    mechanism = found.randomizer
+    if not isinstance(mechanism, Joint | OneOf):
+        return False
+    return design(max(part.epsilon0 for part in mechanism.parts)) == mechanism

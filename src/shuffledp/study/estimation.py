@@ -1,0 +1,220 @@
+"""From the reports of a study to estimates about all its attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from shuffledp.collection import Aggregator, Estimate
+from shuffledp.collection.cross import CrossTable
+from shuffledp.collection.moments import Moments
+from shuffledp.files import Column, DataError, Estimation, Section, Sidecar
+from shuffledp.files.chunk import rows_per_chunk
+from shuffledp.files.estimation import checked_sidecar
+from shuffledp.files.formats import reports_in
+from shuffledp.files.sidecar import read_sidecar
+from shuffledp.randomizers import Joint
+from shuffledp.study.answers import Answers
+from shuffledp.study.option import Shuffle
+from shuffledp.study.randomization import StudyReports
+from shuffledp.study.study_design import StudyDesign
+from shuffledp.wording import counted
+
+
+@dataclass(frozen=True, eq=False)
+class StudyEstimate:
+    """What reports tell about the attributes of a study.
+
+    Attributes:
+        design: what was run.
+        answers: by the name of the attribute; only those whose reports were there.
+        crosses: by the names of two attributes the shares of all pairs of their values, those of
+            the first value of the first attribute first, missing answers among them.
+    """
+
+    design: StudyDesign
+    answers: dict[str, Answers]
+    crosses: dict[tuple[str, str], Estimate]
+
+    def __getitem__(self, name: str) -> Answers:
+        """Return the answers about an attribute."""
+        if name not in self.answers:
+            raise KeyError(f"there are no reports about an attribute {name!r}")
+        return self.answers[name]
+
+    def pairs(self, first: str, second: str) -> list[tuple[str, str]]:
+        """Return the pairs of labels to which the entries of a cross table belong."""
+        values = (self.design.study[name].values for name in (first, second))
+        rows, columns = values
+        return [(row, column) for row in rows for column in columns]
+
+    def sections(self) -> list[Section]:
+        """Return all estimates with their labels, shares before means."""
+        found = []
+        for name, own in self.answers.items():
+            shares, mean, missing = own.shares, own.mean, own.missing
+            if shares is not None:
+                found.append(Section(Column(name, own.labels), None, False, shares))
+            if mean is not None:
+                found.append(Section(Column(name), None, True, mean))
+            if missing is not None and (shares is None or own.labels == own.attribute.labels):
+                column = Column(f"{name}: missing answers", own.attribute.values[-1:] or ("share",))
+                found.append(Section(column, None, False, missing))
+        for (first, second), table in self.crosses.items():
+            labels = tuple(f"{a}, {b}" for a, b in self.pairs(first, second))
+            found.append(Section(Column(f"{first} x {second}", labels), None, False, table))
+        return found
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """Return all estimates in a frame of pandas, one row each, with both kinds of intervals."""
+        from shuffledp.extras import import_extra
+
+        pandas = import_extra("pandas")
+        rows = []
+        for section in self.sections():
+            own = section.estimate
+            alone = own.confidence_interval(level)
+            together = own.confidence_interval(level, simultaneous=True)
+            names = ["mean"] if section.is_mean else section.values
+            for i, name in enumerate(names):
+                rows.append(
+                    {
+                        "attribute": section.column.name,
+                        "value": name,
+                        "estimate": own.values[i],
+                        "standard_error": own.standard_errors[i],
+                        "lower": alone.lower[i],
+                        "upper": alone.upper[i],
+                        "lower_all": together.lower[i],
+                        "upper_all": together.upper[i],
+                    }
+                )
+        return pandas.DataFrame(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class StudyEstimation(Estimation):
+    """What files of reports tell about a study.
+
+    Attributes:
+        estimate: the estimates.
+    """
+
+    estimate: StudyEstimate
+
+    @property
+    def n(self) -> int:
+        """The number of users: those of the shuffle that has most."""
+        plans = [(_plan(sidecar)["shuffle"], sidecar.n) for sidecar in self.sidecars]
+        return max(sum(n for place, n in plans if place == own) for own, _ in plans)
+
+    @property
+    def guarantee(self) -> tuple[float, float]:
+        """What all shuffles of a user reveal together, weakest over the files.
+
+        It holds if every user is in one file of each shuffle only.
+        """
+        totals = [_plan(sidecar)["total"] for sidecar in self.sidecars]
+        return max(one["epsilon"] for one in totals), max(one["delta"] for one in totals)
+
+
+def estimate_reports(collected: StudyReports) -> StudyEstimate:
+    """Estimate from reports in memory."""
+    sums = [_Sums(collected.design, one) for one in collected.design.shuffles]
+    for own, reports in zip(sums, collected.reports, strict=True):
+        own.add(reports)
+    return _estimate(collected.design, sums)
+
+
+def is_study(path: Path) -> bool:
+    """Whether a file of reports comes from a plan for a study."""
+    return read_sidecar(path).plan is not None
+
+
+def estimate_study_files(paths: Sequence[Path]) -> StudyEstimation:
+    """Check the files of reports of a study against their sidecars, and estimate from them.
+
+    Several files of one shuffle, of different users, are taken together.
+
+    Raises:
+        DataError: if a file or its sidecar cannot be read or does not match the other, or files are
+            of different plans, or equal.
+    """
+    sidecars = tuple(checked_sidecar(path) for path in paths)
+    for i, sidecar in enumerate(sidecars):
+        if sidecar.plan is None:
+            raise DataError(f"{str(paths[i])!r} is not of a plan, as {str(paths[0])!r} is")
+        if _plan(sidecar)["design"] != _plan(sidecars[0])["design"]:
+            raise DataError(f"{str(paths[i])!r} is of another plan than {str(paths[0])!r}")
+        for j in range(i):
+            if sidecars[j].sha256 == sidecar.sha256:
+                raise DataError(f"{str(paths[j])!r} and {str(paths[i])!r} hold the same reports")
+    try:
+        design = StudyDesign.from_dict(_plan(sidecars[0])["design"])
+        places = [design.shuffles[_plan(sidecar)["shuffle"]] for sidecar in sidecars]
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise DataError(f"the sidecar of {str(paths[0])!r} contradicts itself: {error}") from None
+    sums = {one.names: _Sums(design, one) for one in places}
+    for path, sidecar, one in zip(paths, sidecars, places, strict=True):
+        if sidecar.mechanism != str(one.mechanism):
+            raise DataError(f"the sidecar of {str(path)!r} contradicts itself: two mechanisms")
+        _add(sums[one.names].add, path, sidecar, one)
+    try:
+        estimate = _estimate(design, sums.values())
+        return StudyEstimation(sidecars, tuple(estimate.sections()), estimate)
+    except ValueError as error:
+        raise DataError(str(error)) from None
+
+
+def _plan(sidecar: Sidecar) -> Any:
+    return sidecar.plan
+
+
+def _add(add: Callable[[NDArray[Any]], None], path: Path, sidecar: Sidecar, one: Shuffle) -> None:
+    dtype, done = one.mechanism.report_dtype, 0
+    for reports in reports_in(path, dtype).chunks(rows_per_chunk(dtype)):
+        try:
+            add(reports)
+        except ValueError as error:
+            rows = f"rows {done + 1} to {done + reports.size}"
+            raise DataError(f"{str(path)!r}, {rows}: {error}") from None
+        done += reports.size
+    if done != sidecar.n:
+        raise DataError(
+            f"{str(path)!r} has {counted(done, 'report')}, but its sidecar says n = {sidecar.n!r}"
+        )
+
+
+class _Sums:
+    """Sums over the reports of one shuffle, those of cross tables included."""
+
+    def __init__(self, design: StudyDesign, one: Shuffle) -> None:
+        self.shuffle, self.aggregator = one, Aggregator(one.mechanism)
+        self.crosses = {
+            names: CrossTable(one.mechanism, *(one.names.index(name) for name in names))
+            for names in design.study.crosses
+            if isinstance(one.mechanism, Joint)
+        }
+
+    def add(self, reports: NDArray[Any]) -> None:
+        self.aggregator.add(reports)
+        for table in self.crosses.values():
+            table.add(reports)
+
+
+def _estimate(design: StudyDesign, sums: Iterable[_Sums]) -> StudyEstimate:
+    answers: dict[str, Answers] = {}
+    crosses: dict[tuple[str, str], Estimate] = {}
+    for own in sums:
+        results = own.aggregator.results()
+        each = results if isinstance(results, tuple) else (results,)
+        for name, part, moments in zip(own.shuffle.names, own.shuffle.parts, each, strict=True):
+            if not isinstance(moments, Moments):
+                raise TypeError(f"the mechanism of {name!r} must be a simple one, got {part}")
+            answers[name] = Answers(design.study[name], part, moments, own.aggregator.n)
+        crosses |= {names: table.estimate() for names, table in own.crosses.items()}
+    return StudyEstimate(design, answers, crosses)

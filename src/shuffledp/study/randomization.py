@@ -1,0 +1,235 @@
+"""From the rows of a table to the shuffled reports of a study."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp._version import __version__
+from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.collection import shuffle
+from shuffledp.errors import check_integer
+from shuffledp.files import Column, DataError, Guarantee, Sidecar
+from shuffledp.files.buckets import Buckets, buckets_for
+from shuffledp.files.chunk import rows_per_chunk
+from shuffledp.files.columns import Cells
+from shuffledp.files.draft import Draft, draft
+from shuffledp.files.formats import reports_in, table_in
+from shuffledp.files.randomization import SEEDED
+from shuffledp.files.sidecar import digest, sidecar_path
+from shuffledp.sampling import Bits
+from shuffledp.study.frames import chunks
+from shuffledp.study.option import Shuffle, certified
+from shuffledp.study.study_design import StudyDesign
+from shuffledp.wording import counted
+
+_ASSUMPTIONS = (*ASSUMPTIONS, "every row of the input is another user")
+
+
+@dataclass(frozen=True, eq=False)
+class StudyReports:
+    """Shuffled reports of a study in memory.
+
+    Attributes:
+        design: what was run.
+        reports: those of each shuffle, in random order.
+        n: the number of users.
+        guarantee: what all reports together reveal.
+        each: what the reports of each shuffle reveal.
+    """
+
+    design: StudyDesign
+    reports: tuple[NDArray[Any], ...]
+    n: int
+    guarantee: Guarantee
+    each: tuple[Guarantee, ...]
+
+
+def randomize_frame(
+    design: StudyDesign, frame: Any, rng: np.random.Generator | None = None
+) -> StudyReports:
+    """Randomize and shuffle the rows of a frame of pandas or polars, one user each.
+
+    Args:
+        design: what to run, from a plan.
+        frame: a frame with the columns of the study.
+        rng: a generator, for simulations that can be repeated; None takes random bits from the
+            operating system's secure source, as reports about people need.
+
+    Raises:
+        DataError: if a cell does not fit the study, or so few rows do not meet its target.
+        ValueError: if a column is missing.
+    """
+    names = [attribute.name for attribute in design.study.attributes]
+    found: list[list[NDArray[Any]]] = [[] for _ in design.shuffles]
+    for batch in _reports(design, chunks(frame, names, _rows(design)), rng, "the frame"):
+        for kept, reports in zip(found, batch, strict=True):
+            kept.append(reports)
+    if not found[0]:
+        raise DataError("the frame has no rows")
+    n = sum(batch.size for batch in found[0])
+    total, each = _certify(design, n)
+    shuffled = tuple(shuffle(np.concatenate(batches), rng) for batches in found)
+    return StudyReports(design, shuffled, n, total, each)
+
+
+def randomize_file(
+    design: StudyDesign, source: Path, out: Path, *, seed: int | None = None, force: bool = False
+) -> dict[Path, Sidecar]:
+    """Randomize and shuffle the rows of a file; write reports and sidecars, all or none of them.
+
+    Args:
+        design: what to run, from a plan.
+        source: a CSV or Parquet file with the columns of the study, one user per row.
+        out: the file of reports; if there are several shuffles, each has a file of its own, whose
+            name also says which attribute it is about.
+        seed: makes the reports repeatable, for simulations; None takes secure random bits.
+        force: whether existing files may be replaced.
+
+    Returns:
+        The files and what their sidecars hold.
+
+    Raises:
+        DataError: if a file cannot be read or written, a cell does not fit the study, or so few
+            rows do not meet its target.
+    """
+    rng = None if seed is None else np.random.default_rng(check_integer("seed", seed, 0))
+    names = [attribute.name for attribute in design.study.attributes]
+    table = table_in(source, names, booleans=True)
+    paths = output_paths(design, out)
+    dtypes = [one.mechanism.report_dtype for one in design.shuffles]
+    for path, dtype in zip(paths, dtypes, strict=True):
+        if path.exists() and path.samefile(source):
+            raise DataError(f"cannot write {str(path)!r}: it is the file that is read")
+        reports_in(path, dtype)  # a wrong ending, or a missing package, is said before the work
+    with ExitStack() as stack:
+        drafts = [stack.enter_context(draft(path, force=force)) for path in paths]
+        buckets = [
+            stack.enter_context(
+                Buckets(new.folder, dtype, count=buckets_for(table.max_rows, dtype), rng=rng)
+            )
+            for new, dtype in zip(drafts, dtypes, strict=True)
+        ]
+        for batch in _reports(design, table.chunks(_rows(design)), rng, repr(str(source))):
+            for bucket, reports in zip(buckets, batch, strict=True):
+                bucket.add(reports)
+        if not buckets[0].size:
+            raise DataError(f"{str(source)!r} has no rows")
+        total, each = _certify(design, buckets[0].size)
+        sidecars = [
+            _write(design, place, new, bucket, (each[place], total), seeded=seed is not None)
+            for place, (new, bucket) in enumerate(zip(drafts, buckets, strict=True))
+        ]
+        _publish(drafts, paths)
+    return dict(zip(paths, sidecars, strict=True))
+
+
+def output_paths(design: StudyDesign, out: Path) -> list[Path]:
+    """Return the file of each shuffle."""
+    if len(design.shuffles) == 1:
+        return [out]
+    words = [re.sub(r"\W+", "_", "-".join(one.names)) for one in design.shuffles]
+    if len({word.casefold() for word in words}) < len(words):
+        words = [f"{number}-{word}" for number, word in enumerate(words, start=1)]
+    return [out.with_name(f"{out.stem}-{word}{out.suffix}") for word in words]
+
+
+def _rows(design: StudyDesign) -> int:
+    return min(rows_per_chunk(one.mechanism.report_dtype) for one in design.shuffles)
+
+
+def _reports(
+    design: StudyDesign,
+    batches: Iterator[list[Cells]],
+    rng: np.random.Generator | None,
+    source: str,
+) -> Iterator[list[NDArray[Any]]]:
+    """Yield the reports of some rows at a time, those of each shuffle."""
+    bits, row = Bits(rng), 1
+    encodings = [design.encodings(one) for one in design.shuffles]
+    for cells in batches:
+        made = []
+        for one, own in zip(design.shuffles, encodings, strict=True):
+            columns = [
+                encoding.encode(cells[design.study.place(name)], bits, row, source)
+                for name, encoding in zip(one.names, own, strict=True)
+            ]
+            values = tuple(columns) if one.mechanism.attributes is not None else columns[0]
+            made.append(one.mechanism.randomize(values, rng))
+        yield made
+        row += len(cells[0])
+
+
+def _certify(design: StudyDesign, n: int) -> tuple[Guarantee, tuple[Guarantee, ...]]:
+    """Return the guarantee of all shuffles together, and of each.
+
+    Raises:
+        DataError: if it is above the target of the study.
+    """
+    study = design.study
+    total = certified(design.shuffles, n, study.delta)
+    if total.epsilon > study.epsilon:
+        raise DataError(
+            f"with {counted(n, 'row')} the plan has epsilon = {total.epsilon:.4g} at delta = "
+            f"{study.delta:g}, above the target {study.epsilon:g}; it was made for "
+            f"{study.n:,}; nothing was written"
+        )
+    if len(design.shuffles) == 1:
+        return total, (total,)
+    accountants = [ShuffleAccountant(one.mechanism, n) for one in design.shuffles]
+    return total, tuple(Guarantee.of(a.epsilon_report(study.delta)) for a in accountants)
+
+
+def _write(
+    design: StudyDesign,
+    place: int,
+    new: Draft,
+    bucket: Buckets,
+    guarantees: tuple[Guarantee, Guarantee],
+    *,
+    seeded: bool,
+) -> Sidecar:
+    one = design.shuffles[place]
+    dtype, n = one.mechanism.report_dtype, bucket.size
+    reports_in(new.reports, dtype).write(bucket.empty(rows_per_chunk(dtype)))
+    sidecar = Sidecar(
+        mechanism=str(one.mechanism),
+        n=n,
+        columns=_columns(design, one),
+        guarantee=guarantees[0],
+        seeded=seeded,
+        warnings=(SEEDED,) if seeded else (),
+        assumptions=_ASSUMPTIONS,
+        sha256=digest(new.reports),
+        size=new.reports.stat().st_size,
+        version=__version__,
+        plan={"design": design.to_dict(), "shuffle": place, "total": asdict(guarantees[1])},
+    )
+    new.sidecar.write_text(sidecar.to_json() + "\n", encoding="utf-8")
+    return sidecar
+
+
+def _columns(design: StudyDesign, one: Shuffle) -> tuple[Column, ...]:
+    return tuple(Column(name, design.study[name].values or None) for name in one.names)
+
+
+def _publish(drafts: Sequence[Draft], paths: Sequence[Path]) -> None:
+    """Give all files their names; if that fails half-way, none of them stays."""
+    done: list[Path] = []
+    try:
+        for new, path in zip(drafts, paths, strict=True):
+            new.publish()
+            done.append(path)
+    except BaseException:
+        for path in done:
+            path.unlink(missing_ok=True)
+            sidecar_path(path).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,170 @@
+"""The plan file: what a study runs, in JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from shuffledp._version import __version__
+from shuffledp.planning import Prediction
+from shuffledp.randomizers import DiscreteLaplace, Joint, LocalRandomizer, parse
+from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.study.attribute import Attribute
+from shuffledp.study.cells import Encoding
+from shuffledp.study.option import Shuffle, StudyOption
+from shuffledp.study.study import Study
+from shuffledp.whole_file import write_whole
+
+_FORMAT = "shuffledp plan, 1"
+
+
+@dataclass(frozen=True)
+class StudyDesign:
+    """What is run: a study, and the mechanisms for its attributes.
+
+    Attributes:
+        study: the study.
+        strategy: how the attributes are collected.
+        shuffles: what is shuffled; together they are about every attribute once.
+        epsilon: the certified epsilon at the study's delta for the n that the study expects.
+        errors: predicted root mean square errors, by what they are of; for people.
+    """
+
+    study: Study
+    strategy: str
+    shuffles: tuple[Shuffle, ...]
+    epsilon: float
+    errors: Mapping[str, Mapping[str, float]]
+
+    def __post_init__(self) -> None:
+        """Check that mechanisms and attributes fit."""
+        names = [name for shuffle in self.shuffles for name in shuffle.names]
+        if sorted(names) != sorted(a.name for a in self.study.attributes):
+            raise ValueError(f"shuffles must be about every attribute once, got {names}")
+        for shuffle in self.shuffles:
+            if len(shuffle.parts) != len(shuffle.names):
+                raise ValueError(
+                    f"{shuffle.mechanism} does not read {len(shuffle.names)} attributes"
+                )
+            for name, part in zip(shuffle.names, shuffle.parts, strict=True):
+                encoding_of(self.study[name], part)
+        if self.study.crosses and not self._is_joint:
+            raise ValueError("cross tables need one joint report about all attributes")
+
+    @property
+    def _is_joint(self) -> bool:
+        return len(self.shuffles) == 1 and isinstance(self.shuffles[0].mechanism, Joint)
+
+    @classmethod
+    def of(cls, study: Study, option: StudyOption) -> StudyDesign:
+        """Return what an option of a plan runs."""
+        errors = {name: _errors(one) for name, one in option.predictions.attributes.items()}
+        errors |= {" x ".join(k): _errors(one) for k, one in option.predictions.crosses.items()}
+        return cls(study, option.strategy, option.shuffles, option.epsilon, errors)
+
+    def encodings(self, shuffle: Shuffle) -> list[Encoding]:
+        """Return how the answers about the attributes of a shuffle become integers."""
+        pairs = zip(shuffle.names, shuffle.parts, strict=True)
+        return [encoding_of(self.study[name], part) for name, part in pairs]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a plan file but for its checksum."""
+        return {
+            "format": _FORMAT,
+            "study": self.study.to_dict(),
+            "strategy": self.strategy,
+            "shuffles": [
+                {"attributes": list(shuffle.names), "mechanism": str(shuffle.mechanism)}
+                for shuffle in self.shuffles
+            ],
+            "guarantee": {"epsilon": self.epsilon, "delta": self.study.delta, "n": self.study.n},
+            "predicted_errors": {name: dict(error) for name, error in self.errors.items()},
+            "version": __version__,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> StudyDesign:
+        """Return the design that a plan file describes.
+
+        Raises:
+            ValueError: if it is of another format, or contradicts itself.
+        """
+        try:
+            if content["format"] != _FORMAT:
+                raise ValueError(f"its format is {content['format']!r}, not {_FORMAT!r}")
+            shuffles = tuple(
+                Shuffle(tuple(entry["attributes"]), parse(entry["mechanism"]))
+                for entry in content["shuffles"]
+            )
+            study = Study.from_dict(content["study"])
+            guarantee = content["guarantee"]
+            errors = content["predicted_errors"]
+            return cls(study, content["strategy"], shuffles, float(guarantee["epsilon"]), errors)
+        except KeyError as error:
+            raise ValueError(f"it has no {error.args[0]!r}") from None
+        except (TypeError, AttributeError) as error:
+            raise ValueError(str(error)) from None
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the plan file, complete or not at all.
+
+        Raises:
+            OSError: if it cannot be written.
+        """
+        content = self.to_dict()
+        text = json.dumps({**content, "checksum": _checksum(content)}, indent=2, allow_nan=False)
+        write_whole(Path(path), text.encode() + b"\n")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> StudyDesign:
+        """Read a plan file.
+
+        Raises:
+            OSError: if it cannot be read.
+            ValueError: if it is something else, damaged, or was changed.
+        """
+        raw = Path(path).read_bytes()
+        try:
+            content = json.loads(raw)
+            if not isinstance(content, dict):
+                raise ValueError("it holds no fields")
+            checksum = content.pop("checksum", None)
+            if "format" in content and checksum != _checksum(content):
+                raise ValueError("its checksum is wrong")
+            return cls.from_dict(content)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{str(path)!r} is not a plan, or was changed: {error}") from None
+
+
+def encoding_of(attribute: Attribute, part: LocalRandomizer) -> Encoding:
+    """Return how answers become the integers that a mechanism reads.
+
+    Raises:
+        ValueError: if the mechanism does not fit the attribute.
+    """
+    spare = int(attribute.may_miss)
+    if attribute.kind != "number":
+        if isinstance(part, SupportRandomizer) and part.inputs == len(attribute.values):
+            return Encoding(attribute)
+        raise ValueError(
+            f"{part} does not fit attribute {attribute.name!r} of {len(attribute.values)} values"
+        )
+    if isinstance(part, SupportRandomizer) and part.inputs is not None and part.inputs > 1 + spare:
+        return Encoding(attribute, part.inputs - spare)
+    if isinstance(part, DiscreteLaplace) and not spare:
+        return Encoding(attribute, part.bound + 1)
+    raise ValueError(f"{part} does not fit the number {attribute.name!r}")
+
+
+def _errors(prediction: Prediction) -> dict[str, float]:
+    fields = asdict(prediction)
+    return {name: fields[name] for name in ("rms_error", "max_error")}
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
