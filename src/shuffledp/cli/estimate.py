@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option
+from shuffledp.cli.study_reports import study_notes
 from shuffledp.cli.terminal import progress
 from shuffledp.files import DataError, Estimation, Section, estimate_files
 from shuffledp.rounding import decade, plain, round_up
+from shuffledp.study import StudyEstimation, estimate_study_files
+from shuffledp.study.estimation import is_study
 from shuffledp.wording import fill, shorten
 
 _MAX_DECIMALS = 12
@@ -26,6 +29,12 @@ _MAX_DECIMALS = 12
 _PARAMETERS = [
     click.Argument(["reports"], nargs=-1, required=True, type=click.Path(path_type=Path)),
     confidence_option("0.95", "Probability with which each interval, on its own, holds the truth."),
+    click.Option(
+        ["--simultaneous"],
+        is_flag=True,
+        help="Let all intervals of a table hold the truth at once with that probability (Sidak), "
+        "not each on its own.",
+    ),
     click.Option(
         ["--project"],
         is_flag=True,
@@ -39,7 +48,12 @@ _PARAMETERS = [
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
 def estimate(
-    reports: tuple[Path, ...], confidence: float, project: bool, as_json: bool, as_csv: bool
+    reports: tuple[Path, ...],
+    confidence: float,
+    simultaneous: bool,
+    project: bool,
+    as_json: bool,
+    as_csv: bool,
 ) -> None:
     """Estimate frequencies and means from files of reports.
 
@@ -50,7 +64,7 @@ def estimate(
         raise click.UsageError("give one of --json and --csv")
     try:
         with progress():
-            estimation = estimate_files(reports)
+            estimation = (estimate_study_files if is_study(reports[0]) else estimate_files)(reports)
     except DataError as error:
         raise click.ClickException(str(error)) from None
     if project and not any(section.estimate.whole_domain for section in estimation.sections):
@@ -58,7 +72,7 @@ def estimate(
             "--project needs the frequencies of a whole domain, but there are only means, or "
             "frequencies of some values"
         )
-    rows = [_Rows(section, confidence, project) for section in estimation.sections]
+    rows = [_Rows(section, confidence, simultaneous, project) for section in estimation.sections]
     if as_json:
         click.echo(_to_json(estimation, rows, reports, confidence))
     elif as_csv:
@@ -70,9 +84,12 @@ def estimate(
 class _Rows:
     """The estimates about one column, with their intervals."""
 
-    def __init__(self, section: Section, confidence: float, project: bool) -> None:
+    def __init__(
+        self, section: Section, confidence: float, simultaneous: bool, project: bool
+    ) -> None:
         estimate = section.estimate
-        interval = estimate.confidence_interval(confidence)
+        interval = estimate.confidence_interval(confidence, simultaneous=simultaneous)
+        self.simultaneous = simultaneous
         self.section, self.level = section, confidence
         self.names = ["mean"] if section.is_mean else section.values
         self.columns = [estimate.values, estimate.standard_errors, interval.lower, interval.upper]
@@ -81,6 +98,8 @@ class _Rows:
     def to_text(self) -> str:
         """Return a table; for a mean one line."""
         section, level = self.section, f"{plain(100 * self.level)}% interval"
+        if self.simultaneous and not section.is_mean:
+            level += ", all at once"
         title = section.column.name
         if section.mechanism is not None:
             title += f" ({shorten(section.mechanism)})"
@@ -122,9 +141,12 @@ def _right(texts: Sequence[str]) -> list[str]:
 
 def _to_text(estimation: Estimation, rows: Sequence[_Rows], project: bool) -> str:
     first = estimation.sidecars[0]
-    epsilon, delta = _guarantee(estimation)
+    epsilon, delta = estimation.guarantee
+    how = ("mechanism", shorten(first.mechanism))
+    if isinstance(estimation, StudyEstimation):
+        how = ("strategy", estimation.estimate.design.strategy)
     head = (
-        ("mechanism", shorten(first.mechanism)),
+        how,
         ("users", f"{estimation.n:,}"),
         ("guarantee", f"epsilon = {round_up(epsilon)} at delta = {plain(delta)}"),
     )
@@ -134,20 +156,12 @@ def _to_text(estimation: Estimation, rows: Sequence[_Rows], project: bool) -> st
     return "\n\n".join([*lines, *(fill(note) for note in notes)])
 
 
-def _guarantee(estimation: Estimation) -> tuple[float, float]:
-    """Return the weakest guarantee of all files, which holds for all of them together.
-
-    Neighbouring datasets differ in one user. If every user is in one file only, the other files
-    have the same law under both.
-    """
-    guarantees = [sidecar.guarantee for sidecar in estimation.sidecars]
-    return max(one.epsilon for one in guarantees), max(one.delta for one in guarantees)
-
-
 def _notes(estimation: Estimation, project: bool) -> Iterable[str]:
     """Yield what has to be known to use the numbers."""
     count = len(estimation.sidecars)
-    if count > 1:
+    if isinstance(estimation, StudyEstimation):
+        yield from study_notes(estimation)
+    elif count > 1:
         yield (
             f"The estimates are about all {estimation.n:,} users of {count} files. Each file was "
             "shuffled on its own, so that the guarantee is that of the weakest file, not the "
@@ -180,14 +194,15 @@ def _to_csv(rows: Iterable[_Rows], project: bool) -> str:
 
 
 def _to_json(
-    estimation: Estimation, rows: Iterable[_Rows], paths: Iterable[Path], confidence: float
+    estimation: Estimation, rows: Sequence[_Rows], paths: Iterable[Path], confidence: float
 ) -> str:
-    epsilon, delta = _guarantee(estimation)
+    epsilon, delta = estimation.guarantee
     fields = {
         "mechanism": estimation.sidecars[0].mechanism,
         "n": estimation.n,
         "guarantee": {"epsilon": epsilon, "delta": delta},
         "confidence": confidence,
+        "simultaneous": any(table.simultaneous for table in rows),
         "estimates": [_section_fields(table) for table in rows],
         "files": [
             {

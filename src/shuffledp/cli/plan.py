@@ -22,12 +22,26 @@ from shuffledp.cli.parameters import (
     whole,
 )
 from shuffledp.cli.plan_text import to_text
+from shuffledp.cli.study_plan import plan_of_study
 from shuffledp.cli.terminal import counter, progress
-from shuffledp.errors import MAX_SIZE, check_positive
+from shuffledp.errors import MAX_SIZE, check_delta, check_positive, check_users
 from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
 from shuffledp.planning import plan as make_plan
 from shuffledp.planning.distribution import check_distribution, read_distribution
 from shuffledp.planning.error_chart import epsilons_around
+
+
+def _read_domain(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> int | None:
+    """Return the one size; several are several attributes."""
+    if len(texts) > 1:
+        raise click.BadParameter(
+            f"is for one attribute, got {len(texts)} of them; several attributes are described in "
+            "a file, --study",
+            ctx,
+            param,
+        )
+    return reading(whole("domain", 2, MAX_SIZE))(ctx, param, texts[0] if texts else None)
+
 
 _PARAMETERS = [
     click.Option(
@@ -37,7 +51,7 @@ _PARAMETERS = [
         show_default=True,
         help="What to estimate: the share of every value, or the mean of values in [0, 1].",
     ),
-    USERS,
+    optional(USERS),
     optional(EPSILON),
     click.Option(
         ["--error"],
@@ -46,11 +60,12 @@ _PARAMETERS = [
         help="Ask the other way round: the root mean square error to reach, of a share or of the "
         "mean, at the least epsilon.",
     ),
-    DELTA,
+    optional(DELTA),
     click.Option(
         ["--domain"],
-        callback=reading(whole("domain", 2, MAX_SIZE)),
+        callback=_read_domain,
         metavar="INTEGER",
+        multiple=True,
         help="Number of values. For a mean they are equidistant from 0 to 1; without it they are "
         "any numbers in between.",
     ),
@@ -69,6 +84,17 @@ _PARAMETERS = [
         help="Draw error against epsilon: a picture (.png, .svg, .pdf) with its numbers (.csv, "
         ".json) beside it, or only numbers; may be repeated.",
     ),
+    click.Option(
+        ["--study", "study_file"],
+        metavar="FILE",
+        help="Plan for several attributes at once: a study in TOML or JSON, which says how many "
+        "users there are and what to meet.",
+    ),
+    click.Option(
+        ["-o", "--out"],
+        metavar="FILE",
+        help="Where to write the plan of a study, for shuffledp randomize --plan.",
+    ),
     JSON,
 ]
 
@@ -78,17 +104,24 @@ class _Request:
     """The options of the command line, by their names there."""
 
     task: str
-    n: int
+    n: int | None
     epsilon: float | None
     error: float | None
-    delta: float
+    delta: float | None
     domain: int | None
     distribution: tuple[float, ...] | None
     charts: tuple[Path, ...]
+    study_file: str | None
+    out: str | None
     as_json: bool
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together before any work."""
+        if self.out is not None:
+            raise click.UsageError("--out writes the plan of a study: it needs --study")
+        for names, value in (("'-n' / '--users'", self.n), ("'--delta'", self.delta)):
+            if value is None:
+                raise click.UsageError(f"Missing option {names}, or a --study.")
         if (self.epsilon is None) == (self.error is None):
             raise click.UsageError("give either --epsilon or --error")
         if self.domain is None and self.task == "frequency":
@@ -105,8 +138,8 @@ class _Request:
 
     def answer(self) -> Plan:
         return make_plan(
-            n=self.n,
-            target_delta=self.delta,
+            n=check_users(self.n),
+            target_delta=check_delta(self.delta),
             target_epsilon=self.epsilon,
             target_error=self.error,
             domain_size=self.domain,
@@ -123,6 +156,9 @@ def plan(**options: Any) -> None:
     be safe. Errors are predicted by formulas for unbiased estimates. What published bounds would
     have allowed is shown beside.
     """
+    if options["study_file"] is not None:
+        plan_of_study(options)
+        return
     request = _Request(**options)
     with progress():
         made = request.answer()

@@ -11,13 +11,15 @@ import click
 
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import DELTA, JSON, MECHANISM
+from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, optional
 from shuffledp.cli.signals import ending_tidily
+from shuffledp.cli.study_reports import plan_json, plan_text
 from shuffledp.cli.terminal import progress
 from shuffledp.files import Column, DataError, Ledger, Randomization, Sidecar, sidecar_path
 from shuffledp.files.formats import is_csv
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.study import StudyDesign, randomize_file
 from shuffledp.wording import fill, shorten
 
 #: What the guarantee of a file rests on besides.
@@ -63,7 +65,6 @@ _PARAMETERS = [
         ["--column", "names"],
         metavar="NAME",
         multiple=True,
-        required=True,
         help="Title of the column to randomize. For a joint mechanism once for each attribute, in "
         "its order.",
     ),
@@ -71,10 +72,15 @@ _PARAMETERS = [
         ["--mechanism"],
         callback=MECHANISM.callback,
         metavar="TEXT",
-        required=True,
         help='What each user runs, for example "krr(k=10, epsilon0=2)".',
     ),
-    DELTA,
+    optional(DELTA),
+    click.Option(
+        ["--plan", "plan_file"],
+        metavar="FILE",
+        help="Run the plan of a study, which shuffledp plan --study wrote, instead of a mechanism. "
+        "Each of its shuffles has a file of its own.",
+    ),
     click.Option(
         ["-o", "--out"],
         callback=_read_file_name,
@@ -113,8 +119,9 @@ class _Request:
 
     input: Path
     names: tuple[str, ...]
-    mechanism: LocalRandomizer
-    delta: float
+    mechanism: LocalRandomizer | None
+    delta: float | None
+    plan_file: str | None
     out: Path
     values: tuple[tuple[str, ...] | None, ...]
     seed: int | None
@@ -124,6 +131,10 @@ class _Request:
 
     def randomization(self) -> Randomization:
         """Return the mechanism on its columns; what does not fit together is a usage error."""
+        if not self.names:
+            raise click.UsageError("Missing option '--column', or a --plan.")
+        if self.mechanism is None:
+            raise click.UsageError("Missing option '--mechanism', or a --plan.")
         if self.ledger is not None and self.seed is not None:
             raise click.UsageError("--seed voids the guarantee: no --ledger records such reports")
         labels = self.values or (None,) * len(self.names)
@@ -148,7 +159,12 @@ def randomize(**options: Any) -> None:
     the file beside them says how private they are, and "shuffledp estimate" needs it.
     """
     request = _Request(**options)
+    if request.plan_file is not None:
+        _run_plan(request, request.plan_file)
+        return
     randomization = request.randomization()
+    if request.delta is None:
+        raise click.UsageError("Missing option '--delta', or a --plan.")
     try:
         with ending_tidily(), progress():
             sidecar = randomization.run(
@@ -164,6 +180,37 @@ def randomize(**options: Any) -> None:
     for warning in sidecar.warnings:
         click.echo(fill(f"Warning: {warning}."), err=True)
     click.echo(sidecar.to_json() if request.as_json else _to_text(sidecar, request.out))
+
+
+def _run_plan(request: _Request, name: str) -> None:
+    """Run the plan of a study."""
+    given = {
+        "--column": request.names,
+        "--mechanism": request.mechanism,
+        "--delta": request.delta,
+        "--values": request.values,
+        "--ledger": request.ledger,
+    }
+    for option, value in given.items():
+        if value not in (None, ()):
+            raise click.UsageError(f"{option} does not go with --plan")
+    try:
+        design = StudyDesign.load(name)
+    except OSError as error:
+        raise click.UsageError(f"cannot read {name!r}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    try:
+        with ending_tidily(), progress():
+            files = randomize_file(
+                design, request.input, request.out, seed=request.seed, force=request.force
+            )
+    except DataError as error:
+        raise click.ClickException(str(error)) from None
+    if request.seed is not None:
+        warning = next(iter(files.values())).warnings[0]
+        click.echo(fill(f"Warning: {warning}."), err=True)
+    click.echo(plan_json(files) if request.as_json else plan_text(design, files))
 
 
 def _to_text(sidecar: Sidecar, out: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from shuffledp.errors import NoAnswerError
 from shuffledp.planning import Prediction
-from shuffledp.planning.analysis import Guarantee
+from shuffledp.planning.analysis import BlanketOnly, Guarantee
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.search import Found, least_error
 from shuffledp.planning.task import Family, Task
@@ -144,35 +144,53 @@ def best_composed(
         NoAnswerError: if nothing meets the target.
     """
     goal = StudyTask(study.n, None, study=study, tasks=tuple(tasks))
-    analysis = Guarantee(study.n, study.delta)
-    first = tuple(choices[0] for choices, _ in families)
-    equal = (1.0,) * len(first)
-    levels = tuple(level for _, level in families)
-    sizes = tuple(math.sqrt(getattr(task, "domain_size", None) or 2) for task in tasks)
-    best = Design(strategy, first, levels, equal)
-    proposals = [best, replace(best, ratios=equal), replace(best, shares=sizes)]
-    for step in (None, *_STEPS):
-        if step is not None:
-            proposals = [best, *best.neighbours(step)]
-        found = least_error(proposals, goal, analysis, study.epsilon)
-        if found is None:
-            raise NoAnswerError(f"no {strategy} meets the target")
-        best = next(design for design in proposals if _made(design, found))
-    for place, (choices, _) in enumerate(families):
-        others = [
-            replace(best, families=(*best.families[:place], family, *best.families[place + 1 :]))
-            for family in choices[1:]
-        ]
-        if others:
-            better = least_error([best, *others], goal, analysis, study.epsilon)
-            if better is not None and not _made(best, better):
-                best, found = next(d for d in others if _made(d, better)), better
+    best = _explore(strategy, goal, tasks, families)
+    found = least_error([best], goal, Guarantee(study.n, study.delta), study.epsilon)
     if found is None:
         raise NoAnswerError(f"no {strategy} meets the target")
     mechanism = found.randomizer
     shuffle = Shuffle(tuple(a.name for a in study.attributes), mechanism)
     epsilon = certified([shuffle], study.n, study.delta).epsilon
     return StudyOption(strategy, (shuffle,), epsilon, goal.predictions(mechanism))
+
+
+def _explore(
+    strategy: Composed,
+    goal: StudyTask,
+    tasks: Sequence[Task],
+    families: Sequence[tuple[Sequence[Family], float]],
+) -> Design:
+    """Return the design that seems best, by a quick bound.
+
+    Raises:
+        NoAnswerError: if nothing meets the target.
+    """
+    study, analysis = goal.study, BlanketOnly(goal.n, goal.study.delta)
+
+    def better(proposals: Sequence[Design]) -> Design:
+        found = least_error(proposals, goal, analysis, study.epsilon)
+        if found is None:
+            raise NoAnswerError(f"no {strategy} meets the target")
+        return next(design for design in proposals if _made(design, found))
+
+    equal = (1.0,) * len(tasks)
+    first = Design(
+        strategy,
+        tuple(choices[0] for choices, _ in families),
+        tuple(level for _, level in families),
+        equal,
+    )
+    sizes = tuple(math.sqrt(task.domain_size or 2) for task in tasks)
+    best = better([first, replace(first, ratios=equal), replace(first, shares=sizes)])
+    for step in _STEPS:
+        best = better([best, *best.neighbours(step)])
+    for place, (choices, _) in enumerate(families):
+        others = [
+            replace(best, families=(*best.families[:place], family, *best.families[place + 1 :]))
+            for family in choices[1:]
+        ]
+        best = better([best, *others]) if others else best
+    return best
 
 
 def _made(design: Design, found: Found) -> bool:

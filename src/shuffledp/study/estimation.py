@@ -15,7 +15,7 @@ from shuffledp.collection.moments import Moments
 from shuffledp.files import Column, DataError, Estimation, Section, Sidecar
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.estimation import checked_sidecar
-from shuffledp.files.formats import reports_in
+from shuffledp.files.formats import is_csv, reports_in
 from shuffledp.files.sidecar import read_sidecar
 from shuffledp.randomizers import Joint
 from shuffledp.study.answers import Answers
@@ -131,7 +131,12 @@ def estimate_reports(collected: StudyReports) -> StudyEstimate:
 
 
 def is_study(path: Path) -> bool:
-    """Whether a file of reports comes from a plan for a study."""
+    """Whether a file of reports comes from a plan for a study.
+
+    Raises:
+        DataError: if its sidecar cannot be read.
+    """
+    is_csv(path)  # or it is a Parquet file, or refused
     return read_sidecar(path).plan is not None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shuffledp.errors import NoAnswerError
-from shuffledp.planning.analysis import Guarantee
+from shuffledp.planning.analysis import BlanketOnly
 from shuffledp.planning.search import Found, least_error
 from shuffledp.planning.task import Family, Task
 from shuffledp.study.composed import best_composed
@@ -87,7 +87,7 @@ def _start(study: Study, task: Task, epsilon: float) -> tuple[Family, Found]:
         if name not in avoided
         for family in choices
     ]
-    found = least_error(families, task, Guarantee(study.n, study.delta), epsilon)
+    found = least_error(families, task, BlanketOnly(study.n, study.delta), epsilon)
     if found is None:
         raise NoAnswerError(f"no mechanism meets epsilon = {epsilon:.4g} for {task.subject}")
     level = found.randomizer.epsilon0

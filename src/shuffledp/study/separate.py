@@ -40,21 +40,23 @@ def best_separate(
     """
     if len(tasks) == 1:
         return _option(study, tasks, [least_error_of(study, tasks[0], starts[0][0], study.epsilon)])
-    squares = [
-        attribute.weight * task.error(found.randomizer) ** 2
-        for attribute, task, (_, found) in zip(study.attributes, tasks, starts, strict=True)
-    ]
-    shares = [max(square, 1e-300) ** 0.25 for square in squares]
+    shares = _shares(
+        study,
+        [task.error(found.randomizer) for task, (_, found) in zip(tasks, starts, strict=True)],
+    )
     length = math.hypot(*shares)
     spread = gaussian_spread(study.epsilon, study.delta)
     best: StudyOption | None = None
-    for _ in range(_MAX_TRIES):
+    for attempt in range(_MAX_TRIES):
+        each = [gaussian_epsilon(spread * share / length, study.delta) for share in shares]
         parts = [
-            least_error_of(
-                study, task, family, gaussian_epsilon(spread * share / length, study.delta)
-            )
-            for task, (family, _), share in zip(tasks, starts, shares, strict=True)
+            least_error_of(study, task, family, epsilon)
+            for task, (family, _), epsilon in zip(tasks, starts, each, strict=True)
         ]
+        if attempt == 0:
+            errors = [task.error(part.randomizer) for task, part in zip(tasks, parts, strict=True)]
+            shares = _shares(study, [x * e for x, e in zip(errors, each, strict=True)])
+            length = math.hypot(*shares)
         option = _option(study, tasks, parts)
         if option.epsilon <= study.epsilon:
             if best is None or option.predictions.score < best.predictions.score:
@@ -69,6 +71,12 @@ def best_separate(
     if best is None:
         raise NoAnswerError("no split over separate shuffles was found that meets the target")
     return best
+
+
+def _shares(study: Study, errors: Sequence[float]) -> list[float]:
+    """Return the best epsilons, up to a factor, from the errors at equal ones."""
+    pairs = zip(study.attributes, errors, strict=True)
+    return [max(attribute.weight * error**2, 1e-300) ** 0.25 for attribute, error in pairs]
 
 
 def least_error_of(study: Study, task: Task, family: Family, epsilon: float) -> Found:

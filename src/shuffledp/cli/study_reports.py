@@ -1,0 +1,62 @@
+"""The reports of a study, for people and programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from shuffledp.cli.document import to_json
+from shuffledp.files import Sidecar
+from shuffledp.rounding import plain, round_up
+from shuffledp.study import StudyDesign, StudyEstimation
+from shuffledp.wording import fill, shorten
+
+
+def plan_text(design: StudyDesign, files: Mapping[Path, Sidecar]) -> str:
+    """Return what was written, and how private it is."""
+    first = next(iter(files.values()))
+    total = (first.plan or {})["total"]
+    epsilon, delta = round_up(total["epsilon"]), plain(total["delta"])
+    rows = [
+        ("strategy", design.strategy),
+        ("users", f"{first.n:,}"),
+        ("delta", delta),
+        ("guarantee", f"epsilon = {epsilon}"),
+    ]
+    for path, sidecar in files.items():
+        about = ", ".join(column.name for column in sidecar.columns)
+        rows.append(("reports", str(path)))
+        rows.append(("", shorten(f"{about}: {sidecar.mechanism}")))
+    together = "All files together" if len(files) > 1 else "The reports"
+    seed = "would be, without their seed, " if first.seeded else "are "
+    meaning = (
+        f"{together} {seed}({epsilon}, {delta})-differentially private if every row is another "
+        "user. Each has its sidecar, .json, beside it."
+    )
+    return "\n".join([*(f"{label:<11}{value}" for label, value in rows), "", fill(meaning)])
+
+
+def plan_json(files: Mapping[Path, Sidecar]) -> str:
+    """Return all sidecars in one JSON object, by the names of their files."""
+    return to_json({str(path): json.loads(sidecar.to_json()) for path, sidecar in files.items()})
+
+
+def study_notes(estimation: StudyEstimation) -> Iterator[str]:
+    """Yield what has to be known about the estimates of a study."""
+    study = estimation.estimate.design.study
+    known = estimation.estimate.answers
+    left = [a.name for a in study.attributes if a.name not in known]
+    yield (
+        "The guarantee is that of all shuffles of the study together. It holds if no user is in "
+        "two files of the same shuffle."
+    )
+    if left:
+        yield f"No reports were given about {', '.join(left)}."
+    for name, answers in known.items():
+        if answers.attribute.missing == "leave out":
+            yield f"Shares and means of {name} are those among people who answered."
+        if answers.attribute.ordered:
+            middle = answers.quantile(0.5)
+            ends = f"{middle.lower} to {middle.upper}"
+            yield f"Median of {name}: {middle.label}, 95% interval {ends}."
