@@ -216,7 +216,7 @@ class Study:
 
 def _attribute(entry: Mapping[str, Any]) -> Attribute:
     kind = entry.get("kind")
-    if kind not in _ATTRIBUTE_FIELDS:
+    if not isinstance(kind, str) or kind not in _ATTRIBUTE_FIELDS:
         known = ", ".join(map(repr, _ATTRIBUTE_FIELDS))
         name = entry.get("name", "without a name")
         raise ValueError(f"attribute {name!r}: kind must be one of {known}, got {kind!r}")

@@ -1,0 +1,99 @@
+"""Predicted errors are those that simulated collections show, for every strategy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from designs import PARTS, STRATEGIES, N, design, rows, study
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shuffledp import KRR, OUE
+from shuffledp.planning.frequency import Frequency
+from shuffledp.study import estimate_reports, randomize_frame
+from shuffledp.study.composed import StudyTask
+from shuffledp.study.scoring import Predictions, cross_prediction, task_of
+
+FRAME = rows()
+REPETITIONS = 60
+
+
+@pytest.fixture(autouse=True)
+def guarantees_are_not_the_point(monkeypatch):
+    """Simulations need no certificate in every repetition."""
+    monkeypatch.setattr("shuffledp.study.randomization._certify", lambda design, n: (None, ()))
+
+
+def predictions(made):
+    asked = made.study
+    tasks = tuple(task_of(attribute, N) for attribute in asked.attributes)
+    if made.strategy == "separate shuffles":
+        parts = [one.mechanism for one in made.shuffles]
+        return Predictions.of(asked, [t.worst_case(p) for t, p in zip(tasks, parts, strict=True)])
+    return StudyTask(N, None, study=asked, tasks=tasks).predictions(made.shuffles[0].mechanism)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_planned_errors_are_met(strategy):
+    """Shares of all users: the prediction is exact but for who is asked; else it is a bound."""
+    made, rng = design(strategy), np.random.default_rng(8)
+    predicted = predictions(made)
+    squares: dict[object, list[float]] = {}
+    truths = {
+        name: FRAME[name].astype(str).where(FRAME[name].notna(), "(missing)") for name in PARTS
+    }
+    truths["member"] = FRAME["member"].map({True: "yes", False: "no"})
+    for _ in range(REPETITIONS):
+        estimate = estimate_reports(randomize_frame(made, FRAME, rng))
+        for name in ("region", "member", "score"):
+            values = made.study[name].values
+            wanted = truths[name].value_counts(normalize=True).reindex(values, fill_value=0.0)
+            found = estimate[name].moments.values
+            squares.setdefault(name, []).append(float(np.square(found - wanted).sum()))
+        mean = estimate["age"].mean
+        apart = (mean.values[0] - FRAME["age"].mean()) / 60
+        squares.setdefault("age", []).append(float(apart**2))
+        for pair, table in estimate.crosses.items():
+            names = list(pair)
+            counts = (truths[names[0]] + "|" + truths[names[1]]).value_counts(normalize=True)
+            wanted = [counts.get(f"{a}|{b}", 0.0) for a, b in estimate.pairs(*pair)]
+            squares.setdefault(pair, []).append(float(np.square(table.values - wanted).sum()))
+    for name, found in squares.items():
+        error = predicted.crosses[name] if isinstance(name, tuple) else predicted.attributes[name]
+        mean, deviation = np.mean(found), np.std(found, ddof=1) / math.sqrt(REPETITIONS)
+        if name == "age":  # among nine in ten who answer, so the bound grows
+            assert mean - 4 * deviation < error.squared_error / 0.9**2
+        elif strategy == "one attribute per user":
+            assert mean - 4 * deviation < error.squared_error < 1.5 * mean
+        else:
+            assert abs(mean - error.squared_error) < 4 * deviation
+
+
+@given(st.floats(0.1, 8), st.floats(0.1, 8), st.integers(2, 5), st.integers(2, 6))
+def test_cross_prediction_is_the_sum_over_cells(epsilon0, other, size, size2):
+    first, second = KRR(size, epsilon0), OUE(other, domain_size=size2)
+    predicted = cross_prediction(50, (Frequency(7, size), first), (Frequency(9, size2), second))
+    moments = []
+    for part, count in ((first, size), (second, size2)):
+        p, q = part.support_probabilities
+        yes, no = (1 - q) / (p - q), -q / (p - q)
+        moments.append((p * yes**2 + (1 - p) * no**2, q * yes**2 + (1 - q) * no**2, count))
+    (own, rest, k), (own2, rest2, k2) = moments
+    cells = [
+        (own if i == 0 else rest) * (own2 if j == 0 else rest2) - (i == j == 0)
+        for i in range(k)
+        for j in range(k2)
+    ]
+    assert predicted.squared_error == pytest.approx(sum(cells) / 50, rel=1e-6)
+    assert predicted.max_error == pytest.approx(math.sqrt(max(cells) / 50), rel=1e-6)
+
+
+def test_scores_weigh_attributes():
+    asked = study(crosses=[("region", "member")])
+    task = Frequency(10, 2)
+    errors = [task.worst_case(KRR(2, level)) for level in (1.0, 2.0, 3.0, 4.0)]
+    cross = {("region", "member"): task.worst_case(KRR(2, 5.0))}
+    squares = [error.rms_error**2 for error in (*errors, *cross.values())]
+    assert Predictions.of(asked, errors, cross).score == pytest.approx(math.sqrt(sum(squares) / 5))

@@ -1,0 +1,125 @@
+"""The planner of studies: certified, and no worse than what grids find."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from shuffledp import KRR, NoAnswerError, Rounds, ShuffleAccountant, plan
+from shuffledp.planning.analysis import Guarantee
+from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.search import least_error
+from shuffledp.study import Attribute, Study, StudyDesign, plan_study
+from shuffledp.study.composed import Design, StudyTask
+from shuffledp.study.gaussian import gaussian_epsilon, gaussian_spread
+from shuffledp.study.option import Shuffle, certified
+from shuffledp.study.scoring import Predictions
+
+N, EPSILON, DELTA = 1000, 1.0, 1e-6
+TWO = (Attribute.categories("room", range(6)), Attribute.yes_no("member"))
+
+
+def test_one_attribute_is_the_plan_for_it():
+    study = Study((Attribute.categories("room", range(4)),), N, EPSILON, DELTA)
+    made = plan_study(study)
+    alone = plan(n=N, target_epsilon=EPSILON, target_delta=DELTA, domain_size=4).best.ours
+    assert [option.strategy for option in made.options] == ["separate shuffles"]
+    shuffle = made.best.shuffles[0]
+    assert shuffle.mechanism == alone.randomizer
+    assert made.best.predictions.score == alone.error
+    assert made.best.epsilon == ShuffleAccountant(shuffle.mechanism, N).get_epsilon(DELTA)
+    assert made.best.epsilon <= EPSILON
+
+
+def test_a_mean_among_those_who_answer():
+    study = Study((Attribute.number("age", 0, 9, missing="leave out"),), N, EPSILON, DELTA)
+    best = plan_study(study).best
+    mechanism = best.shuffles[0].mechanism
+    assert isinstance(mechanism, KRR)
+    assert mechanism.k > 2
+    assert StudyDesign.of(study, best).encodings(best.shuffles[0])[0].points == mechanism.k - 1
+
+
+def test_targets_that_nothing_meets():
+    study = Study((Attribute.yes_no("member"),), 2, 1e-12, 1e-300)
+    with pytest.raises(NoAnswerError):
+        plan_study(study)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (0.5, 1e-8), (5.0, 1e-3)])
+def test_gaussian_guesses(epsilon, delta):
+    spread = gaussian_spread(epsilon, delta)
+    assert gaussian_epsilon(spread, delta) == pytest.approx(epsilon, rel=1e-6)
+    assert gaussian_epsilon(spread / 2, delta) < epsilon / 1.5
+
+
+@pytest.fixture(scope="module")
+def made():
+    return plan_study(Study(TWO, N, EPSILON, DELTA))
+
+
+def tasks():
+    return tuple(Frequency(N, len(attribute.values)) for attribute in TWO)
+
+
+@pytest.mark.heavy
+def test_all_strategies_are_certified(made):
+    found = {option.strategy: option for option in made.options}
+    assert set(found) == {"separate shuffles", "joint report", "one attribute per user"}
+    assert made.options == tuple(sorted(made.options, key=lambda o: o.predictions.score))
+    for option in made.options:
+        accountants = [ShuffleAccountant(one.mechanism, N) for one in option.shuffles]
+        if len(accountants) == 1:
+            epsilon = accountants[0].get_epsilon(DELTA)
+        else:
+            epsilon = Rounds([(accountant, 1) for accountant in accountants]).get_epsilon(DELTA)
+        assert option.epsilon == epsilon <= EPSILON
+        assert epsilon > 0.99 * EPSILON
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("strategy", ["joint report", "one attribute per user"])
+def test_no_grid_of_ratios_is_better(made, strategy):
+    study = made.study
+    goal = StudyTask(N, None, study=study, tasks=tasks())
+    families = (partial(KRR, 6), partial(KRR, 2))
+    shares = [(1.0, 1.0), (2.0, 1.0), (1.0, 2.0)] if strategy != "joint report" else [(1.0, 1.0)]
+    grid = [
+        Design(strategy, families, (ratio, 1.0), share)
+        for ratio in (0.6, 0.8, 1.0, 1.25, 1.6, 2.0)
+        for share in shares
+    ]
+    best = least_error(grid, goal, Guarantee(N, DELTA), EPSILON)
+    option = next(option for option in made.options if option.strategy == strategy)
+    assert option.predictions.score <= 1.01 * goal.error(best.randomizer)
+
+
+@pytest.mark.heavy
+def test_no_grid_of_splits_is_better(made):
+    option = next(o for o in made.options if o.strategy == "separate shuffles")
+    spread = gaussian_spread(EPSILON, DELTA)
+    for first in (0.4, 0.6, 0.8):
+        shares = first, (1 - first**2) ** 0.5
+        parts = [
+            least_error([partial(KRR, task.size)], task, Guarantee(N, DELTA), epsilon)
+            for task, share in zip(tasks(), shares, strict=True)
+            for epsilon in [gaussian_epsilon(spread * share, DELTA)]
+        ]
+        shuffles = [
+            Shuffle((attribute.name,), part.randomizer)
+            for attribute, part in zip(TWO, parts, strict=True)
+        ]
+        errors = [t.worst_case(part.randomizer) for t, part in zip(tasks(), parts, strict=True)]
+        score = Predictions.of(made.study, errors).score
+        epsilon = certified(shuffles, N, DELTA).epsilon
+        # Errors fall like 1/epsilon: what the grid has left, or took too much, is accounted for.
+        assert option.predictions.score <= 1.02 * score * epsilon / EPSILON
+
+
+@pytest.mark.heavy
+def test_cross_tables_need_joint_reports():
+    made = plan_study(Study(TWO, N, EPSILON, DELTA, crosses=(("room", "member"),)))
+    assert [option.strategy for option in made.options] == ["joint report"]
+    assert [one.reason for one in made.left_out] == ["its reports cannot give cross tables"] * 2
+    assert made.best.predictions.crosses["room", "member"].rms_error > 0
