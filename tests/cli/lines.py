@@ -42,6 +42,8 @@ GOOD = {
     "times": ["1", "3", "1e6"],
     "at_most": ["1", "2"],
     "ledger": ["spent.jsonl", "new.jsonl"],
+    "study_file": ["study.toml"],
+    "plan_file": ["plan.json"],
     "kinds": ["2", "krr(k=3, epsilon0=1)", "10"],
 }
 
@@ -58,6 +60,9 @@ SMALL = {
 #: Of these one is asked for where they are optional, and the others are given.
 TARGETS = ("epsilon", "delta", "error")
 
+#: Needed unless a file says them.
+USUAL = {"plan": ("n", "delta"), "randomize": ("names", "mechanism", "delta")}
+
 #: Optional in general, but needed by default settings; and what only fits special settings.
 NEEDED = ("domain",)
 APART = (
@@ -71,6 +76,9 @@ APART = (
     "high",
     "kinds",
     "ledger",
+    "study_file",
+    "plan_file",
+    "out",
 )
 
 REFUSED = ["", "x", "-1", "0.5", "nan", "1e400", "nosuch"]
@@ -155,7 +163,10 @@ def wild(draw: st.DrawFn, command: click.Command) -> list[list[str]]:
 @st.composite
 def sober(draw: st.DrawFn, command: click.Command) -> list[list[str]]:
     """Good values of all parameters that are needed and of some others; mostly an answer."""
-    alternatives = [p for p in command.params if p.name in TARGETS and not p.required]
+    usual = USUAL.get(command.name or "", ())
+    alternatives = [
+        p for p in command.params if p.name in TARGETS and not p.required and p.name not in usual
+    ]
     target = draw(st.sampled_from(alternatives)) if alternatives else None
     parts = []
     for parameter in command.params:
@@ -164,8 +175,10 @@ def sober(draw: st.DrawFn, command: click.Command) -> list[list[str]]:
         elif parameter.name in SMALL or parameter.name in NEEDED:
             wanted = bool(good_values(parameter))
         else:
-            wanted = parameter.required or (
-                parameter.name not in APART and bool(draw(st.integers(0, 1)))
+            wanted = (
+                parameter.required
+                or parameter.name in usual
+                or (parameter.name not in APART and bool(draw(st.integers(0, 1))))
             )
         if wanted:
             parts.append(draw(unit(parameter, sober=True)))

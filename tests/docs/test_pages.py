@@ -27,9 +27,9 @@ FENCE = re.compile(r"^```(\{?[\w-]+\}?)[^\n]*\n(.*?)^```$", flags=re.MULTILINE |
 
 #: Packages without which the examples of a page cannot run.
 #: Pages whose examples take long.
-LONG = {"dp-accounting"}
+LONG = {"dp-accounting", "study"}
 
-NEEDED = {"certificates": "flint", "dp-accounting": "dp_accounting"}
+NEEDED = {"certificates": "flint", "dp-accounting": "dp_accounting", "study": "pandas"}
 
 
 def blocks(page: str, *languages: str) -> list[tuple[str, str, int]]:

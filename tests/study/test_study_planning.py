@@ -20,6 +20,7 @@ N, EPSILON, DELTA = 1000, 1.0, 1e-6
 TWO = (Attribute.categories("room", range(6)), Attribute.yes_no("member"))
 
 
+@pytest.mark.heavy
 def test_one_attribute_is_the_plan_for_it():
     study = Study((Attribute.categories("room", range(4)),), N, EPSILON, DELTA)
     made = plan_study(study)

@@ -75,10 +75,9 @@ def plan(
 
     Which mechanism is best depends on the target. Few values favour ``krr``; many values, or a
     small epsilon, favour reports that support several of them: subset selection, local hashing and
-    unary encodings. A mean with strict privacy needs no more than one bit (``krr``); the larger n
-    and epsilon are, the more rounding to a bit hurts, and adding noise is better
-    (``discrete_laplace``). ``laplace`` and ``gaussian`` are left out: their noise in doubles is for
-    simulations only.
+    unary encodings. A mean with strict privacy needs no more than one bit (``krr`` with k = 2); the
+    larger n and epsilon are, the more rounding to a bit hurts, and the more levels are best.
+    ``laplace`` and ``gaussian`` are left out: their noise in doubles is for simulations only.
 
     A mechanism with m choices of its discrete parameters (about 120 at most) costs m evaluations of
     the bound, and some twenty more for each choice that is better than all before it.

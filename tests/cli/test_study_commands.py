@@ -1,0 +1,166 @@
+"""Studies on the command line: plan, randomize, estimate."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from command_line import run
+
+from shuffledp.cli import main
+from shuffledp.files import Guarantee
+
+sys.path.append(str(Path(__file__).parent.parent / "study"))
+from designs import PARTS, design, rows
+
+ONE = """
+n = 500
+epsilon = 1
+delta = 1e-6
+
+[[attributes]]
+name = "member"
+kind = "yes/no"
+missing = "leave out"
+"""
+
+CERTIFIED = Guarantee(epsilon=2.0, delta=1e-6, lower_bound=1.9)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Take a number for certified: what is tested is something else."""
+    monkeypatch.setattr(
+        "shuffledp.study.randomization._certify",
+        lambda design, n: (CERTIFIED, (CERTIFIED,) * len(design.shuffles)),
+    )
+
+
+def ask(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def refused(*arguments):
+    result = run(*arguments)
+    assert result.exit_code != 0
+    return " ".join(result.stderr.split())
+
+
+def test_the_whole_way(folder):
+    Path("study.toml").write_text(ONE)
+    cells = ["yes", "no", "", "yes"] * 125
+    Path("people.csv").write_text("member\n" + "\n".join(f'"{cell}"' for cell in cells) + "\n")
+    text = ask("plan", "--study", "study.toml", "--out", "plan.json")
+    assert "Best: separate shuffles\nmember: krr(k=3, epsilon0=" in text
+    assert "in inverse proportion" in text
+    assert text.endswith("Written: plan.json\n")
+    text = ask("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
+    assert "strategy   separate shuffles\nusers      500\n" in text
+    assert "differentially private if every row is another user" in " ".join(text.split())
+    text = ask("estimate", "reports.csv")
+    assert text.startswith("strategy   separate shuffles\nusers      500\nguarantee  epsilon = ")
+    assert "member: missing answers" in text
+    assert "Shares and means of member are those among people who answered." in text
+    document = json.loads(ask("estimate", "reports.csv", "--json", "--simultaneous"))
+    assert document["simultaneous"] is True
+    plan = json.loads(Path("plan.json").read_text())
+    assert document["guarantee"] == {"epsilon": plan["guarantee"]["epsilon"], "delta": 1e-6}
+    assert document["estimates"][0]["values"] == ["no", "yes"]
+    fields = json.loads(ask("plan", "--study", "study.toml", "--json"))
+    assert fields["options"][0]["shuffles"] == plan["shuffles"]
+    assert fields["files"] == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_separate_files():
+    rows(300).to_csv("people.csv", index=False)
+    design("separate shuffles").save("plan.json")
+    line = ("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
+    result = CliRunner().invoke(main, [*line, "--seed", "3", "--json"])
+    assert result.exit_code == 0
+    assert "from a seed" in " ".join(result.stderr.split())
+    names = [f"reports-{name}.csv" for name in PARTS]
+    assert list(json.loads(result.stdout)) == names
+    text = ask("estimate", *names)
+    assert "age: mean " in text
+    assert "Median of score: 3, 95% interval " in text
+    assert "No reports were given" not in text
+    assert "No reports were given about region, member, age." in ask("estimate", names[2])
+    csv = ask("estimate", names[0], "--csv", "--simultaneous", "--project")
+    assert csv.splitlines()[1].startswith("region,,north,")
+    assert "exists already" in refused(*line)
+    ask(*line, "--force")
+
+
+@pytest.mark.usefixtures("quick")
+def test_cross_tables():
+    rows(300).to_csv("people.csv", index=False)
+    design("joint report").save("plan.json")
+    ask("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
+    text = ask("estimate", "reports.csv")
+    assert "region x member" in text
+    assert "(missing), yes" in text
+
+
+def test_several_domains_are_refused():
+    line = ("plan", "-n", "100", "--epsilon", "1", "--delta", "1e-3", "--domain", "3")
+    assert "is for one attribute, got 2 of them" in refused(*line, "--domain", "4")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--domain", "3"), "--domain is for one attribute: a --study says it itself"),
+        (("-n", "3"), "-n is for one attribute"),
+        (("--epsilon", "3"), "--epsilon is for one attribute"),
+        (("--out", "no/such/plan.json"), "cannot write 'no/such/plan.json'"),
+    ],
+)
+def test_what_does_not_go_with_a_study(options, message):
+    Path("study.toml").write_text(ONE)
+    assert message in refused("plan", "--study", "study.toml", *options)
+
+
+def test_bad_studies_leave_no_file(folder):
+    assert "cannot read 'study.toml'" in refused("plan", "--study", "study.toml")
+    Path("study.toml").write_text(ONE.replace("1e-6", "1"))
+    said = refused("plan", "--study", "study.toml", "--out", "plan.json")
+    assert "'study.toml' is not a study: delta must be strictly between 0 and 1" in said
+    Path("study.toml").write_text(ONE.replace("epsilon = 1", "epsilon = 1e-12"))
+    said = refused("plan", "--study", "study.toml", "--out", "plan.json")
+    assert "no mechanism meets epsilon = 1e-12 for shares of 3 values" in said
+    assert "--out writes the plan of a study" in refused("plan", "--out", "plan.json")
+    assert sorted(path.name for path in folder.iterdir()) == ["study.toml"]
+
+
+def test_bad_runs_leave_no_file(folder):
+    line = ("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
+    rows(50).assign(score=6).to_csv("people.csv", index=False)
+    assert "cannot read 'plan.json'" in refused(*line)
+    Path("plan.json").write_text("{}")
+    assert "'plan.json' is not a plan" in refused(*line)
+    design("separate shuffles").save("plan.json")
+    assert "row 1, column 'score': 6 is not one of" in refused(*line).replace("'6'", "6")
+    assert "--delta does not go with --plan" in refused(*line, "--delta", "0.1")
+    assert "--ledger does not go with --plan" in refused(*line, "--ledger", "x.jsonl")
+    assert "--column does not go with --plan" in refused(*line, "--column", "score")
+    assert sorted(path.name for path in folder.iterdir()) == ["people.csv", "plan.json"]
+
+
+def test_what_a_plan_would_say_is_needed():
+    line = ("randomize", "people.csv", "--out", "reports.csv")
+    assert "Missing option '--column', or a --plan" in refused(*line)
+    assert "Missing option '--mechanism', or a --plan" in refused(*line, "--column", "x")
+    more = ("--column", "x", "--mechanism", "krr(2, 1)")
+    assert "Missing option '--delta', or a --plan" in refused(*line, *more)
