@@ -137,7 +137,7 @@ def test_bad_studies_leave_no_file(folder):
     Path("study.toml").write_text(ONE.replace("1e-6", "1"))
     said = refused("plan", "--study", "study.toml", "--out", "plan.json")
     assert "'study.toml' is not a study: delta must be strictly between 0 and 1" in said
-    Path("study.toml").write_text(ONE.replace("epsilon = 1", "epsilon = 1e-12"))
+    Path("study.toml").write_text(ONE.replace("= 1\n", "= 1e-12\n").replace("1e-6", "1e-300"))
     said = refused("plan", "--study", "study.toml", "--out", "plan.json")
     assert "no mechanism meets epsilon = 1e-12 for shares of 3 values" in said
     assert "--out writes the plan of a study" in refused("plan", "--out", "plan.json")

@@ -19,7 +19,7 @@ def gaussian_spread(epsilon: float, delta: float) -> float:
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if _delta(middle, epsilon) < delta else (low, middle)
-    return low
+    return high
 
 
 def gaussian_epsilon(spread: float, delta: float) -> float:

@@ -46,7 +46,8 @@ def plan_study(study: Study, *, on_done: Callable[[int, int], None] | None = Non
     """
     tasks = [task_of(attribute, study.n) for attribute in study.attributes]
     share = gaussian_spread(study.epsilon, study.delta) / len(tasks) ** 0.5
-    starts = [_start(study, task, gaussian_epsilon(share, study.delta)) for task in tasks]
+    first = min(gaussian_epsilon(share, study.delta), study.epsilon)
+    starts = [_start(study, task, first) for task in tasks]
     searches: dict[str, Callable[[], StudyOption]] = {
         "separate shuffles": lambda: best_separate(study, tasks, starts)
     }
