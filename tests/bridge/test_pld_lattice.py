@@ -64,7 +64,7 @@ def test_masses_are_rounded_up():
         assert sum(map(Fraction, law.masses.values())) + Fraction(law.infinite) >= 1
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("times", [1, 3])
 def test_several_users_and_rounds(times):
     rounds = ShuffleAccountant("krr(k=3, epsilon0=1)", 100).rounds(times)
