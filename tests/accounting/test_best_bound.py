@@ -143,3 +143,19 @@ def test_pairs_of_a_matrix(rows, proof):
     report = ShuffleAccountant(matrix, 10_000, bound="best").epsilon_report(1e-6)
     assert report.bound == proof
     assert (report.guarantee.upper < 1.001 * report.lower_bound) == (proof == "swap")
+
+
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [("krr(k=3, epsilon0=1)", 300), ("oue(epsilon0=2)", 1000), ("gaussian(sigma=2)", 50)],
+)
+def test_what_is_proved_is_the_upper_end_alone(text, n):
+    accountant = ShuffleAccountant(text, n)
+    for epsilon in (0.0, 0.1, 0.4):
+        value, proof = accountant.proved_log_delta(epsilon)
+        report = accountant.delta_report(epsilon)
+        assert value == pytest.approx(report.log_guarantee.upper, abs=1e-12)
+        assert proof == report.bound
+    blanket, proof = blanket_accountant(text, n).proved_log_delta(0.1)
+    assert blanket == blanket_accountant(text, n).log_delta_interval(0.1).upper
+    assert proof == "blanket"
