@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.accounting.assumptions import ASSUMPTIONS, fixed_in_advance
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.errors import ContradictionError
@@ -106,7 +106,8 @@ class Report:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers assume."""
-        return (*ASSUMPTIONS, *self.crowd.assumptions)
+        fixed = fixed_in_advance(self.randomizer, self.bound)
+        return (*ASSUMPTIONS, *self.crowd.assumptions, *fixed)
 
     @property
     def target_epsilon(self) -> float | None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS, ROUNDS, limited
+from shuffledp.accounting.assumptions import ASSUMPTIONS, ROUNDS, fixed_in_advance, limited
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import NOBODY, Quantity
 from shuffledp.interval import Interval
@@ -69,11 +69,15 @@ class RoundsReport:
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers assume."""
         at_most = self.rounds.at_most
-        crowds = [text for k in self.rounds.kinds for text in k.accountant.crowd.assumptions]
+        accountants = [kind.accountant for kind in self.rounds.kinds]
+        facts = [
+            *(fact for one in accountants for fact in one.crowd.assumptions),
+            *(fact for one in accountants for fact in fixed_in_advance(one.randomizer, one.bound)),
+        ]
         return (
             *ASSUMPTIONS,
             *ROUNDS,
-            *dict.fromkeys(crowds),
+            *dict.fromkeys(facts),
             *(() if at_most is None else (limited(at_most),)),
         )
 
