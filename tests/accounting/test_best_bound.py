@@ -150,6 +150,7 @@ def test_pairs_of_a_matrix(rows, proof):
     ("text", "n"),
     [("krr(k=3, epsilon0=1)", 300), ("oue(epsilon0=2)", 1000), ("gaussian(sigma=2)", 1000)],
 )
+@pytest.mark.filterwarnings("ignore::shuffledp.AccuracyWarning")
 def test_what_is_proved_is_the_upper_end_alone(text, n):
     accountant = ShuffleAccountant(text, n)
     for epsilon in (0.0, 0.1, 0.4):
