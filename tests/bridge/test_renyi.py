@@ -12,8 +12,8 @@ import pytest
 from blankets import blanket_accountant
 
 from shuffledp import Rounds, ShuffleAccountant
+from shuffledp.accounting.renyi import _divergence, _term
 from shuffledp.bridge import renyi_divergence
-from shuffledp.bridge.renyi import _divergence, _term
 from shuffledp.rounds.loss_law import LossLaw
 from shuffledp.rounds.node import Point
 

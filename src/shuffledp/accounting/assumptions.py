@@ -17,8 +17,12 @@ ROUNDS = (
     "every round has fresh noise and a fresh shuffle",
     "reports of one user cannot be linked across rounds; if they can, they are one joint report",
     "neighbouring datasets replace the inputs of one user in all rounds",
+)
+
+#: What they assume unless a filter watches over them.
+PLANNED = (
     "mechanisms, numbers of users and of rounds are planned in advance; data may react to what was "
-    "published",
+    "published"
 )
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS, ROUNDS, fixed_in_advance, limited
+from shuffledp.accounting.assumptions import ASSUMPTIONS, PLANNED, ROUNDS, fixed_in_advance, limited
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import NOBODY, Quantity
 from shuffledp.interval import Interval
@@ -77,6 +77,7 @@ class RoundsReport:
         return (
             *ASSUMPTIONS,
             *ROUNDS,
+            PLANNED,
             *dict.fromkeys(facts),
             *(() if at_most is None else (limited(at_most),)),
         )

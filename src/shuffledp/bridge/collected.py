@@ -1,26 +1,13 @@
-"""What can be exported: one round, or several."""
+"""The bound of one round, or of several, as it is exported."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from shuffledp.accounting import Rounds, ShuffleAccountant
+from shuffledp.accounting import Rounds
 from shuffledp.accounting.many_rounds import ManyRounds
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.rounds import ComposedCurve
-
-
-def as_rounds(collected: ShuffleAccountant | Rounds) -> Rounds:
-    """Return the rounds; an accountant stands for one.
-
-    >>> as_rounds(ShuffleAccountant("krr(k=3, epsilon0=1)", 10)).total
-    1
-    """
-    if isinstance(collected, Rounds):
-        return collected
-    if isinstance(collected, ShuffleAccountant):
-        return Rounds([(collected, 1)])
-    raise TypeError(f"collected must be a ShuffleAccountant or Rounds, got {collected!r}")
 
 
 def upper_log_delta(rounds: Rounds) -> Callable[[float], float]:

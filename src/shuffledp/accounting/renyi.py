@@ -6,12 +6,13 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from shuffledp.accounting import Rounds, ShuffleAccountant
+from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.given import as_rounds
 from shuffledp.accounting.many_rounds import largest_sum
 from shuffledp.accounting.report import Bound
+from shuffledp.accounting.rounds import Rounds
 from shuffledp.arrays import UNIT
-from shuffledp.bridge.collected import as_rounds
 from shuffledp.divergence import LogEnclosure
 from shuffledp.errors import MAX_EPSILON0, check_real, wide_is_enough
 from shuffledp.interval import exp_up
@@ -22,6 +23,7 @@ from shuffledp.rounds.loss_law import LossLaw, enclose
 from shuffledp.rounds.node import START, Node, Point, node_at, reversed_node_at
 
 _LARGE = 500.0
+_NOTHING = -746.0  # a log delta that is 0 in doubles, rounded to the nearest
 _RTOL = 1e-3  # sets the width of cells; laws on any grid are valid
 
 
@@ -44,11 +46,17 @@ def renyi_divergence(collected: ShuffleAccountant | Rounds, order: float) -> flo
     >>> print(f"{renyi_divergence(weekly, 2):.6f}")
     0.000498
     """
-    rounds, alpha = as_rounds(collected), check_real("order", order)
-    if alpha <= 1:
-        raise ValueError(f"order must be greater than 1, got {order!r}")
+    rounds, alpha = as_rounds(collected), check_order(order)
     parts = [(_one_round(kind.accountant, alpha), kind.times) for kind in rounds.kinds]
     return largest_sum(parts, rounds.limit).upper
+
+
+def check_order(order: object) -> float:
+    """Return the order of a divergence; refuse one that is not above 1."""
+    number = check_real("order", order)
+    if number <= 1:
+        raise ValueError(f"order must be greater than 1, got {order!r}")
+    return number
 
 
 def _one_round(accountant: ShuffleAccountant, order: float) -> float:
@@ -74,6 +82,8 @@ def _law(randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, end: float) ->
     for epsilon in epsilons(scale_of(exp_up(values[0.0])), _RTOL, 0, end):
         if epsilon not in values:
             values[epsilon] = accountant.proved_log_delta(epsilon)[0]
+        if values[epsilon] < _NOTHING:
+            break
     values[end] = -math.inf
     known = {e: LogEnclosure(-math.inf, value) for e, value in values.items()}
     left = [reversed_node_at(e, known[e]).above for e in sorted(known, reverse=True) if e > 0]
