@@ -27,7 +27,7 @@ def one(name: str) -> ShuffleAccountant:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "order"), [(0.5, 0.2, 2.0), (0.9, 0.12, 5.0), (0.6, 0.05, 9.0)]
+    ("epsilon", "delta", "order"), [(0.5, 0.2, 3.0), (0.9, 0.12, 5.0), (0.6, 0.05, 15.0)]
 )
 def test_no_strategy_exceeds_the_budget(epsilon, delta, order):
     """All choices of the next report, after each outcome, as long as the filter lets them pass."""
