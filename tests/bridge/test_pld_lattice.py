@@ -10,7 +10,8 @@ import mpmath
 import pytest
 
 from shuffledp import AccuracyWarning, ShuffleAccountant
-from shuffledp.bridge.collected import as_rounds, upper_log_delta
+from shuffledp.accounting.given import as_rounds
+from shuffledp.bridge.collected import upper_log_delta
 from shuffledp.bridge.lattice import lattice_law
 
 

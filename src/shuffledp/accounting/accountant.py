@@ -165,6 +165,13 @@ class ShuffleAccountant:
         """Enclose the natural logarithm of delta, which never underflows."""
         return log_delta_range(self._log_delta(target_epsilon))
 
+    def proved_log_delta(self, target_epsilon: float) -> tuple[float, Proof]:
+        """Return an upper bound on log delta and what proves it, without any lower end."""
+        epsilon = check_epsilon(target_epsilon)
+        if self._is_best:
+            return self._best.proved(epsilon)
+        return self._upper.log_delta(epsilon)[0].upper, "blanket"
+
     def epsilon_lower_bound(self, target_delta: float) -> float:
         """Return an epsilon below which a concrete pair of datasets exceeds ``target_delta``.
 
