@@ -14,7 +14,6 @@ from shuffledp.accounting.adaptive_bound import AdaptiveBound
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate, backgrounds, blankets
 from shuffledp.accounting.crowd import crowd_of
-from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.inversion import log_gap
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.profile_point import delta_range, log_delta_range
@@ -227,7 +226,7 @@ class ShuffleAccountant:
             guarantee=guarantee,
             lower_bound=lower.lower,
             worst_pair=None if pair is None else pair.pair,
-            datasets=_datasets(datasets),
+            datasets=None if datasets is None else datasets.datasets,
             pairs=why_no_other_is_worse(self.randomizer, self._pairs),
             rtol_reached=reached,
             bound=proof,
@@ -256,7 +255,7 @@ class ShuffleAccountant:
             guarantee=delta_range(value),
             lower_bound=delta_range(lower).lower,
             worst_pair=None if pair is None else pair.pair,
-            datasets=_datasets(datasets),
+            datasets=None if datasets is None else datasets.datasets,
             pairs=why_no_other_is_worse(self.randomizer, self._pairs),
             rtol_reached=reached,
             log_guarantee=log_delta_range(value),
@@ -397,9 +396,3 @@ class ShuffleAccountant:
             f"{width:.1e} instead of rtol = {self.rtol:g}; it is valid but wider than asked",
             AccuracyWarning,
         )
-
-
-def _datasets(candidate: Candidate | None) -> Datasets | None:
-    if candidate is None or candidate.other is None:
-        return None
-    return Datasets(candidate.pair, candidate.other)
