@@ -8,9 +8,9 @@ With :math:`a_K=\sum_{J\notin K}L_{v_J}`, whose mean over the sets K of k users 
 
 and :math:`\mathrm{Re}\,a_K` is at most both :math:`(M-k)\max\mathrm{Re}\,L` and
 :math:`M\,\mathrm{Re}\,\ell-k\min\mathrm{Re}\,L`. So the weights of k are :math:`\gamma q^k` times
-one of two moduli, and :math:`\sum_kkq^k=q/(1-q)^2`. The variance is at most a third of the largest squared
-distance of two L (Jung's theorem), and at most the mean squared distance from one of them: the
-share of all other types, times that square. So it is small where nearly all hold the same.
+one of two moduli, and :math:`\sum_kkq^k=q/(1-q)^2`. The variance is at most a third of the largest
+squared distance of two L (Jung's theorem), and at most the mean squared distance from one of them:
+the share of all other types, times that square. So it is small where nearly all hold the same.
 """
 
 from __future__ import annotations
