@@ -15,6 +15,7 @@ from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate, backgrounds, blankets
 from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import (
     DEFAULT_BOUND,
@@ -55,7 +56,7 @@ _RTOL = 1e-4
 _MARGIN = 0.5  # of log delta: ten times the error of an estimate
 
 
-class ShuffleAccountant:
+class ShuffleAccountant(OperationalTerms):
     """Certified privacy of n users who run a local randomizer behind a shuffler.
 
     n counts all users, the one whose input changes included. Neighbouring datasets replace one

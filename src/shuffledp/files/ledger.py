@@ -15,13 +15,13 @@ from pathlib import Path
 from shuffledp.accounting import Rounds, ShuffleAccountant
 from shuffledp.accounting.max_rounds import largest_times
 from shuffledp.accounting.report import DEFAULT_BOUND, Bound
-from shuffledp.accounting.target import wide_is_enough
 from shuffledp.errors import (
     MAX_ROUNDS,
     check_delta,
     check_rounds,
     check_total_epsilon,
     check_users,
+    wide_is_enough,
 )
 from shuffledp.files.ledger_entries import Budget, Entries, RecordedRounds, kinds_of
 from shuffledp.files.lock import BusyError, lock
