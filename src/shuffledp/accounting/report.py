@@ -223,6 +223,29 @@ class Report:
             return line
         return f"{line}\n(no analysis can prove less than {self._at_least})"
 
+    def to_html(
+        self,
+        *,
+        title: str | None = None,
+        organisation: str | None = None,
+        contact: str | None = None,
+    ) -> str:
+        """Return a document for a review board: one page that needs nothing else.
+
+        Args:
+            title: what the document is called.
+            organisation: who collects the data.
+            contact: whom to ask.
+
+        Raises:
+            NoAnswerError: if there is no finite epsilon.
+            MissingExtraError: an ImportError, if matplotlib is not installed.
+        """
+        from shuffledp.review import Cover, review_page
+
+        named = {} if title is None else {"title": title}
+        return review_page(self, Cover(**named, organisation=organisation, contact=contact))
+
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
         rows = {

@@ -24,6 +24,7 @@ from shuffledp.cli.mechanisms import mechanisms
 from shuffledp.cli.misspelling import with_guess
 from shuffledp.cli.plan import plan
 from shuffledp.cli.randomize import randomize
+from shuffledp.cli.report import report
 from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.rounds import rounds
 from shuffledp.cli.tiers import tiers
@@ -96,6 +97,7 @@ for _command in (
     plan,
     compare,
     curve,
+    report,
     reproduce,
     certify,
     verify,
