@@ -17,6 +17,7 @@ from shuffledp.cli.curve import curve
 from shuffledp.cli.delta import delta
 from shuffledp.cli.epsilon import epsilon
 from shuffledp.cli.estimate import estimate
+from shuffledp.cli.explore import explore
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.internal_error import InternalError
 from shuffledp.cli.ledger import ledger
@@ -98,6 +99,7 @@ for _command in (
     compare,
     curve,
     report,
+    explore,
     reproduce,
     certify,
     verify,
