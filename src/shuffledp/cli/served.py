@@ -73,8 +73,23 @@ def ask(arguments: tuple[str, ...]) -> Reply:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
             main.main(list(arguments), prog_name="shuffledp", standalone_mode=False)
     except click.ClickException as error:
-        parameter = getattr(error, "param", None)
-        if parameter is None or isinstance(error, click.MissingParameter):
-            return Reply(error.exit_code, error.format_message(), parameter and parameter.name)
-        return Reply(error.exit_code, error.message, parameter.name)
+        return Reply(error.exit_code, _message(error), _field(error, arguments[0]))
     return Reply(0, printed.getvalue())
+
+
+def _message(error: click.ClickException) -> str:
+    """Return what is wrong; the page shows beside the field which one it is."""
+    named = isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter)
+    return error.message if named else error.format_message()
+
+
+def _field(error: click.ClickException, command: str) -> str | None:
+    """Return the parameter that is wrong: the one click names, or the first word of the message."""
+    from shuffledp.cli.group import main
+
+    parameter = getattr(error, "param", None)
+    if parameter is not None:
+        return str(parameter.name)
+    word = error.message.partition(" ")[0]
+    known = {p.name for p in main.commands[command].params}
+    return word if isinstance(error, click.UsageError) and word in known else None

@@ -30,6 +30,7 @@ class _Worker:
         self.line, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, ask))
         self.process.start()
+        self.ended = False
         theirs.close()
 
     def answer(self, arguments: tuple[str, ...]) -> Reply:
@@ -38,6 +39,7 @@ class _Worker:
             self.line.send(arguments)
             reply: Reply = self.line.recv()
         except (EOFError, OSError):
+            self.ended = True
             return Reply(_ENDED, "the computation ended without an answer")
         return reply
 
@@ -116,10 +118,10 @@ class Workers:
             self._give_back(worker)
 
     def _give_back(self, worker: _Worker) -> None:
-        if worker.process.is_alive():
-            self._idle.put_nowait(worker)
-        else:
+        if worker.ended:
             self._renew(worker)
+        else:
+            self._idle.put_nowait(worker)
 
     def _renew(self, worker: _Worker) -> None:
         worker.stop()

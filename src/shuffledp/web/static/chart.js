@@ -33,7 +33,7 @@ export async function draw(place, answer, { logX = true } = {}) {
   const Plotly = await plotly();
   const ink = colour("--ink"), grid = colour("--line");
   const axis = (title, log) => ({ title: { text: title }, type: log ? "log" : "linear", gridcolor: grid,
-    zeroline: false, exponentformat: "power", automargin: true });
+    zeroline: false, exponentformat: "power", automargin: true, ...(log ? { dtick: "D2" } : {}) });
   await Plotly.react(place, traces(answer.curves), {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 13 },
     margin: { l: 60, r: 15, t: 10, b: 50 }, hovermode: "x unified",

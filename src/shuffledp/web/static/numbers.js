@@ -2,13 +2,13 @@
 
 const DIGITS = 4;
 
-function rounded(x, up) {
+function rounded(x, up, shift = 0) {
   if (x === null || x === undefined) return "∞";
   if (x === 0) return "0";
   // A hundred digits say exactly whether something is cut off.
   const [mantissa, power] = x.toExponential(100).split("e");
   const all = mantissa.replace(".", "");
-  let exponent = Number(power);
+  let exponent = Number(power) + shift;
   let kept = BigInt(all.slice(0, DIGITS));
   if (up && /[1-9]/.test(all.slice(DIGITS))) kept += 1n;
   let digits = kept.toString();
@@ -26,6 +26,10 @@ function rounded(x, up) {
 
 export const roundUp = (x) => rounded(x, true);
 export const roundDown = (x) => rounded(x, false);
+export const percentUp = (x) => rounded(x, true, 2);
+
+// e**x: browsers are off by an ulp or two.
+export const growthUp = (x) => rounded(Math.exp(x) * (1 + 2 ** -49), true);
 
 // The decimal on a slider: two digits, short.
 export function short(x) {

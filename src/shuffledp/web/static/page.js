@@ -2,7 +2,7 @@
 
 import { draw, svg } from "./chart.js";
 import { initial, load, read, withoutLevel, write } from "./mechanisms.js";
-import { roundDown, roundUp, short } from "./numbers.js";
+import { growthUp, percentUp, roundDown, roundUp, short } from "./numbers.js";
 
 const $ = (id) => document.getElementById(id);
 const TABS = ["answer", "curve", "plan", "rounds"];
@@ -33,6 +33,12 @@ async function ask(name, question, signal) {
 
 const crowd = () => ({ n: state.n, corrupted: state.corrupted });
 
+async function published(signal) {
+  const { bounds } = await ask("compare", { mechanism: state.mechanism, n: state.n, delta: state.delta }, signal);
+  showPublished(bounds);
+  return bounds;
+}
+
 const VIEWS = {
   async answer(signal) {
     const base = { mechanism: state.mechanism, ...crowd() };
@@ -42,9 +48,8 @@ const VIEWS = {
     ]);
     showAnswer(answer, chance);
     shown = { answer };
-    const compared = await ask("compare", { mechanism: state.mechanism, n: state.n, delta: state.delta }, signal);
-    showPublished(compared);
-    shown.table = compared.bounds.map((b) => [b.bound, b.title, b.kind, b.epsilon ?? ""]);
+    const bounds = await published(signal);
+    shown.table = bounds.map((b) => [b.bound, b.title, b.kind, b.epsilon ?? ""]);
   },
   async curve(signal) {
     const { against } = state;
@@ -55,6 +60,7 @@ const VIEWS = {
     }, signal);
     await showCurve("curve-chart", answer);
     shown = { answer, chart: "curve-chart", table: rowsOf(answer) };
+    if (!$("bounds").querySelector("input")) await published(signal);
   },
   async plan(signal) {
     const answer = await ask("plan", {
@@ -166,8 +172,8 @@ function showAnswer(answer, chance) {
   $("sentence").textContent =
     `With ${users} users the shuffled reports are (${roundUp(epsilon)}, ${state.delta})-differentially private.`;
   $("person").replaceChildren(...[
-    [`${roundUp(100 * advantage)} %`, "better than chance: what anyone who knows all others can gain in guessing your value, at most"],
-    [`× ${roundUp(Math.exp(epsilon) * (1 + 1e-15))}`, `nothing the reports show becomes more likely than this by your data, plus ${state.delta}`],
+    [`${percentUp(advantage)} %`, "better than chance: what anyone who knows all others can gain in guessing your value, at most"],
+    [`× ${growthUp(epsilon)}`, `nothing the reports show becomes more likely than this by your data, plus ${state.delta}`],
     [answer.ldp_level === null ? "–" : `ε0 = ${roundUp(answer.ldp_level)}`, "what your report alone reveals to whoever knows it is yours"],
   ].map(([number, text]) => { const li = element("li", text); li.prepend(element("b", number)); return li; }));
   const facts = {
@@ -178,7 +184,7 @@ function showAnswer(answer, chance) {
   $("version").textContent = `shuffledp ${answer.version}`;
 }
 
-function showPublished({ bounds }) {
+function showPublished(bounds) {
   const most = Math.max(...bounds.map((b) => b.epsilon ?? 0));
   $("published").tBodies[0].replaceChildren(...bounds.map((b) => {
     const row = element("tr", "", { class: b.title.startsWith("shuffledp") ? "ours" : "theirs" });
