@@ -14,9 +14,9 @@ function rounded(x, up, shift = 0) {
   let digits = kept.toString();
   if (digits.length > DIGITS) { digits = digits.slice(0, DIGITS); exponent += 1; }
   const exact = !/[1-9]/.test(all.slice(DIGITS));
-  if (exact) digits = digits.replace(/0+$/, "");
+  if (exact && exponent <= 6) digits = digits.replace(/0+$/, "");
   if (exponent < -4 || exponent > 6) {
-    return `${digits[0]}${digits.length > 1 ? "." + digits.slice(1) : ""}e${exponent}`;
+    return `${digits[0]}${digits.length > 1 ? "." + digits.slice(1) : ""}e${exponent > 0 ? "+" : ""}${exponent}`;
   }
   if (exponent < 0) return "0." + "0".repeat(-exponent - 1) + digits;
   const padded = digits.padEnd(exponent + 1, "0");
