@@ -24,6 +24,7 @@ _PACKAGES = {
     "pandas": _Package("pandas", "pandas", "data frames"),
     "plotly": _Package("plotly", "web", "local pages"),
     "pyarrow": _Package("pyarrow", "parquet", "Parquet files"),
+    "starlette": _Package("fastapi", "web", "local pages"),
     "uvicorn": _Package("uvicorn", "web", "local pages"),
 }
 

@@ -136,7 +136,7 @@ def test_shell_lines_name_real_commands_and_options():
 def test_links(page):
     for text, target in re.findall(r"(!?\[[^\]]*\])\(([^)\s]+)\)", prose(page)):
         name, _, anchor = target.partition("#")
-        if name.endswith(".svg"):
+        if name.endswith((".svg", ".png")):
             assert text.startswith("![")
             assert len(text) > 40, f"{name} needs a text for those who cannot see it"
             assert (DOCS / name).exists()

@@ -82,8 +82,8 @@ def _statement(found: Findings) -> Iterable[Markup]:
         "p",
         f"With {report.crowd}, each of whom runs {_text(report)} on their own device, the shuffled "
         f"reports are ({epsilon}, {_delta(found)})-differentially private. Whatever one person "
-        f"holds, nothing that the reports show becomes more than {_factor(found.epsilon)} times as "
-        f"likely by it, up to a probability of {_delta(found)}.",
+        f"holds, it makes nothing that the reports show more than {_factor(found.epsilon)} times "
+        f"as likely, plus {_delta(found)}.",
         class_="statement",
     )
     keys = (

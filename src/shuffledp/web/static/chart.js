@@ -19,7 +19,8 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 function traces(curves) {
   const ours = new Set(["guarantee", "lower_bound"]);
   let other = 0;
-  return curves.map((c) => {
+  const inOrder = [...curves].sort((a, b) => ours.has(b.bound) - ours.has(a.bound)); // the band lies between two neighbours
+  return inOrder.map((c) => {
     const own = ours.has(c.bound);
     const line = own ? { color: colour("--key"), width: 2.5, dash: c.kind === "lower" ? "dash" : "solid" }
       : { color: COLOURS[other++ % COLOURS.length], width: 1.6, dash: c.kind === "lower" ? "dash" : "solid" };

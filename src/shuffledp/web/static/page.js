@@ -173,7 +173,7 @@ function showAnswer(answer, chance) {
     `With ${users} users the shuffled reports are (${roundUp(epsilon)}, ${state.delta})-differentially private.`;
   $("person").replaceChildren(...[
     [`${percentUp(advantage)} %`, "better than chance: what anyone who knows all others can gain in guessing your value, at most"],
-    [`× ${growthUp(epsilon)}`, `nothing the reports show becomes more likely than this by your data, plus ${state.delta}`],
+    [`× ${growthUp(epsilon)}`, `as likely, plus ${state.delta}: what your data can make of anything that the reports show, at most`],
     [answer.ldp_level === null ? "–" : `ε0 = ${roundUp(answer.ldp_level)}`, "what your report alone reveals to whoever knows it is yours"],
   ].map(([number, text]) => { const li = element("li", text); li.prepend(element("b", number)); return li; }));
   const facts = {
