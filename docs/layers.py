@@ -26,7 +26,7 @@ LAYERS: Sequence[Sequence[str]] = (
     ("cli",),
 )
 
-#: What a part may call in a part above it, imported in the function that does: each with its reason.
+#: What a part may call in a part above it, imported in the function that does; each with a reason.
 UPWARDS = {
     ("accounting", "review"): "Report.to_html makes a document of what all other parts know",
 }
