@@ -33,6 +33,40 @@ async function ask(name, question, signal) {
 
 const crowd = () => ({ n: state.n, corrupted: state.corrupted });
 
+// Long curves are asked for in parts, side by side, and drawn as they come; each has its own time.
+const RANGES = { users: [1e3, 1e6], epsilon0: [0.1, 8], delta: [1e-12, 1e-3] };
+const PARTS = 4, STEPS = 6;
+
+async function showParts(place, question, range, signal) {
+  const whole = ["users", "rounds"].includes(question.against) ? Math.round : (x) => Number(x.toPrecision(12));
+  const ends = range ? Array.from({ length: PARTS + 1 }, (_, i) => whole(range[0] * (range[1] / range[0]) ** (i / PARTS))) : [];
+  const parts = range ? ends.slice(1).map((high, i) => ({ low: String(ends[i]), high: String(high), count: String(STEPS + 1) }))
+    : [{ count: String(PARTS * STEPS + 1) }];
+  const found = [];
+  shown = { chart: place };
+  await Promise.all(parts.map(async (part, i) => {
+    found[i] = await ask("curve", { ...question, ...part }, signal);
+    const done = found.filter(Boolean);
+    if (done.length < parts.length) $("busy").textContent = `${done.length} of ${parts.length} parts`;
+    const answer = joined(done);
+    Object.assign(shown, { answer, table: rowsOf(answer) });
+    await showCurve(place, answer);
+  }));
+}
+
+// Several curves of the same kind as one; neighbours share a point.
+function joined(answers) {
+  const curves = answers[0].curves.map((first, k) => {
+    const points = new Map();
+    for (const { curves: own } of answers) {
+      own[k].x.forEach((x, i) => points.set(x, [own[k].y[i], own[k].reasons[i], own[k].rtol_reached[i]]));
+    }
+    const x = [...points.keys()].sort((a, b) => a - b), column = (j) => x.map((point) => points.get(point)[j]);
+    return { ...first, x, y: column(0), reasons: column(1), rtol_reached: column(2) };
+  });
+  return { ...answers[0], curves };
+}
+
 async function published(signal) {
   const { bounds } = await ask("compare", { mechanism: state.mechanism, n: state.n, delta: state.delta }, signal);
   showPublished(bounds);
@@ -53,13 +87,11 @@ const VIEWS = {
   },
   async curve(signal) {
     const { against } = state;
-    const answer = await ask("curve", {
-      mechanism: against === "epsilon0" ? withoutLevel(state.mechanism) : state.mechanism, against, count: "25",
+    await showParts("curve-chart", {
+      mechanism: against === "epsilon0" ? withoutLevel(state.mechanism) : state.mechanism, against,
       n: against === "users" ? "" : state.n, delta: ["users", "epsilon0"].includes(against) ? state.delta : "",
       bounds: ["guarantee", "lower_bound", ...state.bounds],
-    }, signal);
-    await showCurve("curve-chart", answer);
-    shown = { answer, chart: "curve-chart", table: rowsOf(answer) };
+    }, RANGES[against], signal);
     if (!$("bounds").querySelector("input")) await published(signal);
   },
   async plan(signal) {
@@ -80,13 +112,11 @@ const VIEWS = {
     });
     $("rounds-fit").textContent = fit
       ? `${fit.times.toLocaleString("en")} such rounds fit into a budget of ε = ${state.budget}.` : "";
-    const most = Math.max(2, 4 * Number(state.times));
-    const grown = await ask("curve", {
-      ...base, against: "rounds", low: "1", high: String(Math.min(most, 1e9)), count: "12",
-      bounds: ["guarantee", "lower_bound"], rtol: "1e-2",
-    }, signal);
-    await showCurve("rounds-chart", grown);
-    Object.assign(shown, { chart: "rounds-chart", table: rowsOf(grown) });
+    const most = Math.min(Math.max(16, 4 * answer.times), 1e9);
+    await showParts("rounds-chart", {
+      ...base, against: "rounds", bounds: ["guarantee", "lower_bound"], rtol: "1e-2",
+    }, [1, most], signal);
+    shown.answer = answer;
   },
 };
 
@@ -113,6 +143,7 @@ async function run() {
   } catch (error) {
     if (own.signal.aborted) return;
     complain(error);
+    own.abort(); // other parts of the same question
   } finally {
     clearInterval(clock);
     if (asking === own) {
@@ -278,10 +309,12 @@ function parametersOf(found) {
 }
 
 function parameterField(parameter) {
-  const { name, required, default: usual } = parameter;
+  const { name, required, default: usual, choices } = parameter;
   const field = element("div", "", { class: "field" });
   field.append(element("label", required ? name : `${name} (optional)`, { for: `p-${name}` }));
-  const input = element("input", "", { id: `p-${name}`, autocomplete: "off", placeholder: usual === null ? "" : String(usual) });
+  const input = choices ? element("select", "", { id: `p-${name}` })
+    : element("input", "", { id: `p-${name}`, autocomplete: "off", placeholder: usual === null ? "" : String(usual) });
+  input.append(...(choices ?? []).map((c) => element("option", String(c), { value: c === usual ? "" : literal(c) })));
   input.addEventListener("input", rewrite);
   if (name !== "epsilon0") { field.append(input); return field; }
   const slider = element("input", "", { id: "p-epsilon0-slider", type: "range", min: "-1.3", max: "1", step: "0.01", "aria-label": "epsilon0, logarithmic" });
@@ -291,6 +324,8 @@ function parameterField(parameter) {
   field.append(pair);
   return field;
 }
+
+const literal = (value) => (typeof value === "string" ? `'${value}'` : String(value));
 
 function rewrite() {
   const entry = known.find((m) => m.name === current);
@@ -423,4 +458,6 @@ try {
 $("kind").append(element("option", "(as text)", { value: "" }), ...known.map((m) => element("option", m.name, { value: m.name })));
 fill();
 listen();
-refresh(0);
+remember();
+await run();
+document.querySelector("main").removeAttribute("aria-busy");
