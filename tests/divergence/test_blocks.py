@@ -207,7 +207,7 @@ def test_heavy_and_many_atoms_in_different_blocks() -> None:
         [*(10.0 ** (-3 * k - 2) for k in range(1, 9)), 0.5, 0.5],
     )
     total = BlockSum.of((many, 200), (heavy, 50), (BINARY, 3))
-    lower, upper = _coarsened(total, 1e-3)
+    lower, upper = _coarsened(total, total, 1e-3)
     assert lower.laws[2] is upper.laws[2] is BINARY
     assert lower.laws[0].size < 900
     wide, narrow = (log_mean_positive(total, total, rtol=rtol).enclosure for rtol in (1e-2, 1e-3))

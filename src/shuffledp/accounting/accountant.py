@@ -14,8 +14,8 @@ from shuffledp.accounting.adaptive_bound import AdaptiveBound
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate, backgrounds, blankets
 from shuffledp.accounting.crowd import crowd_of
-from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.inversion import log_gap
+from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.profile_point import delta_range, log_delta_range
 from shuffledp.accounting.report import (
@@ -57,7 +57,7 @@ _RTOL = 1e-4
 _MARGIN = 0.5  # of log delta: ten times the error of an estimate
 
 
-class ShuffleAccountant:
+class ShuffleAccountant(OperationalTerms):
     """Certified privacy of n users who run a local randomizer behind a shuffler.
 
     n counts all users, the one whose input changes included. Neighbouring datasets replace one
@@ -165,6 +165,13 @@ class ShuffleAccountant:
         """Enclose the natural logarithm of delta, which never underflows."""
         return log_delta_range(self._log_delta(target_epsilon))
 
+    def proved_log_delta(self, target_epsilon: float) -> tuple[float, Proof]:
+        """Return an upper bound on log delta and what proves it, without any lower end."""
+        epsilon = check_epsilon(target_epsilon)
+        if self._is_best:
+            return self._best.proved(epsilon)
+        return self._upper.log_delta(epsilon)[0].upper, "blanket"
+
     def epsilon_lower_bound(self, target_delta: float) -> float:
         """Return an epsilon below which a concrete pair of datasets exceeds ``target_delta``.
 
@@ -220,7 +227,7 @@ class ShuffleAccountant:
             guarantee=guarantee,
             lower_bound=lower.lower,
             worst_pair=None if pair is None else pair.pair,
-            datasets=_datasets(datasets),
+            datasets=None if datasets is None else datasets.datasets,
             pairs=why_no_other_is_worse(self.randomizer, self._pairs),
             rtol_reached=reached,
             bound=proof,
@@ -249,7 +256,7 @@ class ShuffleAccountant:
             guarantee=delta_range(value),
             lower_bound=delta_range(lower).lower,
             worst_pair=None if pair is None else pair.pair,
-            datasets=_datasets(datasets),
+            datasets=None if datasets is None else datasets.datasets,
             pairs=why_no_other_is_worse(self.randomizer, self._pairs),
             rtol_reached=reached,
             log_guarantee=log_delta_range(value),
@@ -390,9 +397,3 @@ class ShuffleAccountant:
             f"{width:.1e} instead of rtol = {self.rtol:g}; it is valid but wider than asked",
             AccuracyWarning,
         )
-
-
-def _datasets(candidate: Candidate | None) -> Datasets | None:
-    if candidate is None or candidate.other is None:
-        return None
-    return Datasets(candidate.pair, candidate.other)

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from shuffledp.accounting.datasets import Datasets
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import BlockSum, log_delta_bound
@@ -39,6 +40,11 @@ class Candidate:
     pair: Pair
     other: Input | None
     decomposition: Decomposition = field(compare=False, repr=False)
+
+    @property
+    def datasets(self) -> Datasets | None:
+        """The two datasets, if it is known what the others hold."""
+        return None if self.other is None else Datasets(self.pair, self.other)
 
 
 class Candidates(Protocol):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report
 from shuffledp.accounting.rounds import Rounds
 from shuffledp.accounting.rounds_report import RoundsReport
-from shuffledp.errors import AccuracyWarning
+from shuffledp.errors import wide_is_enough
 from shuffledp.randomizers import LocalRandomizer
 
 _LITTLE = 2.0**-30
@@ -77,11 +74,3 @@ class Target:
     def _asked(self, randomizer: LocalRandomizer, n: int) -> ShuffleAccountant | Rounds:
         accountant = ShuffleAccountant(randomizer, n, bound=self.bound)
         return accountant if self.rounds == 1 else accountant.rounds(self.rounds)
-
-
-@contextmanager
-def wide_is_enough() -> Iterator[None]:
-    """Ignore that an enclosure is wide: the comparison with its safe end is certified anyway."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)
-        yield

@@ -1,4 +1,4 @@
-r"""Few atoms for many: enclose a law of G, at one epsilon, between two small laws.
+r"""Few atoms for many: small laws below and above a law of G, at one epsilon, in convex order.
 
 Atoms between two edges are moved to their mean in the lower law and split between the edges in the
 upper law (:mod:`shuffledp.decomposition.cells`). Any edges are valid.
@@ -13,19 +13,9 @@ from shuffledp.decomposition.cells import boxes, interpolate
 from shuffledp.decomposition.gparv import Law
 
 
-def coarsen_law(law: Law, edges: FloatArray) -> tuple[Law, Law]:
-    """Return (lower, upper) with ``lower <=cx law <=cx upper`` and few atoms.
-
-    The smallest and the largest value are edges in any case.
-    """
-    least, most = law.values.min(), law.values.max()
-    inner = edges[(edges > least) & (edges < most)]
-    edges = np.unique(np.concatenate([[least], inner, [most]]))
-    return _contract(law, edges), _spread(law, edges)
-
-
-def _contract(law: Law, edges: FloatArray) -> Law:
+def contract(law: Law, edges: FloatArray) -> Law:
     """Move the atoms between two edges to their mean; atoms on an edge stay."""
+    edges = _with_ends(law, edges)
     _, group = np.unique(boxes(law.values, edges), return_inverse=True)
     mass = np.bincount(group, law.weights).astype(np.float64)
     mean = np.bincount(group, law.weights * law.values) / mass
@@ -37,8 +27,9 @@ def _contract(law: Law, edges: FloatArray) -> Law:
     return Law(mean, mass, error, weight_error)
 
 
-def _spread(law: Law, edges: FloatArray) -> Law:
+def spread(law: Law, edges: FloatArray) -> Law:
     """Split every atom between its neighbouring edges, keeping the mean."""
+    edges = _with_ends(law, edges)
     index, share = interpolate(law.values, edges)
     above = np.minimum(index + 1, edges.size - 1)
     # 1 - share would lose the digits of a small rest.
@@ -58,6 +49,13 @@ def _spread(law: Law, edges: FloatArray) -> Law:
     error = collect(_value_error(law))[used] / mass + rounding * np.abs(edges[used])
     weight_error = collect(law.weight_error)[used] / mass + rounding
     return Law(edges[used], mass, error, weight_error)
+
+
+def _with_ends(law: Law, edges: FloatArray) -> FloatArray:
+    """Return the edges within the range of a law; the ends of that are edges in any case."""
+    least, most = law.values.min(), law.values.max()
+    inner = edges[(edges > least) & (edges < most)]
+    return np.unique(np.concatenate([[least], inner, [most]]))
 
 
 def _value_error(law: Law) -> FloatArray:

@@ -8,13 +8,15 @@ many atoms become few. Elementary bounds help where almost all summands are 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import numpy as np
 
-from shuffledp.arrays import UNIT
+from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.blocks import BlockSum
-from shuffledp.divergence.coarsening import coarsen_law
+from shuffledp.divergence.coarsening import contract, spread
 from shuffledp.divergence.contour import chernoff_log_mean, contour_log_mean
 from shuffledp.divergence.elementary import (
     bound_by_singles,
@@ -88,12 +90,10 @@ def _elementary(lower: BlockSum, upper: BlockSum) -> Sides:
 
 def _pair(lower: BlockSum, upper: BlockSum, rtol: float) -> Sides:
     """Bound the mean of one sum from below and that of another one from above."""
-    below, spread = _coarsened(lower, rtol)
-    if below is spread is upper:
-        return _both_sides(_evaluate(upper, rtol))
-    above = spread if upper is lower else _coarsened(upper, rtol)[1]
-    inner = _evaluate(below, rtol / 2)
-    outer = _evaluate(above, rtol / 2)
+    below, above = _coarsened(lower, upper, rtol)
+    if below is above:
+        return _both_sides(_evaluate(above, rtol))
+    inner, outer = _evaluate(below, rtol / 2), _evaluate(above, rtol / 2)
     return Sides(inner.lower, outer.upper)
 
 
@@ -195,16 +195,25 @@ def _bound_with_jumps(total: BlockSum, best: float) -> float:
     return best
 
 
-def _coarsened(total: BlockSum, rtol: float) -> tuple[BlockSum, BlockSum]:
-    """Return sums of few atoms below and above, in convex order."""
-    if all(law.size <= _MAX_ATOMS for law in total.laws) or not can_be_positive(total):
-        return total, total
-    cells = [
-        coarsen_law(law, edges) if law.size > _MAX_ATOMS else (law, law)
-        for law, edges in zip(total.laws, edges_for(total, rtol), strict=True)
-    ]
-    lower, upper = zip(*cells, strict=True)
-    return total.with_laws(lower), total.with_laws(upper)
+def _coarsened(lower: BlockSum, upper: BlockSum, rtol: float) -> tuple[BlockSum, BlockSum]:
+    """Return sums of few atoms, below the one and above the other in convex order."""
+    small = all(law.size <= _MAX_ATOMS for law in (*lower.laws, *upper.laws))
+    if small or not can_be_positive(upper):
+        return lower, upper
+    edges = edges_for(upper, rtol)
+    alike = edges if len(lower.laws) == len(upper.laws) else edges_for(lower, rtol)
+    return _in_cells(lower, alike, contract), _in_cells(upper, edges, spread)
+
+
+def _in_cells(
+    total: BlockSum, edges: Sequence[FloatArray], coarsen: Callable[[Law, FloatArray], Law]
+) -> BlockSum:
+    return total.with_laws(
+        [
+            coarsen(law, own) if law.size > _MAX_ATOMS else law
+            for law, own in zip(total.laws, edges, strict=True)
+        ]
+    )
 
 
 def _evaluate(total: BlockSum, rtol: float, kernel: Kernel = HINGE) -> LogEnclosure:
