@@ -188,12 +188,39 @@ def test_mechanisms_that_cannot_run():
 def test_reports_of_another_type(case):
     aggregator = whole(case)
     other = np.zeros(3, dtype=[("x", "u1"), ("y", "u2")])
-    for reports in (other, np.zeros(3, dtype="S7"), [0, 1], None):
+    integers = case.randomizer.report_dtype.kind in "iu"
+    for reports in (other, np.zeros(3, dtype="S7"), [0.5, 1] if integers else [0, 1], None):
         with pytest.raises(TypeError, match=r"reports of .* must be of type"):
             aggregator.add(reports)
     with pytest.raises(ValueError, match="reports must be one-dimensional"):
         aggregator.add(reports_of(case).reshape(2, -1))
     assert_same(aggregator, whole(case))
+
+
+def test_integers_of_any_type():
+    randomizer, wanted = KRR(k=300, epsilon0=1.0), Aggregator(KRR(k=300, epsilon0=1.0))
+    wanted.add(np.array([0, 7, 299], dtype=np.uint16))
+    for reports in (
+        [0, 7, 299],
+        (0, 7, 299),
+        np.array([0, 7, 299]),
+        np.array([0, 7, 299], dtype=np.uint64),
+        np.array([0, 7, 299], dtype=">u2"),
+    ):
+        aggregator = Aggregator(randomizer)
+        aggregator.add(reports)
+        assert_same(aggregator, wanted)
+    for reports, message in (
+        ([0, -1], "must fit into uint16, got -1 at position 1"),
+        (np.array([2**16 + 7]), "must fit into uint16, got 65543 at position 0"),
+        (np.array([2**64 - 1], dtype=np.uint64), "must fit into uint16"),
+        ([300], "reports must be below 300"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Aggregator(randomizer).add(reports)
+    noisy = Aggregator(DiscreteLaplace(epsilon0=1.0, bound=3))
+    noisy.add([-4, 0, 9])
+    assert noisy.n == 3
 
 
 def test_reports_of_another_length():

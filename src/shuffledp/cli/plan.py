@@ -33,14 +33,16 @@ from shuffledp.planning.error_chart import epsilons_around
 
 def _read_domain(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> int | None:
     """Return the one size; several are several attributes."""
-    if len(texts) > 1:
+    read = reading(whole("domain", 2, MAX_SIZE))
+    sizes = [read(ctx, param, text) for text in texts]
+    if len(sizes) > 1:
         raise click.BadParameter(
-            f"is for one attribute, got {len(texts)} of them; several attributes are described in "
+            f"is for one attribute, got {len(sizes)} of them; several attributes are described in "
             "a file, --study",
             ctx,
             param,
         )
-    return reading(whole("domain", 2, MAX_SIZE))(ctx, param, texts[0] if texts else None)
+    return sizes[0] if sizes else None
 
 
 _PARAMETERS = [

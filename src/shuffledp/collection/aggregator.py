@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.collection.combination import combination
@@ -20,6 +21,7 @@ from shuffledp.errors import check_integer
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.randomizers.parts import without_paths
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.sampling.checks import bare_vector
 
 
 class Aggregator:
@@ -63,14 +65,38 @@ class Aggregator:
         """The number of users so far, those included who did not take part."""
         return number_of(self._state)
 
-    def add(self, reports: NDArray[Any]) -> None:
+    def add(self, reports: object) -> None:
         """Add a batch of reports; if one of them is wrong, none is added.
 
+        Args:
+            reports: an array of type ``randomizer.report_dtype``. Where reports are integers, those
+                of any other type of integers, and lists and columns of them.
+
         Raises:
-            TypeError: if the reports are of another type than ``randomizer.report_dtype``.
+            TypeError: if the reports are of another type.
             ValueError: if a report cannot be one of this mechanism.
         """
-        self._add(self._tally.count(reports))
+        self._add(self._tally.count(self._as_reports(reports)))
+
+    def _as_reports(self, reports: object) -> NDArray[Any]:
+        dtype = self._randomizer.report_dtype
+        if isinstance(reports, np.ndarray) and (reports.dtype == dtype or reports.ndim != 1):
+            return self._randomizer.check_reports(reports)
+        try:
+            array = bare_vector("reports", reports, "iu", "integers")
+        except (TypeError, ValueError):
+            return self._randomizer.check_reports(reports)
+        if dtype.kind not in "iu":
+            return self._randomizer.check_reports(reports)
+        limits = np.iinfo(dtype)
+        wrong = (array < limits.min) | (array > limits.max)
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            raise ValueError(
+                f"reports of {self._randomizer} must fit into {dtype}, got {array[place]} at "
+                f"position {place}"
+            )
+        return array.astype(dtype)
 
     def merge(self, other: Aggregator) -> None:
         """Add all reports that another aggregator for the same mechanism has added up.

@@ -104,7 +104,7 @@ class SubsetSelection(SupportRandomizer):
         return Decimal(0)
 
     @property
-    def _is_packed(self) -> bool:
+    def is_packed(self) -> bool:
         """Whether one bit per value takes no more room than a list of the members."""
         listed = self.subset_size * unsigned(self.domain_size).itemsize
         return 8 * listed >= self.domain_size
@@ -112,7 +112,7 @@ class SubsetSelection(SupportRandomizer):
     @property
     def report_dtype(self) -> np.dtype[Any]:
         """One bit per value or the sorted members, whichever is shorter."""
-        if self._is_packed:
+        if self.is_packed:
             return packed_bits(self.domain_size)
         return blob(self.subset_size * unsigned(self.domain_size).itemsize)
 
@@ -126,7 +126,7 @@ class SubsetSelection(SupportRandomizer):
         """Decide whether the subset holds the value; the other members are uniform."""
         inputs = np.asarray(values)
         held = decide(bits, self.truth_probability, inputs.size)
-        choose = packed_subsets if self._is_packed else listed_subsets
+        choose = packed_subsets if self.is_packed else listed_subsets
         rows = choose(bits, inputs, held, self.domain_size, self.subset_size)
         return rows.view(self.report_dtype).ravel()
 
@@ -138,7 +138,7 @@ class SubsetSelection(SupportRandomizer):
 
     def supports(self, reports: NDArray[Any], value: int) -> NDArray[np.bool_]:
         """Return which reports hold the value."""
-        if self._is_packed:
+        if self.is_packed:
             return get_bit(as_bytes(reports), value)
         held: NDArray[np.bool_] = (self._members(reports) == value).any(axis=1)
         return held
@@ -149,7 +149,7 @@ class SubsetSelection(SupportRandomizer):
 
     def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
         """Count in how many reports each value is a member."""
-        if not self._is_packed:
+        if not self.is_packed:
             return count_values(self._members(reports).ravel(), self.domain_size, candidates)
         check_packed(reports, self.domain_size)
         counts = count_ones(reports, self.domain_size)
