@@ -178,6 +178,8 @@ def test_domains_from_data_with_consent():
 def test_bad_proposals():
     with pytest.raises(ValueError, match="the frame has no column 'rom'"):
         Study.from_frame(pandas_frame(), columns=["rom"], **TARGET)
+    with pytest.raises(TypeError, match="frame of pandas or polars, got dict"):
+        Study.from_frame({"x": [1]}, **TARGET)
     empty = pd.DataFrame({"x": [None, None]})
     with pytest.raises(ValueError, match="column 'x' has no answers"):
         Study.from_frame(empty, domain_from_data=True, **TARGET)

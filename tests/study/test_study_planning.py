@@ -55,6 +55,15 @@ def test_gaussian_guesses(epsilon, delta):
     assert gaussian_epsilon(spread / 2, delta) < epsilon / 1.5
 
 
+@pytest.mark.parametrize("count", [2, 7, 64])
+def test_shares_of_attributes_sum_to_1(count):
+    shares = tuple(1.5**i for i in range(count))
+    design = Design("one attribute per user", (partial(KRR, 2),) * count, (1.0,) * count, shares)
+    weights = design(1.0).weights
+    assert min(weights) > 0
+    assert abs(sum(weights) - 1) < 1e-12
+
+
 @pytest.fixture(scope="module")
 def made():
     return plan_study(Study(TWO, N, EPSILON, DELTA))

@@ -67,14 +67,16 @@ def _changed(numbers: Sequence[float], place: int, factor: float) -> tuple[float
 
 
 def _rounded(shares: Sequence[float]) -> tuple[float, ...]:
-    """Return probabilities of few digits that sum to 1.
+    """Return probabilities of few digits, none of them 0, that sum to 1: the largest one sees to it.
 
-    >>> _rounded((1.0, 1.0, 1.0))
-    (0.3333, 0.3333, 0.3334)
+    >>> _rounded((1.0, 1.0, 1.0)), _rounded((1e6, 1.0, 1.0))
+    ((0.3334, 0.3333, 0.3333), (0.9998, 0.0001, 0.0001))
     """
     total = math.fsum(shares)
-    first = [max(round(share / total, _DIGITS), 10.0**-_DIGITS) for share in shares[:-1]]
-    return (*first, round(1 - math.fsum(first), _DIGITS))
+    found = [max(round(share / total, _DIGITS), 10.0**-_DIGITS) for share in shares]
+    largest = found.index(max(found))
+    found[largest] = round(1 - math.fsum((*found[:largest], *found[largest + 1 :])), _DIGITS)
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -199,6 +199,10 @@ class Study:
         Raises:
             ValueError: if a domain is not known and there is no consent, or a column is unknown.
         """
+        if not hasattr(frame, "columns"):
+            raise TypeError(
+                f"frame must be a frame of pandas or polars, got {type(frame).__name__}"
+            )
         described = {attribute.name: attribute for attribute in attributes}
         known = [str(name) for name in frame.columns]
         wanted = known if columns is None else list(columns)
