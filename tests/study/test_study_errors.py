@@ -71,6 +71,30 @@ def test_planned_errors_are_met(strategy):
             assert abs(mean - error.squared_error) < 4 * deviation
 
 
+@pytest.mark.heavy(keep=1)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_standard_errors_are_right(strategy):
+    """Errors in units of their standard error, of ratios too, have mean 0 and variance 1."""
+    made, rng = design(strategy), np.random.default_rng(21)
+    regions = FRAME["region"].value_counts(normalize=True)[["north", "south", "west"]]
+    scores = []
+    for _ in range(REPETITIONS):
+        estimate = estimate_reports(randomize_frame(made, FRAME, rng))
+        found = [
+            (estimate["region"].shares, regions.to_numpy()),
+            (estimate["region"].missing, [FRAME["region"].isna().mean()]),
+            (estimate["age"].mean, [FRAME["age"].mean()]),
+            (estimate["age"].missing, [FRAME["age"].isna().mean()]),
+            (estimate["score"].mean, [FRAME["score"].mean()]),
+        ]
+        scores.append(
+            np.concatenate([(one.values - truth) / one.standard_errors for one, truth in found])
+        )
+    scores = np.array(scores)
+    assert np.abs(scores.mean(axis=0)).max() < 4 / math.sqrt(REPETITIONS)
+    assert np.abs(scores.std(axis=0) - 1).max() < 4 / math.sqrt(2 * REPETITIONS)
+
+
 @given(st.floats(0.1, 8), st.floats(0.1, 8), st.integers(2, 5), st.integers(2, 6))
 def test_cross_prediction_is_the_sum_over_cells(epsilon0, other, size, size2):
     first, second = KRR(size, epsilon0), OUE(other, domain_size=size2)

@@ -67,7 +67,7 @@ def _changed(numbers: Sequence[float], place: int, factor: float) -> tuple[float
 
 
 def _rounded(shares: Sequence[float]) -> tuple[float, ...]:
-    """Return probabilities of few digits, none of them 0, that sum to 1: the largest one sees to it.
+    """Return probabilities of few digits, none of them 0, that sum to 1 by the largest of them.
 
     >>> _rounded((1.0, 1.0, 1.0)), _rounded((1e6, 1.0, 1.0))
     ((0.3334, 0.3333, 0.3333), (0.9998, 0.0001, 0.0001))
