@@ -95,7 +95,7 @@ MODULES = {
     "rounds/dominated.py": _LAWS,
     "rounds/dominating.py": _LAWS,
     "rounds/hull.py": _LAWS,
-    "rounds/loss_law.py": _LAWS,
+    "rounds/loss_law.py": [*_LAWS, "tests/rounds/test_rounds_composition.py"],
     "rounds/node.py": ["tests/rounds/test_nodes_of_profiles.py"],
     "accounting/inversion.py": ["tests/accounting/test_inversion.py"],
 }
