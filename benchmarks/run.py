@@ -33,6 +33,7 @@ from shuffledp import (
     SubsetSelection,
     joint,
 )
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.one_round import bound_profile
 from shuffledp.baselines.paper_grid import grid_epsilon, paper_interval_length
 from shuffledp.errors import AccuracyWarning
@@ -196,7 +197,7 @@ def one_law(n: int) -> Callable[[], object]:
     """Return a call that makes both laws of a round from nothing: no cache of profiles is used."""
 
     def make() -> object:
-        profile = bound_profile.__wrapped__(KRR(k=10, epsilon0=2.0), n, "blanket", 1e-3)
+        profile = bound_profile.__wrapped__(KRR(k=10, epsilon0=2.0), Crowd(n), "blanket", 1e-3)
         return [profile.law(side, Fineness(0, 0)) for side in ("upper", "lower")]
 
     return make

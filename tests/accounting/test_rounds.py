@@ -21,7 +21,7 @@ from shuffledp import (
     max_rounds,
     required_users,
 )
-from shuffledp.accounting.assumptions import ROUNDS
+from shuffledp.accounting.assumptions import PLANNED, ROUNDS
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.many_rounds import add_up
 from shuffledp.accounting.one_round import bound_profile
@@ -289,7 +289,7 @@ def test_reports():
     fields = report.to_dict()
     assert fields["times"] == 52
     assert fields["rounds"][0]["mechanism"] == "krr(k=10, epsilon0=2.0)"
-    assert set(ROUNDS) <= set(fields["assumptions"])
+    assert {*ROUNDS, PLANNED} <= set(fields["assumptions"])
     assert "52 x krr(k=10, epsilon0=2.0), n = 10,000" in str(report)
     assert "<table>" in report._repr_html_()
     delta = WEEKLY.rounds(52).delta_report(0.5)
