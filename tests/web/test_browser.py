@@ -174,8 +174,7 @@ def test_corrupted_users_are_counted_or_said_not_to_be(page, address):
     assert "300 users, 30 of them corrupted" in page.locator("#sentence").inner_text()
     assert "corrupted=30" in page.locator("#report").get_attribute("href")
     page.locator("#tab-plan").click()
-    settle(page)
-    assert "not counted in this view" in page.locator("#corrupted-error").inner_text()
+    page.locator("#corrupted-error", has_text="not counted in this view").wait_for()
 
 
 def test_attacks_stay_text(page, address):
