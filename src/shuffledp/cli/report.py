@@ -61,8 +61,8 @@ _PARAMETERS = [
         ["--reports"],
         callback=reading(_read_reports),
         metavar="FILE",
-        help="Take mechanism, users and delta from the sidecar of a file that 'shuffledp randomize' "
-        "wrote, instead of MECHANISM, -n and --delta.",
+        help="Take mechanism, users and delta from the sidecar of a file that 'randomize' wrote, "
+        "instead of MECHANISM, -n and --delta.",
     ),
     RTOL,
     BOUND,
