@@ -62,7 +62,7 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 @contextmanager
 def wide_is_enough() -> Iterator[None]:
-    """Ignore that an enclosure is wide: the comparison with its safe end is certified anyway."""
+    """Keep quiet about wide enclosures: their safe ends are valid."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 from shuffledp.web import Parameter, Reply, Served
 
@@ -11,9 +12,16 @@ SERVED = [Served("wait", "Wait.", [Parameter("seconds", "--seconds", "How long."
 
 
 def wait(arguments: tuple[str, ...]) -> Reply:
-    """Wait as long as ``--seconds`` says, and tell which process did; "die" ends it."""
+    """Wait so many ``--seconds``, or until a file is there, and tell which process did.
+
+    "die" ends it.
+    """
     seconds = arguments[1].removeprefix("--seconds=")
     if seconds == "die":
         os._exit(1)
-    time.sleep(float(seconds))
+    if seconds.startswith("until "):
+        while not Path(seconds.removeprefix("until ")).exists():
+            time.sleep(0.01)
+    else:
+        time.sleep(float(seconds))
     return Reply(0, f'{{"process": {os.getpid()}}}')

@@ -194,24 +194,27 @@ def test_a_worker_that_dies_is_replaced(waiting):
     assert waiting.get("/api/wait", params={"seconds": "0"}).json()["process"] != before
 
 
-def test_too_many_questions(waiting):
-    waiting.app.state.pool.most = 1
+def test_too_many_questions(waiting, tmp_path):
+    pool = waiting.app.state.pool
+    pool.most, pool.seconds = 1, 600.0
     statuses: list[int] = []
-    threads = [
-        threading.Thread(
-            target=lambda: statuses.append(
-                waiting.get("/api/wait", params={"seconds": "0.4"}).status_code
-            )
-        )
-        for _ in range(4)
-    ]
+
+    def ask_until_told():
+        question = {"seconds": f"until {tmp_path / 'told'}"}
+        statuses.append(waiting.get("/api/wait", params=question).status_code)
+
     waiting.get("/api/wait", params={"seconds": "0"})  # the worker is there
+    threads = [threading.Thread(target=ask_until_told) for _ in range(2)]
     for thread in threads:
         thread.start()
-        time.sleep(0.02)
+    while pool.waiting < 1:  # one is answered, one waits
+        time.sleep(0.01)
+    for _ in range(2):
+        assert waiting.get("/api/wait", params={"seconds": "0"}).status_code == 503
+    (tmp_path / "told").touch()
     for thread in threads:
         thread.join()
-    assert sorted(statuses) == [200, 200, 503, 503]
+    assert statuses == [200, 200]
 
 
 def test_arguments_cannot_become_options():

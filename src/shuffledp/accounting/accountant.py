@@ -14,9 +14,10 @@ from shuffledp.accounting.adaptive_bound import AdaptiveBound
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate, backgrounds, blankets
 from shuffledp.accounting.crowd import crowd_of
-from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.inversion import log_gap
 from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
+from shuffledp.accounting.profile_point import delta_range, log_delta_range
 from shuffledp.accounting.report import (
     DEFAULT_BOUND,
     Bound,
@@ -36,7 +37,7 @@ from shuffledp.errors import (
     check_users,
     warn_caller,
 )
-from shuffledp.interval import Interval, exp_down, exp_up
+from shuffledp.interval import Interval
 from shuffledp.randomizers import (
     LocalRandomizer,
     Pair,
@@ -158,11 +159,18 @@ class ShuffleAccountant(OperationalTerms):
 
     def delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the delta at ``target_epsilon``: that of the blanket bound, or the true one."""
-        return _to_delta(self._log_delta(target_epsilon))
+        return delta_range(self._log_delta(target_epsilon))
 
     def log_delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the natural logarithm of delta, which never underflows."""
-        return _to_log_delta(self._log_delta(target_epsilon))
+        return log_delta_range(self._log_delta(target_epsilon))
+
+    def proved_log_delta(self, target_epsilon: float) -> tuple[float, Proof]:
+        """Return an upper bound on log delta and what proves it, without any lower end."""
+        epsilon = check_epsilon(target_epsilon)
+        if self._is_best:
+            return self._best.proved(epsilon)
+        return self._upper.log_delta(epsilon)[0].upper, "blanket"
 
     def epsilon_lower_bound(self, target_delta: float) -> float:
         """Return an epsilon below which a concrete pair of datasets exceeds ``target_delta``.
@@ -180,11 +188,11 @@ class ShuffleAccountant(OperationalTerms):
         """Return a delta that a concrete pair of datasets attains at ``target_epsilon``."""
         epsilon = check_epsilon(target_epsilon)
         if not self._many_pairs:
-            return _to_delta(self._lower(None).log_delta(epsilon)[0]).lower
+            return delta_range(self._lower(None).log_delta(epsilon)[0]).lower
         guarantee, worst = self._upper.log_delta(epsilon)
         lower = self._lower(worst).log_delta(epsilon)[0]
         check_order(lower.lower, guarantee.upper)
-        return _to_delta(lower).lower
+        return delta_range(lower).lower
 
     def profile(self, epsilons: Iterable[float]) -> Profile:
         """Enclose delta at every one of several epsilons."""
@@ -219,7 +227,7 @@ class ShuffleAccountant(OperationalTerms):
             guarantee=guarantee,
             lower_bound=lower.lower,
             worst_pair=None if pair is None else pair.pair,
-            datasets=_datasets(datasets),
+            datasets=None if datasets is None else datasets.datasets,
             pairs=why_no_other_is_worse(self.randomizer, self._pairs),
             rtol_reached=reached,
             bound=proof,
@@ -245,14 +253,14 @@ class ShuffleAccountant(OperationalTerms):
             quantity="delta",
             target=epsilon,
             rtol=self.rtol,
-            guarantee=_to_delta(value),
-            lower_bound=_to_delta(lower).lower,
+            guarantee=delta_range(value),
+            lower_bound=delta_range(lower).lower,
             worst_pair=None if pair is None else pair.pair,
-            datasets=_datasets(datasets),
+            datasets=None if datasets is None else datasets.datasets,
             pairs=why_no_other_is_worse(self.randomizer, self._pairs),
             rtol_reached=reached,
-            log_guarantee=_to_log_delta(value),
-            log_lower_bound=_to_log_delta(lower).lower,
+            log_guarantee=log_delta_range(value),
+            log_lower_bound=log_delta_range(lower).lower,
             bound=proof,
             wanted=self.bound,
             bound_reason=self._why_blanket,
@@ -278,15 +286,20 @@ class ShuffleAccountant(OperationalTerms):
         >>> accountant.meets(0.08, 1e-6), accountant.meets(0.079, 1e-6)
         (True, False)
         """
-        epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        if delta == 1:
-            return True
-        if self._is_best:
-            return self._best.meets(epsilon, delta)
-        return self.get_delta(epsilon) <= delta
+        return self._gap(check_epsilon(target_epsilon), check_delta(target_delta)) <= 0
 
-    def is_hopeless(self, target_epsilon: float, target_delta: float) -> bool:
-        """Whether an estimate leaves no doubt that ``get_delta`` would exceed ``target_delta``.
+    def gap(self, target_epsilon: float, target_delta: float) -> float:
+        """Return how far log delta is above its target, about: a search needs no more.
+
+        It is at most 0 only where the accountant ``meets`` the target. Where an estimate leaves no
+        doubt that it does not, it is that estimate.
+        """
+        epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
+        hopeless = self.hopeless_gap(epsilon, delta)
+        return hopeless if hopeless > 0 else self._gap(epsilon, delta)
+
+    def hopeless_gap(self, target_epsilon: float, target_delta: float) -> float:
+        """Estimate how far log delta is above its target; minus infinity unless beyond doubt.
 
         It proves nothing, but saves a search many evaluations.
         """
@@ -294,11 +307,20 @@ class ShuffleAccountant(OperationalTerms):
         bound = self._lower(None) if self._is_best else self._upper
         leader = bound.candidates.leader()
         if leader is None or delta == 1:
-            return False
+            return -math.inf
         if delta == 0:
-            return self._upper.candidates.max_epsilon().lower > epsilon
+            return math.inf if self._upper.candidates.max_epsilon().lower > epsilon else -math.inf
         estimate, _ = estimate_log_delta(leader.decomposition, self.crowd.honest, epsilon)
-        return estimate > math.log(delta) + _MARGIN
+        gap = estimate - math.log(delta)
+        return gap if gap > _MARGIN else -math.inf
+
+    def _gap(self, epsilon: float, delta: float) -> float:
+        if delta == 1:
+            return -math.inf
+        if self._is_best:
+            return self._best.gap(epsilon, delta)
+        value, _ = self._upper.log_delta(epsilon)
+        return log_gap(value.upper, delta)
 
     @cached_property
     def _pairs(self) -> Sequence[Pair]:
@@ -375,18 +397,3 @@ class ShuffleAccountant(OperationalTerms):
             f"{width:.1e} instead of rtol = {self.rtol:g}; it is valid but wider than asked",
             AccuracyWarning,
         )
-
-
-def _to_delta(value: LogEnclosure) -> Interval:
-    """Return delta from its logarithm; it is never above 1."""
-    return Interval(min(exp_down(value.lower), 1.0), min(exp_up(value.upper), 1.0))
-
-
-def _to_log_delta(value: LogEnclosure) -> Interval:
-    return Interval(min(value.lower, 0.0), min(value.upper, 0.0))
-
-
-def _datasets(candidate: Candidate | None) -> Datasets | None:
-    if candidate is None or candidate.other is None:
-        return None
-    return Datasets(candidate.pair, candidate.other)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS, ROUNDS, limited
+from shuffledp.accounting.assumptions import ASSUMPTIONS, PLANNED, ROUNDS, fixed_in_advance, limited
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import NOBODY, Quantity
 from shuffledp.interval import Interval
@@ -39,7 +39,7 @@ class RoundsReport:
     >>> from shuffledp import ShuffleAccountant
     >>> year = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).rounds(52)
     >>> print(year.epsilon_report(1e-6))
-    epsilon <= 0.6608 at delta = 1e-6 for 52 rounds: 52 x krr(k=10, epsilon0=2.0), n = 10,000
+    epsilon <= 0.6607 at delta = 1e-6 for 52 rounds: 52 x krr(k=10, epsilon0=2.0), n = 10,000
     (no analysis can prove less than 0.6603)
     """
 
@@ -69,7 +69,18 @@ class RoundsReport:
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers assume."""
         at_most = self.rounds.at_most
-        return (*ASSUMPTIONS, *ROUNDS, *(() if at_most is None else (limited(at_most),)))
+        accountants = [kind.accountant for kind in self.rounds.kinds]
+        facts = [
+            *(fact for one in accountants for fact in one.crowd.assumptions),
+            *(fact for one in accountants for fact in fixed_in_advance(one.randomizer, one.bound)),
+        ]
+        return (
+            *ASSUMPTIONS,
+            *ROUNDS,
+            PLANNED,
+            *dict.fromkeys(facts),
+            *(() if at_most is None else (limited(at_most),)),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of JSON answers, which docs/json.md explains; None for infinity."""
@@ -80,7 +91,7 @@ class RoundsReport:
                     "n": kind.accountant.n,
                     "times": kind.times,
                     "bound": kind.accountant.bound,
-                    "datasets": _in_words(found),
+                    "datasets": self._in_words(found),
                 }
                 for kind, found in zip(self.rounds.kinds, self.datasets, strict=True)
             ],
@@ -148,7 +159,13 @@ class RoundsReport:
     @property
     def datasets_in_words(self) -> list[str]:
         """The datasets of each kind of rounds."""
-        return [_in_words(found) for found in self.datasets]
+        return [self._in_words(found) for found in self.datasets]
+
+    def _in_words(self, datasets: Datasets | None) -> str:
+        if datasets is None:
+            return NOBODY
+        some = self.rounds.limit < self.rounds.total
+        return f"{datasets}, in every round{' that is taken' if some else ''}"
 
     def __str__(self) -> str:
         """Return the guarantee with its question, and the lower bound if there is one."""
@@ -170,10 +187,6 @@ class RoundsReport:
             "datasets": "; ".join(self.datasets_in_words),
         }
         return facts(rows).text
-
-
-def _in_words(datasets: Datasets | None) -> str:
-    return NOBODY if datasets is None else f"{datasets}, in every round"
 
 
 def _ends(interval: Interval) -> dict[str, float | None]:

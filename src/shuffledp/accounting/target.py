@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from shuffledp.accounting.accountant import ShuffleAccountant
@@ -38,15 +39,20 @@ class Target:
 
         Of several rounds it is what a first look shows: a yes is certified.
         """
+        return self.gap(randomizer, n) <= 0
+
+    def gap(self, randomizer: LocalRandomizer, n: int) -> float:
+        """Return how far log delta is above its target, about; at most 0 only if ``is_met``.
+
+        Infinite with the right sign after several rounds.
+        """
         accountant = ShuffleAccountant(randomizer, n, bound=self.bound)
-        if accountant.is_hopeless(self.epsilon, self.delta):  # in one round already
-            return False
-        if self.delta == 1:
-            return True
-        if self.rounds > 1:
-            return accountant.rounds(self.rounds).meets(self.epsilon, self.delta)
         with wide_is_enough():
-            return accountant.meets(self.epsilon, self.delta)
+            gap = accountant.gap(self.epsilon, self.delta)
+            if self.rounds == 1 or self.delta == 1 or gap > 0:  # too much in one round already
+                return gap
+            met = accountant.rounds(self.rounds).meets(self.epsilon, self.delta)
+        return -math.inf if met else math.inf
 
     def excess(self, randomizer: LocalRandomizer, n: int) -> float:
         """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -32,6 +32,13 @@ class _Worker:
         self.process.start()
         self.ended = False
         theirs.close()
+
+    def get_ready(self) -> None:
+        """Wait until the process can answer, or has ended."""
+        try:
+            self.line.recv()
+        except (EOFError, OSError):
+            self.ended = True
 
     def answer(self, arguments: tuple[str, ...]) -> Reply:
         """Wait for the reply; a process that ended leaves none."""
@@ -102,9 +109,7 @@ class Workers:
             self._renew(worker)
             raise
         except asyncio.CancelledError:
-            tidying = asyncio.create_task(self._let_finish(worker, work))
-            self._tidying.add(tidying)
-            tidying.add_done_callback(self._tidying.discard)
+            self._keep(self._let_finish(worker, work))
             raise
         self._give_back(worker)
         return reply
@@ -131,12 +136,24 @@ class Workers:
     def _add(self) -> None:
         worker = _Worker(self.ask)
         self._all.add(worker)
+        self._keep(self._when_ready(worker))
+
+    async def _when_ready(self, worker: _Worker) -> None:
+        """Offer a worker once it can answer: a time limit is for the work alone."""
+        await asyncio.get_running_loop().run_in_executor(self._threads, worker.get_ready)
         self._idle.put_nowait(worker)
+
+    def _keep(self, tidying: Coroutine[object, object, None]) -> None:
+        """Let something run to its end; a task that nobody holds may be collected."""
+        task = asyncio.create_task(tidying)
+        self._tidying.add(task)
+        task.add_done_callback(self._tidying.discard)
 
 
 def _work(line: Connection, ask: Ask) -> None:
     """Answer questions until the line is closed."""
     prepare_worker()
+    line.send(None)  # ready
     while True:
         try:
             arguments = line.recv()
