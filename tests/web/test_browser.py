@@ -150,17 +150,31 @@ def test_copies_and_downloads(page, address):
     assert "guarantee" in download.value.path().read_text(encoding="utf-8")
 
 
+@pytest.mark.heavy
 def test_the_address_holds_the_question_and_a_phone_shows_it(page, address):
     page.set_viewport_size({"width": 390, "height": 800})
-    page.goto(f"{address}?tab=curve&against=delta&mechanism={quote('oue(epsilon0=1)')}&n=300")
+    page.goto(f"{address}?tab=curve&against=delta&mechanism={quote('krr(k=2, epsilon0=1)')}&n=300")
     settle(page)
     assert page.locator("#against").input_value() == "delta"
-    assert page.locator("#kind").input_value() == "oue"
+    assert page.locator("#kind").input_value() == "krr"
     assert page.locator("#p-epsilon0").input_value() == "1"
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     with page.expect_download() as download:
         page.locator("[data-save=svg]").click()
     assert download.value.path().read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_corrupted_users_are_counted_or_said_not_to_be(page, address):
+    page.goto(f"{address}?mechanism={quote('krr(k=2, epsilon0=1)')}&n=300&corrupted=30")
+    settle(page)
+    honest = ask(
+        "epsilon", "krr(k=2, epsilon0=1)", "-n", "300", "--delta", "1e-6", "--corrupted=30"
+    )
+    assert round_up(honest["guarantee"]["upper"]) in page.locator(ANSWER).inner_text()
+    assert "300 users, 30 of them corrupted" in page.locator("#sentence").inner_text()
+    assert "corrupted=30" in page.locator("#report").get_attribute("href")
+    page.locator("#tab-plan").click()
+    page.locator("#corrupted-error", has_text="not counted in this view").wait_for()
 
 
 def test_attacks_stay_text(page, address):

@@ -31,6 +31,7 @@ async function ask(name, question, signal) {
   return answer;
 }
 
+const isCorrupted = () => state.corrupted !== "" && Number(state.corrupted) !== 0;
 const crowd = () => ({ n: state.n, corrupted: state.corrupted });
 
 // Long curves are asked for in parts, side by side, and drawn as they come; each has its own time.
@@ -139,6 +140,7 @@ async function run() {
   panel.setAttribute("aria-busy", "true");
   try {
     clearErrors();
+    if (isCorrupted() && state.tab !== "answer") inField("corrupted", new Error("They are not counted in this view: its numbers are for honest users. The answer counts them."));
     await VIEWS[state.tab](own.signal);
   } catch (error) {
     if (own.signal.aborted) return;
@@ -201,7 +203,7 @@ function showAnswer(answer, chance) {
   const users = answer.n.toLocaleString("en");
   big("guarantee", roundUp(epsilon), roundDown(answer.lower_bound));
   $("sentence").textContent =
-    `With ${users} users the shuffled reports are (${roundUp(epsilon)}, ${state.delta})-differentially private.`;
+    `With ${users} users${answer.corrupted ? `, ${answer.corrupted.toLocaleString("en")} of them corrupted,` : ""} the shuffled reports are (${roundUp(epsilon)}, ${state.delta})-differentially private.`;
   $("person").replaceChildren(...[
     [`${percentUp(advantage)} %`, "better than chance: what anyone who knows all others can gain in guessing your value, at most"],
     [`× ${growthUp(epsilon)}`, `as likely, plus ${state.delta}: what your data can make of anything that the reports show, at most`],
@@ -216,6 +218,7 @@ function showAnswer(answer, chance) {
 }
 
 function showPublished(bounds) {
+  $("published-title").textContent = isCorrupted() ? "Published analyses, if all users were honest" : "Published analyses";
   const most = Math.max(...bounds.map((b) => b.epsilon ?? 0));
   $("published").tBodies[0].replaceChildren(...bounds.map((b) => {
     const row = element("tr", "", { class: b.title.startsWith("shuffledp") ? "ours" : "theirs" });
@@ -380,7 +383,7 @@ function remember() {
     if (String(value) !== String(START[key])) query.set(key, String(value));
   }
   history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
-  $("report").href = `/api/report?${new URLSearchParams({ mechanism: state.mechanism, n: state.n, delta: state.delta })}`;
+  $("report").href = `/api/report?${new URLSearchParams({ mechanism: state.mechanism, n: state.n, delta: state.delta, ...(state.corrupted && { corrupted: state.corrupted }) })}`;
 }
 
 function recall() {
