@@ -111,7 +111,7 @@ class Injected(KRR):
 def test_the_notebook_shows_a_table_and_runs_nothing() -> None:
     page = ShuffleAccountant(Injected(k=3, epsilon0=1.0), 50).epsilon_report(1e-3)._repr_html_()
     assert page.startswith("<table>")
-    assert page.count("<tr>") == page.count("</tr>") == 7
+    assert page.count("<tr>") == page.count("</tr>") == 8
     assert "<script>" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;&amp;(k=3, epsilon0=1.0)" in page
     assert "epsilon &lt;= " in page

@@ -50,6 +50,7 @@ FIELDS = [
     "n",
     "corrupted",
     "corrupted_adaptively",
+    "view",
     "target_epsilon",
     "target_delta",
     "quantity",

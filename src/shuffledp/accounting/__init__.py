@@ -1,6 +1,6 @@
 """Answers: epsilon, delta, the largest epsilon0, the smallest n."""
 
-from shuffledp.accounting.accountant import Profile, ShuffleAccountant, as_accountant
+from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.calibration import (
     Calibration,
     RequiredUsers,
@@ -9,7 +9,9 @@ from shuffledp.accounting.calibration import (
 )
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.general_clone import GeneralClone
+from shuffledp.accounting.honest import as_accountant
 from shuffledp.accounting.mixed import Group, MixedAccountant, Tier
+from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import Report
 
 __all__ = [

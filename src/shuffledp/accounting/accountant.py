@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -13,12 +12,13 @@ import numpy as np
 from shuffledp.accounting.adaptive_bound import AdaptiveBound
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate, backgrounds, blankets
-from shuffledp.accounting.crowd import Crowd, crowd_of
+from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import BOUNDS, Bound, Proof, Report, check_order
+from shuffledp.accounting.sum_view import Attained, NoiseSum, Unattained, View, check_view
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
-from shuffledp.arrays import FloatArray
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import (
     AccuracyWarning,
@@ -36,6 +36,7 @@ from shuffledp.randomizers import (
     pairs_to_compare,
     why_no_other_is_worse,
 )
+from shuffledp.randomizers.aggregate import OnlyMultiset, SameAsMultiset
 
 #: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
 _MAX_LOWER_PAIRS = 64
@@ -43,15 +44,6 @@ _MAX_LOWER_PAIRS = 64
 _RTOL = 1e-4
 
 _MARGIN = 0.5  # of log delta: ten times the error of an estimate
-
-
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """The privacy profile: enclosures of delta at several epsilons."""
-
-    epsilons: FloatArray
-    lower: FloatArray
-    upper: FloatArray
 
 
 class ShuffleAccountant:
@@ -75,7 +67,11 @@ class ShuffleAccountant:
         corrupted: how many users the analyst controls, a number or a share of n such as 0.1: their
             reports are known or set. Who they are is fixed before the reports are drawn.
         corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
-            shuffled ones, chosen one after the other; only for the blanket bound.
+            shuffled ones, chosen one after the other; only for the blanket bound of the multiset.
+        view: what the analyst sees: "multiset", the shuffled reports, or "sum", nothing but their
+            sum, as after secure aggregation. For added noise the sum's privacy is computed exactly,
+            and intervals enclose the truth. Where the sum tells as much as the multiset, or no
+            bound of its own is known, the answer is that of the multiset, and the report says so.
 
     >>> from shuffledp import KRR
     >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000)
@@ -89,10 +85,12 @@ class ShuffleAccountant:
     ... )
     >>> round(blanket, 3), round(best, 3)
     (0.13, 0.111)
-    >>> round(
-    ...     ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000, corrupted=0.3).get_epsilon(1e-6), 4
-    ... )
+    >>> some_collude = ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000, corrupted=0.3)
+    >>> round(some_collude.get_epsilon(target_delta=1e-6), 4)
     0.0966
+    >>> sums = ShuffleAccountant("laplace(epsilon0=1)", n=1000, view="sum")
+    >>> round(sums.get_epsilon(target_delta=1e-6), 3)
+    0.08
     """
 
     def __init__(
@@ -104,6 +102,7 @@ class ShuffleAccountant:
         bound: Bound = "blanket",
         corrupted: float | Fraction = 0,
         corrupted_adaptively: float | Fraction = 0,
+        view: View = "multiset",
     ) -> None:
         self.randomizer = as_randomizer(randomizer)
         self.n = check_users(n)
@@ -114,6 +113,23 @@ class ShuffleAccountant:
         if bound == "best" and self.crowd.corrupted_adaptively:
             raise ValueError("bound must be 'blanket' with corrupted_adaptively, got 'best'")
         self.bound: Bound = bound
+        self.view: View = check_view(view)
+        if self._only_sum and (bound == "best" or self.crowd.corrupted_adaptively):
+            raise ValueError(
+                "view must be 'multiset' with bound='best' or corrupted_adaptively, got 'sum'"
+            )
+
+    @property
+    def _only_sum(self) -> bool:
+        """Whether the analyst sees less than the multiset."""
+        return self.view == "sum" and not isinstance(self.randomizer.aggregate, SameAsMultiset)
+
+    @cached_property
+    def _noise(self) -> NoiseSum | None:
+        """The exact privacy of the sum, where it is known."""
+        if not self._only_sum or isinstance(self.randomizer.aggregate, OnlyMultiset):
+            return None
+        return NoiseSum(self.randomizer, self._blanket)
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -124,7 +140,8 @@ class ShuffleAccountant:
             for name in ("corrupted", "corrupted_adaptively")
             if (count := getattr(self.crowd, name))
         )
-        return f"ShuffleAccountant({self.randomizer!r}, n={self.n}{rtol}{bound}{crowd})"
+        view = "" if self.view == "multiset" else f", view={self.view!r}"
+        return f"ShuffleAccountant({self.randomizer!r}, n={self.n}{rtol}{bound}{crowd}{view})"
 
     def get_epsilon(self, target_delta: float) -> float:
         """Return the certified epsilon: the shuffled reports are (epsilon, target_delta)-DP.
@@ -169,7 +186,7 @@ class ShuffleAccountant:
         No analysis of this mechanism can claim less.
         """
         delta = check_delta(target_delta)
-        if not self._many_pairs:
+        if not self._many_pairs or self._only_sum:
             return self._lower(None).epsilon(delta)[0].lower
         guarantee, worst = self._upper.epsilon(delta)
         lower = self._lower(worst).epsilon(delta)[0].lower
@@ -178,7 +195,7 @@ class ShuffleAccountant:
     def delta_lower_bound(self, target_epsilon: float) -> float:
         """Return a delta that a concrete pair of datasets attains at ``target_epsilon``."""
         epsilon = check_epsilon(target_epsilon)
-        if not self._many_pairs:
+        if not self._many_pairs or self._only_sum:
             return _to_delta(self._lower(None).log_delta(epsilon)[0]).lower
         guarantee, worst = self._upper.log_delta(epsilon)
         lower = self._lower(worst).log_delta(epsilon)[0]
@@ -201,6 +218,8 @@ class ShuffleAccountant:
         """Answer "which epsilon?" with guarantee, lower bound and where they are attained."""
         delta = check_delta(target_delta)
         proof: Proof = "blanket"
+        pair: Candidate | Attained | None
+        datasets: Candidate | Attained | None
         if self.bound == "best":
             best = self._best.epsilon(delta)
             guarantee, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
@@ -212,6 +231,7 @@ class ShuffleAccountant:
         return Report(
             randomizer=self.randomizer,
             crowd=self.crowd,
+            view=self.view,
             quantity="epsilon",
             target=delta,
             rtol=self.rtol,
@@ -229,6 +249,8 @@ class ShuffleAccountant:
         """Answer "which delta?" with guarantee, lower bound and where they are attained."""
         epsilon = check_epsilon(target_epsilon)
         proof: Proof = "blanket"
+        pair: Candidate | Attained | None
+        datasets: Candidate | Attained | None
         if self.bound == "best":
             best = self._best.log_delta(epsilon)
             value, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
@@ -240,6 +262,7 @@ class ShuffleAccountant:
         return Report(
             randomizer=self.randomizer,
             crowd=self.crowd,
+            view=self.view,
             quantity="delta",
             target=epsilon,
             rtol=self.rtol,
@@ -261,11 +284,14 @@ class ShuffleAccountant:
         It proves nothing, but saves a search many evaluations.
         """
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        leader = self._upper.candidates.leader()
+        if self._noise is not None:
+            return False
+        candidates = self._blanket.candidates
+        leader = candidates.leader()
         if leader is None or delta == 1:
             return False
         if delta == 0:
-            return self._upper.candidates.max_epsilon().lower > epsilon
+            return candidates.max_epsilon().lower > epsilon
         if self.bound == "best":
             return False  # the estimate is of the blanket
         estimate, _ = estimate_log_delta(leader.decomposition, self.crowd.honest, epsilon)
@@ -285,8 +311,10 @@ class ShuffleAccountant:
         return WorstCase(blankets(self.randomizer), self.crowd.honest, self.rtol)
 
     @cached_property
-    def _upper(self) -> WorstCase | AdaptiveBound:
+    def _upper(self) -> WorstCase | AdaptiveBound | NoiseSum:
         """The bound over all neighbours, whatever the analyst chooses to learn."""
+        if self._noise is not None:
+            return self._noise
         if not self.crowd.corrupted_adaptively:
             return self._blanket
         return AdaptiveBound(self._blanket, self.crowd.corrupted_adaptively)
@@ -295,10 +323,15 @@ class ShuffleAccountant:
     def _best(self) -> BestBound:
         """The smaller of blanket and swap bound."""
         swap = SwapBound(self.randomizer, self.crowd.honest)
-        return BestBound(self._blanket, self._lower, swap)
+        return BestBound(self._blanket, self._lower_of_multiset, swap)
 
-    def _lower(self, worst: Candidate | None) -> WorstCase:
+    def _lower(self, worst: Candidate | Attained | None) -> WorstCase | NoiseSum | Unattained:
         """The bound of concrete datasets: one background per pair and common input."""
+        if self._only_sum:
+            return Unattained() if self._noise is None else self._noise
+        return self._lower_of_multiset(worst)
+
+    def _lower_of_multiset(self, worst: Candidate | Attained | None) -> WorstCase:
         if not self._many_pairs:
             return self._lower_of_all
         pair = self._pairs[0] if worst is None else worst.pair
@@ -334,31 +367,6 @@ class ShuffleAccountant:
         )
 
 
-def as_accountant(
-    value: ShuffleAccountant | LocalRandomizer | str, n: int | None
-) -> ShuffleAccountant:
-    """Return an accountant that was given as such, or as a mechanism or its text, and n.
-
-    It is for proofs and runs of n honest users: one with corrupted users is refused.
-
-    >>> as_accountant("krr(k=10, epsilon0=2)", 1000)
-    ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=1000)
-    """
-    if isinstance(value, ShuffleAccountant) and n is None:
-        if value.crowd != Crowd(value.n):
-            raise ValueError(
-                f"accountant must be one of honest users here, got {value.crowd}; of users fixed "
-                f"in advance, n = {value.crowd.honest} honest ones are what is left"
-            )
-        return value
-    if isinstance(value, ShuffleAccountant) or n is None:
-        raise TypeError(
-            "accountant must be a ShuffleAccountant, or a mechanism or its text together with n, "
-            f"got {value!r} and n = {n!r}"
-        )
-    return ShuffleAccountant(value, n)
-
-
 def _to_delta(value: LogEnclosure) -> Interval:
     """Return delta from its logarithm; it is never above 1."""
     return Interval(min(exp_down(value.lower), 1.0), min(exp_up(value.upper), 1.0))
@@ -368,7 +376,7 @@ def _to_log_delta(value: LogEnclosure) -> Interval:
     return Interval(min(value.lower, 0.0), min(value.upper, 0.0))
 
 
-def _datasets(candidate: Candidate | None) -> Datasets | None:
+def _datasets(candidate: Candidate | Attained | None) -> Datasets | None:
     if candidate is None or candidate.other is None:
         return None
     return Datasets(candidate.pair, candidate.other)

@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.level import SMALLEST_EPSILON0, first_step, largest_level, settle_level
 from shuffledp.accounting.report import Report
+from shuffledp.accounting.sum_view import View, check_view
 from shuffledp.accounting.target import Target
 from shuffledp.errors import MAX_USERS, NoAnswerError, check_delta, check_epsilon, check_users
 from shuffledp.randomizers import LocalRandomizer, as_family, as_randomizer
@@ -25,6 +26,7 @@ class Calibration:
         n: number of users.
         target_epsilon: the epsilon that is met.
         target_delta: the delta that is met.
+        view: what the analyst sees, "multiset" or "sum".
     """
 
     epsilon0: float
@@ -32,11 +34,13 @@ class Calibration:
     n: int
     target_epsilon: float
     target_delta: float
+    view: View = "multiset"
 
     @cached_property
     def report(self) -> Report:
         """The epsilon that the mechanism has at ``target_delta``, computed when first asked for."""
-        return ShuffleAccountant(self.mechanism, self.n).epsilon_report(self.target_delta)
+        accountant = ShuffleAccountant(self.mechanism, self.n, view=self.view)
+        return accountant.epsilon_report(self.target_delta)
 
     def __float__(self) -> float:
         """Return epsilon0."""
@@ -52,17 +56,20 @@ class RequiredUsers:
         mechanism: what each user runs.
         target_epsilon: the epsilon that is met.
         target_delta: the delta that is met.
+        view: what the analyst sees, "multiset" or "sum".
     """
 
     n: int
     mechanism: LocalRandomizer
     target_epsilon: float
     target_delta: float
+    view: View = "multiset"
 
     @cached_property
     def report(self) -> Report:
         """The epsilon of n users at ``target_delta``, computed when first asked for."""
-        return ShuffleAccountant(self.mechanism, self.n).epsilon_report(self.target_delta)
+        accountant = ShuffleAccountant(self.mechanism, self.n, view=self.view)
+        return accountant.epsilon_report(self.target_delta)
 
     def __int__(self) -> int:
         """Return n."""
@@ -79,6 +86,7 @@ def calibrate_epsilon0(
     n: int,
     target_epsilon: float,
     target_delta: float,
+    view: View = "multiset",
 ) -> Calibration:
     """Find the largest epsilon0 whose shuffled reports are (target_epsilon, target_delta)-DP.
 
@@ -97,6 +105,7 @@ def calibrate_epsilon0(
         n: number of users.
         target_epsilon: the epsilon to be met.
         target_delta: the delta to be met.
+        view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`.
 
     Raises:
         NoAnswerError: if not even epsilon0 = 1e-9 meets the target.
@@ -110,7 +119,7 @@ def calibrate_epsilon0(
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
-    target = Target(epsilon, delta)
+    target = Target(epsilon, delta, check_view(view))
 
     def proof(epsilon0: float) -> LocalRandomizer | None:
         return made if target.is_met(made := make(epsilon0), n) else None
@@ -126,11 +135,15 @@ def calibrate_epsilon0(
             f"delta = {delta!r} with n = {n}"
         )
     level, mechanism = found
-    return Calibration(level, mechanism, n, epsilon, delta)
+    return Calibration(level, mechanism, n, epsilon, delta, view)
 
 
 def required_users(
-    randomizer: LocalRandomizer | str, *, target_epsilon: float, target_delta: float
+    randomizer: LocalRandomizer | str,
+    *,
+    target_epsilon: float,
+    target_delta: float,
+    view: View = "multiset",
 ) -> RequiredUsers:
     """Find the smallest n whose shuffled reports are (target_epsilon, target_delta)-DP.
 
@@ -143,6 +156,7 @@ def required_users(
         randomizer: what each user runs, or its text.
         target_epsilon: the epsilon to be met.
         target_delta: the delta to be met.
+        view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`.
 
     Raises:
         NoAnswerError: if not even 2**53 users are enough.
@@ -152,7 +166,8 @@ def required_users(
     (6562, True)
     """
     randomizer = as_randomizer(randomizer)
-    target = Target(check_epsilon(target_epsilon), check_delta(target_delta))
+    targets = check_epsilon(target_epsilon), check_delta(target_delta)
+    target = Target(*targets, check_view(view))
     unsafe, safe = 0, 1
     while not target.is_met(randomizer, safe):
         if safe == MAX_USERS:
@@ -168,7 +183,7 @@ def required_users(
         # Epsilon falls like the root of n, or faster.
         step = 2 * step if step else math.ceil(first_step(4 * above) * safe)
         safe = min(safe + step, MAX_USERS)
-    return RequiredUsers(safe, randomizer, target.epsilon, target.delta)
+    return RequiredUsers(safe, randomizer, target.epsilon, target.delta, view)
 
 
 def _too_few(target: Target, randomizer: LocalRandomizer) -> NoAnswerError:

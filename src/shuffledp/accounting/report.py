@@ -12,6 +12,7 @@ from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.sum_view import View, view_in_words
 from shuffledp.errors import ContradictionError
 from shuffledp.interval import Interval
 from shuffledp.markup import tag
@@ -45,6 +46,7 @@ class Report:
     Attributes:
         randomizer: what each user runs.
         crowd: the users, and how many of them are corrupted.
+        view: what the analyst sees, "multiset" or "sum".
         quantity: what is asked for, "epsilon" or "delta".
         target: the other one of the two, which is given.
         rtol: the relative width of the guarantee that was asked for.
@@ -84,6 +86,7 @@ class Report:
     log_lower_bound: float | None = None
     bound: Proof = "blanket"
     wanted: Bound = "blanket"
+    view: View = "multiset"
 
     def __post_init__(self) -> None:
         """Refuse bounds that contradict each other."""
@@ -99,7 +102,13 @@ class Report:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers assume."""
-        return (*ASSUMPTIONS, *self.crowd.assumptions)
+        seen = f"the analyst sees {self.view_in_words}"
+        return (*ASSUMPTIONS[:-1], seen, *self.crowd.assumptions)
+
+    @property
+    def view_in_words(self) -> str:
+        """What the analyst sees, and what follows from it."""
+        return view_in_words(self.randomizer, self.view)
 
     @property
     def target_epsilon(self) -> float | None:
@@ -130,6 +139,7 @@ class Report:
             bound=self.wanted,
             corrupted=self.crowd.corrupted,
             corrupted_adaptively=self.crowd.corrupted_adaptively,
+            view=self.view,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,6 +158,7 @@ class Report:
             "n": self.n,
             "corrupted": self.crowd.corrupted,
             "corrupted_adaptively": self.crowd.corrupted_adaptively,
+            "view": self.view,
             "target_epsilon": self.target_epsilon,
             "target_delta": self.target_delta,
             "quantity": self.quantity,
@@ -211,6 +222,8 @@ class Report:
         line = f"{self.quantity} <= {self._at_most} at {self._given} for "
         line += f"{self.crowd} of "
         line += shorten(str(self.randomizer), _MAX_TEXT)
+        if self.view == "sum":
+            line += ", of which only the sum is seen"
         if not self.decimal_lower_bound:
             return line
         return f"{line}\n(no analysis can prove less than {self._at_least})"
@@ -220,6 +233,7 @@ class Report:
         rows = {
             "mechanism": shorten(str(self.randomizer), _MAX_TEXT),
             "users": str(self.crowd),
+            "analyst sees": self.view_in_words,
             "given": self._given,
             "guarantee": f"{self.quantity} <= {self._at_most}",
             "lower bound": f"{self.quantity} >= {self._at_least}",

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.sum_view import View
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer
 
 
 @dataclass(frozen=True)
 class Target:
-    """An epsilon and a delta that the shuffled reports of n users shall have.
+    """An epsilon and a delta that the reports of n users shall have, as an analyst sees them.
 
     A mechanism keeps it if an accountant of default accuracy, whoever makes it, gives both answers:
     ``get_delta(epsilon) <= delta`` and ``get_epsilon(delta) <= epsilon``. Either is a proof by
@@ -28,12 +29,13 @@ class Target:
 
     epsilon: float
     delta: float
+    view: View = "multiset"
 
     def is_met(self, randomizer: LocalRandomizer, n: int) -> bool:
         """Whether ``get_delta(epsilon) <= delta``; not tried where an estimate is far above."""
         if self.delta == 1:
             return True
-        accountant = ShuffleAccountant(randomizer, n)
+        accountant = ShuffleAccountant(randomizer, n, view=self.view)
         if accountant.is_hopeless(self.epsilon, self.delta):
             return False
         with _wide_is_enough():
@@ -42,7 +44,7 @@ class Target:
     def excess(self, randomizer: LocalRandomizer, n: int) -> float:
         """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0."""
         with _wide_is_enough():
-            epsilon = ShuffleAccountant(randomizer, n).get_epsilon(self.delta)
+            epsilon = ShuffleAccountant(randomizer, n, view=self.view).get_epsilon(self.delta)
         return 0.0 if epsilon <= self.epsilon else 1 - self.epsilon / epsilon
 
 

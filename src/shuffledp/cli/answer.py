@@ -45,6 +45,8 @@ class Answer:
         width = max(len(label) for label, _ in rows) + 2
         lines = [label.ljust(width) + value for label, value in rows]
         paragraphs = [self._meaning, *self._notes]
+        if report.view == "sum":
+            paragraphs.append(f"The analyst sees {report.view_in_words}.")
         return "\n".join([*lines, "", *(fill(p) for p in paragraphs)])
 
     def to_json(self, command: str) -> str:
@@ -76,11 +78,9 @@ class Answer:
         asked_epsilon = report.quantity == "epsilon"
         epsilon = self._guarantee if asked_epsilon else target
         delta = target if asked_epsilon else self._guarantee
+        what = "the sum of the reports is" if report.view == "sum" else "the shuffled reports are"
         comma = "," if report.crowd.assumptions else ""
-        claim = (
-            f"With {report.crowd}{comma} the shuffled reports are "
-            f"({epsilon}, {delta})-differentially private"
-        )
+        claim = f"With {report.crowd}{comma} {what} ({epsilon}, {delta})-differentially private"
         if report.decimal_lower_bound == 0:
             return f"{claim}."
         return f"{claim}; no analysis can prove less than {report.quantity} = {self._bound}."

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from shuffledp.accounting import Calibration, calibrate_epsilon0
+from shuffledp.accounting.sum_view import View
 from shuffledp.cli.answer import Answer
-from shuffledp.cli.parameters import DELTA, EPSILON, FAMILY, USERS
+from shuffledp.cli.parameters import DELTA, EPSILON, FAMILY, USERS, VIEW
 from shuffledp.cli.question import question
 from shuffledp.rounding import plain, round_down
 from shuffledp.wording import shorten
 
 
-@question(FAMILY, USERS, EPSILON, DELTA)
-def calibrate(family: str, n: int, epsilon: float, delta: float) -> Answer:
+@question(FAMILY, USERS, EPSILON, DELTA, VIEW)
+def calibrate(family: str, n: int, epsilon: float, delta: float, view: View) -> Answer:
     """Find the largest epsilon0 that meets epsilon and delta.
 
     FAMILY is a mechanism without epsilon0, for example "krr(k=10)"; see "shuffledp mechanisms" for
     all of them. In a composition every part without epsilon0 gets the same one.
     """
-    found = calibrate_epsilon0(family, n=n, target_epsilon=epsilon, target_delta=delta)
+    found = calibrate_epsilon0(family, n=n, target_epsilon=epsilon, target_delta=delta, view=view)
     return Answer(
         head=(
             ("family", shorten(family)),

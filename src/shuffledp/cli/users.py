@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from shuffledp.accounting import required_users
+from shuffledp.accounting.sum_view import View
 from shuffledp.cli.answer import Answer
-from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM
+from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM, VIEW
 from shuffledp.cli.question import question
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain
 from shuffledp.wording import shorten
 
 
-@question(MECHANISM, EPSILON, DELTA)
-def users(mechanism: LocalRandomizer, epsilon: float, delta: float) -> Answer:
+@question(MECHANISM, EPSILON, DELTA, VIEW)
+def users(mechanism: LocalRandomizer, epsilon: float, delta: float, view: View) -> Answer:
     """Find the smallest n that meets epsilon and delta.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    found = required_users(mechanism, target_epsilon=epsilon, target_delta=delta)
+    found = required_users(mechanism, target_epsilon=epsilon, target_delta=delta, view=view)
     return Answer(
         head=(
             ("mechanism", shorten(str(mechanism))),

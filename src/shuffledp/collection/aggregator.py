@@ -15,7 +15,7 @@ from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.moments import finish
 from shuffledp.collection.storage import Stored, read, write
 from shuffledp.collection.tally import check_some, number_of
-from shuffledp.errors import check_integer
+from shuffledp.errors import check_integer, check_users
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.randomizers.parts import without_paths
 
@@ -69,6 +69,26 @@ class Aggregator:
             ValueError: if a report cannot be one of this mechanism.
         """
         self._add(self._tally.count(reports))
+
+    def add_sum(self, total: object, n: int) -> None:
+        """Add n reports of which only the sum was published, as after secure aggregation.
+
+        Args:
+            total: how many reports support each value, in the order of the estimates; for a matrix
+                how often each output occurs; for added noise the sum of the reports.
+            n: number of reports.
+
+        >>> randomizer = "oue(epsilon0=2, domain_size=3)"
+        >>> aggregator = Aggregator(randomizer)
+        >>> aggregator.add_sum([400, 230, 190], n=1000)
+        >>> aggregator.estimate().values.round(2).tolist()
+        [0.74, 0.29, 0.19]
+
+        Raises:
+            TypeError: if the sum of such reports is not enough, or is no number.
+            ValueError: if it cannot be a sum of n reports.
+        """
+        self._add(self._tally.published(total, check_users(n)))
 
     def merge(self, other: Aggregator) -> None:
         """Add all reports that another aggregator for the same mechanism has added up.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.collection.estimate import FloatArray
 from shuffledp.collection.moments import Moments
-from shuffledp.collection.tally import State, Tally, check_some, number_of
+from shuffledp.collection.tally import State, Tally, check_counts, check_some, number_of
 from shuffledp.randomizers import MatrixRandomizer
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
@@ -45,6 +45,11 @@ class SupportTally(Tally):
         """Return the number of reports and the counts."""
         counts = self.randomizer.support_counts(reports, self._candidates)
         return [np.array([reports.size], dtype=np.int64), counts]
+
+    def published(self, total: object, n: int) -> State:
+        """Return n and how many reports support each value."""
+        size = self.empty[1].size
+        return [np.array([n], dtype=np.int64), check_counts(total, size, n)]
 
     @property
     def subject(self) -> str:
@@ -131,6 +136,13 @@ class MatrixTally(Tally):
         outputs = self.randomizer.matrix.shape[1]
         counts = count_values(self.randomizer.check_reports(reports), outputs)
         return [np.array([reports.size], dtype=np.int64), counts]
+
+    def published(self, total: object, n: int) -> State:
+        """Return n and how often each output occurs; together, n times."""
+        counts = check_counts(total, self.randomizer.matrix.shape[1], n)
+        if int(counts.sum()) != n:
+            raise ValueError(f"total must have the sum n = {n}, got {int(counts.sum())}")
+        return [np.array([n], dtype=np.int64), counts]
 
     @property
     def subject(self) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shuffledp.collection.estimate import FloatArray
 from shuffledp.collection.moments import Moments
 from shuffledp.collection.tally import State, Tally, check_some
+from shuffledp.errors import check_integer, check_real
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.noise import SymmetricNoise
 
@@ -55,6 +56,16 @@ class MeanTally(Tally):
             )
         squares = np.array([np.square(checked, dtype=np.float64).sum()])
         return [np.array([checked.size], dtype=np.int64), sums, squares]
+
+    def published(self, total: object, n: int) -> State:
+        """Return n and the sum; that of the squares is not known, and only samples need it."""
+        sums: NDArray[Any]
+        if self.randomizer.report_dtype.kind == "i":
+            whole = check_integer("total", total, -(n << 2 * _BITS), n << 2 * _BITS)
+            sums = np.array([whole >> _BITS, whole & (1 << _BITS) - 1], dtype=np.int64)
+        else:
+            sums = np.array([check_real("total", total)])
+        return [np.array([n], dtype=np.int64), sums, np.array([np.nan])]
 
     @property
     def subject(self) -> str:

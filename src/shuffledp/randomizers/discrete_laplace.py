@@ -11,6 +11,7 @@ import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.errors import check_epsilon0, check_integer
+from shuffledp.randomizers.aggregate import Aggregate, GeometricSum, OnlyMultiset
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_integers
@@ -58,6 +59,16 @@ class DiscreteLaplace(SymmetricNoise):
     def is_interval(self) -> bool:
         """False: inputs are integers."""
         return False
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """The sum of the values plus that of the noise."""
+        # Exactly this class: one derived from it may state another law.
+        return (
+            GeometricSum(self.epsilon0, self.bound)
+            if type(self) is DiscreteLaplace
+            else OnlyMultiset()
+        )
 
     @property
     def noise_variance(self) -> float:

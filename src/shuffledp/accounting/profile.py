@@ -1,0 +1,16 @@
+"""The privacy profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shuffledp.arrays import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The privacy profile: enclosures of delta at several epsilons."""
+
+    epsilons: FloatArray
+    lower: FloatArray
+    upper: FloatArray
