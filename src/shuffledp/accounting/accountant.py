@@ -16,7 +16,7 @@ from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import BOUNDS, Bound, Proof, Report, check_order
-from shuffledp.accounting.sum_view import Attained, NoiseSum, Unattained, View, check_view
+from shuffledp.accounting.sum_view import Attained, ExactSum, Unattained, View, check_view, is_exact
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
@@ -36,7 +36,7 @@ from shuffledp.randomizers import (
     pairs_to_compare,
     why_no_other_is_worse,
 )
-from shuffledp.randomizers.aggregate import OnlyMultiset, SameAsMultiset
+from shuffledp.randomizers.aggregate import SameAsMultiset
 
 #: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
 _MAX_LOWER_PAIRS = 64
@@ -69,9 +69,10 @@ class ShuffleAccountant:
         corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
             shuffled ones, chosen one after the other; only for the blanket bound of the multiset.
         view: what the analyst sees: "multiset", the shuffled reports, or "sum", nothing but their
-            sum, as after secure aggregation. For added noise the sum's privacy is computed exactly,
-            and intervals enclose the truth. Where the sum tells as much as the multiset, or no
-            bound of its own is known, the answer is that of the multiset, and the report says so.
+            sum, as after secure aggregation. For added noise and unary encodings the privacy of the
+            sum itself is computed, and intervals enclose the truth. Where the sum tells as much as
+            the multiset, or no bound of its own is known, the answer is that of the multiset, and
+            the report says so.
 
     >>> from shuffledp import KRR
     >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000)
@@ -125,11 +126,11 @@ class ShuffleAccountant:
         return self.view == "sum" and not isinstance(self.randomizer.aggregate, SameAsMultiset)
 
     @cached_property
-    def _noise(self) -> NoiseSum | None:
+    def _exact(self) -> ExactSum | None:
         """The exact privacy of the sum, where it is known."""
-        if not self._only_sum or isinstance(self.randomizer.aggregate, OnlyMultiset):
+        if not self._only_sum or not is_exact(self.randomizer, self.n):
             return None
-        return NoiseSum(self.randomizer, self._blanket)
+        return ExactSum(self.randomizer, self._blanket)
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -284,7 +285,7 @@ class ShuffleAccountant:
         It proves nothing, but saves a search many evaluations.
         """
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        if self._noise is not None:
+        if self._exact is not None:
             return False
         candidates = self._blanket.candidates
         leader = candidates.leader()
@@ -311,10 +312,10 @@ class ShuffleAccountant:
         return WorstCase(blankets(self.randomizer), self.crowd.honest, self.rtol)
 
     @cached_property
-    def _upper(self) -> WorstCase | AdaptiveBound | NoiseSum:
+    def _upper(self) -> WorstCase | AdaptiveBound | ExactSum:
         """The bound over all neighbours, whatever the analyst chooses to learn."""
-        if self._noise is not None:
-            return self._noise
+        if self._exact is not None:
+            return self._exact
         if not self.crowd.corrupted_adaptively:
             return self._blanket
         return AdaptiveBound(self._blanket, self.crowd.corrupted_adaptively)
@@ -325,10 +326,10 @@ class ShuffleAccountant:
         swap = SwapBound(self.randomizer, self.crowd.honest)
         return BestBound(self._blanket, self._lower_of_multiset, swap)
 
-    def _lower(self, worst: Candidate | Attained | None) -> WorstCase | NoiseSum | Unattained:
+    def _lower(self, worst: Candidate | Attained | None) -> WorstCase | ExactSum | Unattained:
         """The bound of concrete datasets: one background per pair and common input."""
         if self._only_sum:
-            return Unattained() if self._noise is None else self._noise
+            return Unattained() if self._exact is None else self._exact
         return self._lower_of_multiset(worst)
 
     def _lower_of_multiset(self, worst: Candidate | Attained | None) -> WorstCase:

@@ -108,7 +108,7 @@ class Report:
     @property
     def view_in_words(self) -> str:
         """What the analyst sees, and what follows from it."""
-        return view_in_words(self.randomizer, self.view)
+        return view_in_words(self.randomizer, self.view, self.n)
 
     @property
     def target_epsilon(self) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from shuffledp.accounting.count_search import MAX_USERS, CountSearch
 from shuffledp.accounting.crossing import cross
 from shuffledp.accounting.inversion import log_target
 from shuffledp.accounting.worst_case import WorstCase
@@ -16,10 +17,12 @@ from shuffledp.divergence import LogEnclosure
 from shuffledp.divergence.geometric_shift import geometric_log_shift
 from shuffledp.divergence.laplace_shift import laplace_log_shift
 from shuffledp.divergence.normal_shift import normal_log_shift
+from shuffledp.divergence.two_counts import Bit, Bounds
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval
 from shuffledp.randomizers import Input, LocalRandomizer, Pair
 from shuffledp.randomizers.aggregate import (
+    BitSums,
     GeometricSum,
     LaplaceSum,
     NormalSum,
@@ -40,6 +43,8 @@ def check_view(view: View) -> View:
 
 
 _VAGUE = 0.1  # of log delta
+_CUT = 1e-40  # of probabilities of counts, where nothing is proved
+_COARSE = 1e-3  # of epsilon, where to look first beside what two datasets attain
 
 
 @dataclass(frozen=True)
@@ -50,15 +55,16 @@ class Attained:
     other: Input | None
 
 
-class NoiseSum:
-    r"""The exact privacy of a sum of noisy values.
+class ExactSum:
+    r"""The exact privacy of a sum of noisy values, or of the sums of independent bits.
 
     The sum is that of the values plus that of the noise, which does not depend on them. So delta is
     that of a shift of the noise's sum by :math:`x_1-x_1'`, whatever the others hold, and the noise
-    being log-concave it grows with the shift: the end points are the worst inputs.
+    being log-concave it grows with the shift: the end points are the worst inputs. For bits see
+    :mod:`shuffledp.accounting.count_search`.
 
     Args:
-        randomizer: a mechanism that adds noise.
+        randomizer: a mechanism that adds noise, or a unary encoding.
         multiset: the bound if all reports are seen, for the same users.
     """
 
@@ -66,8 +72,9 @@ class NoiseSum:
         n, self.rtol = multiset.n, multiset.rtol
         self.multiset, self.n = multiset, n
         self.evaluate, self.end = _noise(randomizer, n)
-        pair = randomizer.neighbours()[0]
-        self.attained = Attained(pair, pair.first)
+        self.pair = randomizer.neighbours()[0]
+        seen = randomizer.aggregate
+        self.bits = seen if isinstance(seen, BitSums) else None
         self._known: dict[float, LogEnclosure] = {}
         self._roots: dict[float, Interval] = {}
 
@@ -75,26 +82,37 @@ class NoiseSum:
         """Enclose log delta; where little is known, the bound of the multiset helps."""
         if epsilon not in self._known:
             value = self.evaluate(epsilon)
-            if value.width > _VAGUE:
+            if value.width > _VAGUE or self.bits is not None:
                 bound = self.multiset.log_delta(epsilon)[0].upper
                 value = LogEnclosure(value.lower, min(value.upper, bound))
             self._known[epsilon] = value
-        return self._known[epsilon], self.attained
+        return self._known[epsilon], self._attained(epsilon)
 
     def epsilon(self, delta: float) -> tuple[Interval, Attained]:
         """Enclose the smallest epsilon at which delta is at most the target."""
         if delta == 0:
-            return Interval(self.end, self.end), self.attained
+            return Interval(self.end, self.end), self._attained(0.0)
         if delta not in self._roots:
             deviation = math.sqrt(max(-log_target(delta).lower, 0.1))
+            start = deviation / math.sqrt(self.n)
+            if self.bits is not None:
+                start = _start_of_bits(self.bits, self.n, delta) * (1 + _COARSE)
             self._roots[delta] = cross(
                 lambda epsilon: self.log_delta(epsilon)[0],
                 delta,
                 rtol=self.rtol,
-                start=min(deviation / math.sqrt(self.n), self.end / 2, MAX_EPSILON0 / 2),
+                start=min(start, self.end / 2, MAX_EPSILON0 / 2),
                 end=self.end,
             )
-        return self._roots[delta], self.attained
+        found = self._roots[delta]
+        return found, self._attained(found.lower)
+
+    def _attained(self, epsilon: float) -> Attained:
+        """Return datasets that attain the lower end; with noise, whatever the others hold."""
+        if self.bits is None or epsilon >= self.bits.epsilon0:
+            return Attained(self.pair, self.pair.first)
+        _, held = _search(self.n, self.bits, epsilon).corners(_CUT)
+        return Attained(self.pair, held)
 
 
 class Unattained:
@@ -109,7 +127,7 @@ class Unattained:
         return Interval(0.0, 0.0), None
 
 
-def view_in_words(randomizer: LocalRandomizer, view: View) -> str:
+def view_in_words(randomizer: LocalRandomizer, view: View, n: int) -> str:
     """Return what the analyst sees and what follows from it."""
     if view == "multiset":
         return "the shuffled multiset of whole reports"
@@ -118,7 +136,20 @@ def view_in_words(randomizer: LocalRandomizer, view: View) -> str:
         return f"the sum of the reports, which is as good as the multiset: {seen.reason}"
     if isinstance(seen, OnlyMultiset):
         return f"the sum of the reports; the guarantee is that of the multiset: {seen.reason}"
+    if not is_exact(randomizer, n):
+        return (
+            "the sum of the reports; the guarantee is that of the multiset: sums of bits are "
+            f"analysed for up to {MAX_USERS:,} users"
+        )
     return "the sum of the reports alone"
+
+
+def is_exact(randomizer: LocalRandomizer, n: int) -> bool:
+    """Whether the privacy of the sum itself is computed."""
+    seen = randomizer.aggregate
+    if isinstance(seen, BitSums):
+        return n <= MAX_USERS
+    return not isinstance(seen, SameAsMultiset | OnlyMultiset)
 
 
 def _noise(randomizer: LocalRandomizer, n: int) -> tuple[Callable[[float], LogEnclosure], float]:
@@ -133,6 +164,8 @@ def _noise(randomizer: LocalRandomizer, n: int) -> tuple[Callable[[float], LogEn
         return lambda epsilon: laplace_log_shift(n, level, epsilon), level
     if isinstance(seen, GeometricSum):
         return _geometric(n, seen), seen.epsilon0
+    if isinstance(seen, BitSums):
+        return _bits(n, seen), seen.epsilon0
     raise TypeError(f"the reports of {randomizer} are not noisy numbers")
 
 
@@ -156,3 +189,36 @@ def _geometric(n: int, seen: GeometricSum) -> Callable[[float], LogEnclosure]:
         return LogEnclosure(lower.lower, upper.upper)
 
     return evaluate
+
+
+def _search(n: int, seen: BitSums, epsilon: float) -> CountSearch:
+    return CountSearch(Bit(*seen.own), Bit(*seen.other), n, seen.two_values, epsilon)
+
+
+def _bits(n: int, seen: BitSums) -> Callable[[float], LogEnclosure]:
+    """Return what encloses log delta over all datasets."""
+
+    def evaluate(epsilon: float) -> LogEnclosure:
+        if epsilon >= seen.epsilon0:
+            return LogEnclosure(-math.inf, -math.inf)
+        return _in_logs(_search(n, seen, epsilon).run())
+
+    return evaluate
+
+
+def _start_of_bits(seen: BitSums, n: int, delta: float) -> float:
+    """Return the epsilon of two datasets that may well be the worst ones."""
+
+    def attained(epsilon: float) -> LogEnclosure:
+        return _in_logs(_search(n, seen, epsilon).corners(_CUT)[0])
+
+    first = min(math.sqrt(-log_target(delta).lower / n), seen.epsilon0 / 2)
+    found = cross(attained, delta, rtol=_COARSE, start=first, end=seen.epsilon0)
+    return min(found.upper, seen.epsilon0)
+
+
+def _in_logs(bounds: Bounds) -> LogEnclosure:
+    lower = math.log(bounds.lower) if bounds.lower > 0 else -math.inf
+    return LogEnclosure(lower, math.log(bounds.upper) if bounds.upper > 0 else -math.inf).widen(
+        4 * UNIT
+    )

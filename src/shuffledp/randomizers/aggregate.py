@@ -41,5 +41,22 @@ class GeometricSum:
     bound: int
 
 
+@dataclass(frozen=True)
+class BitSums:
+    """How many reports have the bit of each value, bits being independent.
+
+    Attributes:
+        own: the probabilities of 1 and 0 at the true value.
+        other: the probabilities at any other value; 1 is rarer there.
+        two_values: whether there are no more than two values.
+        epsilon0: the LDP level.
+    """
+
+    own: tuple[float, float]
+    other: tuple[float, float]
+    two_values: bool
+    epsilon0: float
+
+
 #: What the sum of n reports is.
-Aggregate = SameAsMultiset | OnlyMultiset | NormalSum | LaplaceSum | GeometricSum
+Aggregate = SameAsMultiset | OnlyMultiset | NormalSum | LaplaceSum | GeometricSum | BitSums
