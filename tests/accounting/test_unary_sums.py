@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 
@@ -172,7 +172,7 @@ def test_never_above_the_multiset_and_monotone_in_users(mechanism):
         sums, multiset = (ShuffleAccountant(mechanism, n, view=v) for v in ("sum", "multiset"))
         assert sums.get_delta(0.3) <= multiset.get_delta(0.3)
         deltas.append(sums.delta_interval(0.3))
-    for small, large in zip(deltas, deltas[1:], strict=False):
+    for small, large in pairwise(deltas):
         assert large.lower <= small.upper
 
 
