@@ -35,6 +35,7 @@ _DEPTH = 46.0  # e^-46 of M(theta)^n e^(-theta t) is what aliases and missing no
 _MAX_NODES = 1 << 22
 _MAX_STEPS = 200
 _TILTS = (0.01, 0.03, 0.1, 0.3, 0.6, 0.9)
+_MAX_UNIT_ERROR = 0.02  # of the logarithm of the units, which bounds of aliases can bear
 _MAX_PERIOD = 2.0**52
 
 
@@ -177,6 +178,9 @@ class _Contour:
         """Return nodes that serve thresholds near t; None if there would be too many."""
         theta = _saddle(n, rate, t)
         v = _v(rate, theta)
+        farthest = theta + _TILTS[-1] * min(theta, rate - theta)
+        if n * _cumulant_error(rate, farthest) + 8 * UNIT * theta * t > _MAX_UNIT_ERROR:
+            return None
         deep = _DEPTH + 1.5 * math.log(n)  # probabilities and their differences are small, too
         depth = deep + max(theta * t - n * _cumulant(rate, theta), 0.0) + epsilon
         length = max(depth / theta, 2 * deep / (rate - theta))

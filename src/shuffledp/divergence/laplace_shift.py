@@ -31,6 +31,7 @@ _DEPTH = 60.0
 _MAX_NODES = 1 << 17
 _GRID = 14  # binary digits of the grid, in units of the scale
 _FEW, _COARSE_GRID = 16, 6  # users, for whom the integrand falls slowly
+_MAX_UNIT_ERROR = 0.02  # of the logarithm of the units, which bounds of aliases can bear
 _TILTS = (0.01, 0.03, 0.1, 0.3, 0.6, 0.9)
 
 
@@ -59,6 +60,9 @@ def _lower(n: int, epsilon0: float, epsilon: float, t: float) -> float:
     """Return a bound on log delta from below: g(t)."""
     theta = _saddle(n, t)
     v = (1 - theta) * (1 + theta)
+    farthest = theta + _TILTS[-1] * min(theta, 1 - theta)
+    if 16 * UNIT * (n * farthest**2 / (1 - farthest**2) + theta * t) > _MAX_UNIT_ERROR:
+        return -math.inf
     cumulant = -math.log1p(-theta * theta)
     log_unit = n * cumulant - theta * t
     period = max((_DEPTH + max(-log_unit, 0.0) + epsilon) / theta, 2 * _DEPTH / (1 - theta))
