@@ -51,7 +51,7 @@ test: $(DEV) ## run the tests (PYTEST_ARGS is passed on)
 	$(PYTEST) $(PYTEST_ARGS)
 
 # The heavy tests too, and which lines of these parts are reached; each must have 95% of them.
-COVERED := decomposition divergence accounting randomizers
+COVERED := decomposition divergence rounds accounting randomizers
 
 check: $(DEV) ## run the heavy tests as well, and look at coverage
 	$(PYTEST) --heavy --cov --cov-report=
@@ -67,6 +67,7 @@ lint: $(DEV) ## check style, format and types
 
 bench: $(DEV) ## measure speed
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/tightness.py
 	$(BIN)/python benchmarks/collection.py
 
 mutation: export OPENBLAS_NUM_THREADS = 1

@@ -33,9 +33,11 @@ from shuffledp import (
     SubsetSelection,
     joint,
 )
+from shuffledp.accounting.one_round import bound_profile
 from shuffledp.baselines.paper_grid import grid_epsilon, paper_interval_length
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.rounds.profile import Fineness
 
 USERS = [10**i for i in range(13)]
 DELTAS = [1e-3, 1e-6, 1e-10, 1e-30]
@@ -190,6 +192,44 @@ class MatrixPair:
         return GeneralClone.simplified(self.matrix, self.pair).epsilon_interval(1000, 1e-6).upper
 
 
+def one_law(n: int) -> Callable[[], object]:
+    """Return a call that makes both laws of a round from nothing: no cache of profiles is used."""
+
+    def make() -> object:
+        profile = bound_profile.__wrapped__(KRR(k=10, epsilon0=2.0), n, "blanket", 1e-3)
+        return [profile.law(side, Fineness(0, 0)) for side in ("upper", "lower")]
+
+    return make
+
+
+def rounds_answer(n: int, times: int) -> Callable[[], object]:
+    """Return a call that answers with laws that are there; its first run makes them."""
+    accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n)
+    return lambda: accountant.rounds(times).epsilon_interval(1e-6)
+
+
+def rounds() -> list[Row]:
+    one = warm_seconds(get_epsilon(KRR(k=10, epsilon0=2.0), 10_000, 1e-6), 15)
+    laws = {n: warm_seconds(one_law(n), 5) for n in (10**3, 10**4, 10**12)}
+    few, many = (warm_seconds(rounds_answer(10_000, times), 9) for times in (52, 10**6))
+    small, large = (warm_seconds(rounds_answer(n, 52), 9) for n in (10**3, 10**12))
+    widest = max(
+        interval.width / interval.upper
+        for times in (4, 52, 1000, 10**6)
+        for delta in (1e-3, 1e-6, 1e-10, 1e-20)
+        for interval in [
+            ShuffleAccountant(KRR(k=10, epsilon0=2.0), 10_000).rounds(times).epsilon_interval(delta)
+        ]
+    )
+    return [
+        Row("both laws of a round of 10-RR / one epsilon", laws[10**4] / one, 100, False),
+        Row("laws, n = 1e12 / n = 1e3", laws[10**12] / laws[10**3], 2, False),
+        Row("answer for 1e6 rounds / for 52", many / few, 3, False),
+        Row("answer for 52 rounds, n = 1e12 / n = 1e3", large / small, 2, False),
+        Row("widest relative enclosure, 4 to 1e6 rounds, delta to 1e-20", widest, 1e-3, False),
+    ]
+
+
 def cold_start() -> list[Row]:
     command = [sys.executable, "-m", "shuffledp", "epsilon", "krr(k=10, epsilon0=2)"]
     command += ["-n", "10000", "--delta", "1e-6"]
@@ -205,6 +245,7 @@ GROUPS = {
     "users": independence_of_n,
     "mechanisms": mechanisms,
     "compositions": compositions,
+    "rounds": rounds,
     "start": cold_start,
     "paper": against_paper,
 }

@@ -16,10 +16,11 @@ LAYERS: Sequence[Sequence[str]] = (
     ("interval",),
     ("decomposition", "sampling"),
     ("divergence", "randomizers"),
+    ("rounds",),
     ("collection", "accounting"),
     ("baselines", "figures"),
     ("comparison",),
-    ("files", "planning", "reproduction", "certification", "auditing"),
+    ("files", "planning", "reproduction", "certification", "auditing", "bridge"),
     ("cli",),
 )
 
@@ -38,6 +39,7 @@ PURPOSE = {
     "sampling": "exact random decisions from bits",
     "divergence": "certified (1/n) E[(G1+...+Gn)+]",
     "randomizers": "mechanisms: law, sampler, text form",
+    "rounds": "loss laws and their sums",
     "collection": "shuffle, add up, estimate, simulate",
     "accounting": "epsilon, delta, epsilon0, n",
     "baselines": "published analyses, for comparison",
@@ -47,6 +49,7 @@ PURPOSE = {
     "planning": "which mechanism errs least",
     "reproduction": "the paper, computed again",
     "certification": "proofs in ball arithmetic",
+    "bridge": "ways to other accountants",
     "auditing": "what runs really reveal",
     "cli": "the command shuffledp",
 }
@@ -125,6 +128,6 @@ def rank(part: str) -> int:
     """Return the row of a part, counted from the bottom.
 
     >>> rank("errors"), rank("accounting")
-    (1, 5)
+    (1, 6)
     """
     return next(row for row, names in enumerate(LAYERS) if part in names)

@@ -18,7 +18,9 @@ import numpy as np
 from layers import LAYERS, PURPOSE
 
 from shuffledp import KRR, Laplace, ShuffleAccountant
+from shuffledp.accounting.one_round import bound_profile
 from shuffledp.baselines import BASELINES
+from shuffledp.rounds.profile import Fineness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -232,9 +234,11 @@ def bounds(path: Path) -> None:
     asked = [ShuffleAccountant(mechanism, n) for n in users]
     upper = [a.get_epsilon(delta) for a in asked]
     lower = [a.epsilon_lower_bound(delta) for a in asked]
-    axes.fill_between(users, lower, upper, color=SKY, alpha=0.6, lw=0)
+    blanket = [ShuffleAccountant(mechanism, n, bound="blanket").get_epsilon(delta) for n in users]
     axes.plot(users, upper, color=BLUE, marker="o", ms=4)
-    axes.plot(users, lower, color=BLUE, ls="--", marker="o", mfc="white", ms=4)
+    axes.plot(users, lower, color=SKY, ls="--", lw=1)
+    axes.plot(users, blanket, color=GREEN, ls=(0, (5, 1)), marker="D", ms=3)
+    axes.text(users[-1] * 1.1, blanket[-1], "optimal blanket", color=GREEN, va="bottom")
     older = (("standard_clone", ORANGE, "s", ":"), ("standard_clone_closed_form", PINK, "^", "-."))
     for name, colour, marker, dashes in older:
         numbers = [BASELINES[name](mechanism, n).get_epsilon(delta) for n in users]
@@ -243,16 +247,42 @@ def bounds(path: Path) -> None:
         axes.text(users[-1] * 1.1, numbers[-1], label, color=colour, va="center")
     axes.set(xscale="log", yscale="log", xlabel="users n", ylabel="epsilon at delta = 1e-6")
     axes.set(title="Laplace noise, epsilon0 = 2", ylim=(0.003, 4))
-    arrow = {"arrowstyle": "->", "color": INK}
-    axes.text(users[-1] * 1.1, upper[-1], "guarantee", color=BLUE, va="bottom")
-    axes.annotate(
-        "the truth is in between",
-        (users[3], math.sqrt(upper[3] * lower[3])),
-        (2.6e3, 0.022),
-        arrowprops=arrow,
-    )
-    axes.text(users[-1] * 1.1, lower[-1], "lower bound", color=BLUE, va="top")
+    axes.text(users[-1] * 1.1, upper[-1], "guarantee and\nlower bound", color=BLUE, va="top")
     axes.text(2.6e3, 0.0045, "impossible: two datasets reveal more than this", color=GREY)
+    _save(figure, path)
+
+
+def beyond(path: Path) -> None:
+    """How far the optimal blanket and the best bound are above what an attack attains."""
+    figure, (axes,) = _figure(height=3.6)
+    mechanisms = (
+        ("krr(k=2, epsilon0=2)", "2-RR"),
+        ("blh(epsilon0=2)", "BLH"),
+        ("rappor(epsilon0=2)", "RAPPOR"),
+        ("oue(epsilon0=2)", "OUE"),
+        ("krr(k=10, epsilon0=2)", "10-RR"),
+        ("laplace(epsilon0=2)", "Laplace"),
+        ("discrete_laplace(epsilon0=2, bound=4)", "discrete\nLaplace"),
+        ("any_pure_ldp(epsilon0=2)", "anything\n2-LDP"),
+    )
+    n, delta = 10_000, 1e-6
+    places = np.arange(len(mechanisms))
+    for bound, colour, shift, name in (
+        ("blanket", ORANGE, -0.2, "optimal decomposition"),
+        ("best", BLUE, 0.2, "best bound"),
+    ):
+        ratios = []
+        for text, _ in mechanisms:
+            accountant = ShuffleAccountant(text, n, bound=bound)
+            ratios.append(accountant.get_epsilon(delta) / accountant.epsilon_lower_bound(delta))
+        axes.bar(places + shift, ratios, 0.38, bottom=0, color=colour, label=name)
+        for place, ratio in zip(places, ratios, strict=True):
+            axes.text(place + shift, ratio + 0.004, f"{ratio:.3f}", ha="center", fontsize=8)
+    axes.axhline(1, color=INK, lw=0.8)
+    axes.set(ylim=(0.98, 1.43), ylabel="epsilon / what an attack attains")
+    axes.set(title="epsilon0 = 2, 10,000 users, delta = 1e-6")
+    axes.set_xticks(places, [name for _, name in mechanisms])
+    axes.legend(frameon=False, loc="upper center", ncols=2)
     _save(figure, path)
 
 
@@ -280,6 +310,54 @@ def rollout(path: Path) -> None:
     axes.set_xticklabels(["2,000", "5,000", "10,000", "20,000", "50,000", "100,000"])
     axes.minorticks_off()
     _save(figure, path)
+
+
+def rounds(path: Path) -> None:
+    """What many rounds cost: added up, by two older theorems, by ours, and at least."""
+    figure, (axes,) = _figure(height=3.9)
+    weekly, delta = ShuffleAccountant(KRR(k=10, epsilon0=2.0), 10_000), 1e-6
+    times = [round(x) for x in np.geomspace(2, 1000, 19)]
+    asked = [weekly.rounds(t) for t in times]
+    added = [year.naive_epsilon(delta) for year in asked]
+    advanced = [_advanced(weekly, t, delta) for t in times]
+    renyi = [_renyi(weekly, t, delta) for t in times]
+    ours = [year.get_epsilon(delta) for year in asked]
+    attack = [year.epsilon_lower_bound(delta) for year in asked]
+    for numbers, colour, marker, dashes, label in (
+        (added, ORANGE, "s", ":", "added up"),
+        (advanced, PINK, "^", "-.", "advanced\ncomposition"),
+        (renyi, GREEN, "v", "--", "Rényi"),
+        (ours, BLUE, "o", "-", "Rounds"),
+    ):
+        axes.plot(times, numbers, color=colour, marker=marker, ls=dashes, ms=4)
+        lift = 1.3 if numbers is renyi else 1.0
+        axes.text(times[-1] * 1.12, lift * numbers[-1], label, color=colour, va="center")
+    axes.plot(times, attack, color=INK, ls="none", marker="x", ms=4)
+    axes.text(times[-1] * 1.12, 0.68 * attack[-1], "datasets (x)", color=INK, va="center")
+    axes.axvline(52, color=GREY, lw=0.8)
+    axes.text(54, 0.09, "a year of weeks", color=GREY)
+    axes.set(xscale="log", yscale="log", xlabel="rounds", ylabel="epsilon at delta = 1e-6")
+    axes.set(title="krr(k=10, epsilon0=2), 10,000 users in each round")
+    _save(figure, path)
+
+
+def _advanced(weekly: ShuffleAccountant, times: int, delta: float) -> float:
+    """Return the epsilon of advanced composition, half of delta for the theorem itself."""
+    one = weekly.get_epsilon(delta / (2 * times))
+    return one * math.sqrt(2 * times * math.log(2 / delta)) + times * one * math.expm1(one)
+
+
+def _renyi(weekly: ShuffleAccountant, times: int, delta: float) -> float:
+    """Return the epsilon that the Renyi divergences of the upper loss law give, about."""
+    profile = bound_profile(weekly.randomizer, weekly.crowd, "blanket", "multiset", 1e-3)
+    law = profile.law("upper", Fineness(1, 0))
+    finite = law.finite("upper")
+    orders = np.geomspace(1.05, 500, 300)
+    moments = [math.log(finite.weights @ np.exp((a - 1) * finite.values)) for a in orders]
+    return min(
+        (times * moment + math.log(1 / delta) - math.log(a)) / (a - 1) + math.log1p(-1 / a)
+        for a, moment in zip(orders, moments, strict=True)
+    )
 
 
 def reduction_delta(k: int, epsilon0: float, n: int, epsilon: float) -> float:
@@ -326,7 +404,9 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "blanket": blanket,
     "gparv": gparv,
     "bounds": bounds,
+    "beyond": beyond,
     "rollout": rollout,
+    "rounds": rounds,
     "overclaim": overclaim,
     "layers": layers,
 }

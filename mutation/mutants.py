@@ -211,7 +211,8 @@ class _Changes(ast.NodeVisitor):
         self.visit(node.func)
         if _name(node.func) == "nextafter" and not isinstance(node.args[1], ast.UnaryOp):
             end = self.text.source[self.text.begin(node.args[1]) : self.text.end(node.args[1])]
-            self._replace(self.text.begin(node.args[1]), end, _TURNED[end])
+            if end in _TURNED:  # else it is named, and the name is changed where it is given
+                self._replace(self.text.begin(node.args[1]), end, _TURNED[end])
         for argument in node.args:
             self._visit(argument, factors=_name(node.func) not in _COUNTS)
         for keyword in node.keywords:

@@ -44,6 +44,8 @@ _ENUMERATION = [
 ]
 _TILT = ["tests/divergence/test_tilt_errors.py", "tests/divergence/test_tilt.py", *_BLOCKS]
 
+_ROUNDS = ["tests/rounds"]
+
 #: Each core module with the tests that know it best.
 MODULES = {
     "interval.py": ["tests/test_interval.py"],
@@ -63,10 +65,18 @@ MODULES = {
     "divergence/characteristic.py": ["tests/divergence/test_nodes.py"],
     "divergence/coarsening.py": ["tests/divergence/test_coarsening.py"],
     "divergence/contour.py": _CONTOUR,
+    "divergence/elementary.py": [
+        "tests/divergence/test_mean.py",
+        "tests/divergence/test_jumps.py",
+        *_BLOCKS,
+    ],
     "divergence/enclosure.py": ["tests/divergence/test_enclosure.py"],
     "divergence/engine.py": ["tests/divergence/test_mean.py"],
     "divergence/enumeration.py": _ENUMERATION,
+    "divergence/geometric.py": ["tests/divergence/test_swap.py"],
+    "divergence/jumps.py": ["tests/divergence/test_jumps.py"],
     "divergence/kernel.py": ["tests/divergence/test_kernel.py"],
+    "divergence/lead.py": ["tests/divergence/test_lead.py"],
     "divergence/mean.py": [
         "tests/divergence/test_mean.py",
         "tests/divergence/test_units.py",
@@ -74,11 +84,18 @@ MODULES = {
     ],
     "divergence/nodes.py": ["tests/divergence/test_nodes.py", *_BLOCKS],
     "divergence/rare.py": ["tests/divergence/test_rare.py"],
+    "divergence/shares.py": ["tests/divergence/test_swap.py"],
     "divergence/slots.py": ["tests/divergence/test_swap.py"],
     "divergence/stretches.py": ["tests/divergence/test_stretches.py"],
     "divergence/swap.py": ["tests/divergence/test_swap.py"],
-    "divergence/tail.py": ["tests/divergence/test_tail.py"],
+    "divergence/terms.py": ["tests/divergence/test_jumps.py"],
     "divergence/tilt.py": _TILT,
+    "rounds/composition.py": _ROUNDS,
+    "rounds/dominated.py": _ROUNDS,
+    "rounds/dominating.py": _ROUNDS,
+    "rounds/hull.py": _ROUNDS,
+    "rounds/loss_law.py": _ROUNDS,
+    "rounds/node.py": _ROUNDS,
     "accounting/inversion.py": ["tests/accounting/test_inversion.py"],
 }
 
@@ -88,6 +105,8 @@ _FAR = ["tests/accounting", "tests/certification", "tests/randomizers"]
 
 def stages(module: str) -> list[list[str]]:
     """Return the tests of a module, nearest first."""
+    if module.startswith("rounds"):
+        return [MODULES[module], ["tests/accounting/test_rounds_exact.py"]]
     if module.startswith("accounting"):
         return [MODULES[module], _FAR]
     near = ["tests/decomposition", *_ENGINE] if module.startswith("decomposition") else _ENGINE

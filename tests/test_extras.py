@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp import KRR, ShuffleAccountant, parse
+from shuffledp.bridge import to_pld
 from shuffledp.certification import certify, verify
 from shuffledp.cli import main
 from shuffledp.extras import _PACKAGES, MissingExtraError, import_extra
@@ -23,6 +24,7 @@ INSTALL = {
     "matplotlib": 'pictures need matplotlib: pip install "shuffledp[plot]"',
     "pyarrow": 'Parquet files need pyarrow: pip install "shuffledp[parquet]"',
     "pandas": 'data frames need pandas: pip install "shuffledp[pandas]"',
+    "dp_accounting": 'privacy loss distributions need dp-accounting: pip install "shuffledp[pld]"',
     "flint": 'proofs need python-flint: pip install "shuffledp[certify]"',
 }
 
@@ -60,6 +62,7 @@ CALLS = [
     ("pyarrow", lambda: make("answers.parquet", "more.csv")),
     ("pyarrow", lambda: make("answers.csv", "more.parquet")),
     ("pyarrow", lambda: estimate_files([Path("reports.parquet")])),
+    ("dp_accounting", lambda: to_pld(ShuffleAccountant(KRR(k=3, epsilon0=1.0), 10))),
     ("flint", lambda: prove(certify)),
     ("flint", lambda: prove(verify)),
 ]

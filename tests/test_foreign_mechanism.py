@@ -129,6 +129,9 @@ COMMANDS: dict[str, str | None] = {
     "delta": "MECHANISM -n 100 --epsilon 0.5",
     "calibrate": "FAMILY -n 100 --epsilon 0.5 --delta 1e-3",
     "users": "MECHANISM --epsilon 0.5 --delta 1e-3",
+    "rounds": "MECHANISM -n 100 --times 2 --delta 1e-3 --rtol 0.1",
+    "tiers": "--group MECHANISM=50 --group MECHANISM=60 --delta 1e-3",
+    "ledger": "add spent.jsonl MECHANISM -n 100",
     "compare": "MECHANISM -n 100 --delta 1e-3",
     "curve": "MECHANISM --delta 1e-3 --from 100 --to 200 --points 2 --bound all",
     "certify": "MECHANISM -n 100 --delta 1e-3",
@@ -163,6 +166,8 @@ def test_every_command_is_tried():
 @pytest.mark.parametrize("command", [name for name, line in COMMANDS.items() if line is not None])
 def test_commands(command, mechanism, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if command == "ledger":
+        shuffledp.Ledger.create("spent.jsonl", epsilon=10, delta=1e-3)
     if command in ("verify", "estimate", "randomize"):
         write_files(mechanism, tmp_path)
     family = re.sub(r"(, )?epsilon0=2.0", "", mechanism)
@@ -197,6 +202,9 @@ def answer(mechanism: str) -> dict[str, Callable[[], object]]:
         "certify": lambda: shuffledp.certify(one, n=100, target_delta=1e-3),
         "compare": lambda: str(shuffledp.compare(one, n=100, target_delta=1e-3)),
         "curve": lambda: shuffledp.curve(one, x=[100, 200], target_delta=1e-3),
+        "max_rounds": lambda: shuffledp.max_rounds(
+            shuffledp.ShuffleAccountant(one, 100), target_epsilon=3.0, target_delta=1e-3, rtol=0.1
+        ),
         "joint": lambda: delta(shuffledp.joint(one, one)),
         "one_of": lambda: delta(shuffledp.one_of(parts)),
         "parallel": lambda: delta(shuffledp.parallel(parts)),

@@ -8,14 +8,18 @@
 
 from shuffledp._version import __version__ as __version__
 from shuffledp.accounting import (
+    AllowedRounds,
     Calibration,
     GeneralClone,
     Group,
     MixedAccountant,
     Report,
     RequiredUsers,
+    Rounds,
+    RoundsReport,
     ShuffleAccountant,
     calibrate_epsilon0,
+    max_rounds,
     required_users,
 )
 from shuffledp.auditing import Audit, audit
@@ -24,6 +28,7 @@ from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
 from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import AccuracyWarning, ContradictionError, NoAnswerError
+from shuffledp.files import BudgetExceededError, Ledger
 from shuffledp.interval import Interval
 from shuffledp.planning import plan
 from shuffledp.randomizers import (
@@ -58,9 +63,11 @@ __all__ = [
     "RAPPOR",
     "AccuracyWarning",
     "Aggregator",
+    "AllowedRounds",
     "AnyPureLDP",
     "Audit",
     "BinaryLocalHash",
+    "BudgetExceededError",
     "Calibration",
     "Certificate",
     "CertificateError",
@@ -76,6 +83,7 @@ __all__ = [
     "HadamardResponse",
     "Interval",
     "Laplace",
+    "Ledger",
     "LocalHash",
     "LocalRandomizer",
     "MatrixRandomizer",
@@ -84,6 +92,8 @@ __all__ = [
     "Pair",
     "Report",
     "RequiredUsers",
+    "Rounds",
+    "RoundsReport",
     "ShuffleAccountant",
     "SubsetSelection",
     "SupportRandomizer",
@@ -95,6 +105,7 @@ __all__ = [
     "compare",
     "curve",
     "joint",
+    "max_rounds",
     "one_of",
     "parallel",
     "parse",

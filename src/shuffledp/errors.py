@@ -25,6 +25,8 @@ MAX_SIZE = 2**53
 #: Range of LDP levels: beyond it the ratios of probabilities, or their logarithms, lose meaning.
 MIN_EPSILON0, MAX_EPSILON0 = 1e-12, 300.0
 
+#: Largest number of rounds, and of their epsilon: a thousand millions, 300 in each.
+MAX_ROUNDS, MAX_TOTAL_EPSILON = 10**9, 1e12
 
 _MAX_ECHO = 60
 
@@ -146,6 +148,21 @@ def check_epsilon(value: object, name: str = "target_epsilon") -> float:
     if not 0 <= number <= MAX_EPSILON0:
         raise ValueError(f"{name} must be between 0 and {MAX_EPSILON0:g}, got {_shorten(value)}")
     return number
+
+
+def check_total_epsilon(value: object, name: str = "target_epsilon") -> float:
+    """Return an epsilon of several rounds, between 0 and 1e12."""
+    number = check_real(name, value)
+    if not 0 <= number <= MAX_TOTAL_EPSILON:
+        raise ValueError(
+            f"{name} must be between 0 and {MAX_TOTAL_EPSILON:g}, got {_shorten(value)}"
+        )
+    return number
+
+
+def check_rounds(value: object, name: str) -> int:
+    """Return a number of rounds in [1, 1e9]."""
+    return check_integer(name, value, 1, MAX_ROUNDS)
 
 
 def check_rtol(value: object, name: str = "rtol") -> float:

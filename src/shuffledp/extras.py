@@ -17,6 +17,7 @@ class _Package:
 
 
 _PACKAGES = {
+    "dp_accounting": _Package("dp-accounting", "pld", "privacy loss distributions"),
     "flint": _Package("python-flint", "certify", "proofs"),
     "matplotlib": _Package("matplotlib", "plot", "pictures"),
     "pandas": _Package("pandas", "pandas", "data frames"),

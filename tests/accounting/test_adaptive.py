@@ -10,11 +10,12 @@ import math
 from fractions import Fraction
 from itertools import permutations, product
 
+from blankets import blanket_accountant
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import blanket, exp_epsilons, randomized_response, randomizers
 
-from shuffledp import AnyPureLDP, ShuffleAccountant
+from shuffledp import AnyPureLDP
 
 Rows = list[tuple[Fraction, ...]]
 INPUTS, OUTPUTS = 3, 2
@@ -66,5 +67,5 @@ def test_the_generic_bound_holds_for_adaptive_randomizers(data, n, exp_epsilon):
     law0, law1 = (law_of_reports(protocol, (x, *others)) for x in (0, 1))
     truth = sum((max(law0[y] - exp_epsilon * law1[y], Fraction(0)) for y in law0), Fraction(0))
     assert truth <= blanket(randomized_response(2, E), 0, 1).delta(n, exp_epsilon)
-    accountant = ShuffleAccountant(AnyPureLDP(epsilon0=math.log(E) * (1 + 1e-15)), n)
+    accountant = blanket_accountant(AnyPureLDP(epsilon0=math.log(E) * (1 + 1e-15)), n)
     assert float(truth) <= accountant.get_delta(math.log(exp_epsilon)) * (1 + 1e-12) + 1e-15

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from blankets import blanket_accountant
 
 import shuffledp
 from shuffledp import (
@@ -33,6 +34,7 @@ from shuffledp import (
     subsample,
 )
 from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.accounting.known_bounds import KnownBounds
 from shuffledp.divergence import LogEnclosure
 from shuffledp.errors import NoAnswerError
 
@@ -181,7 +183,7 @@ class Wide:
         return LogEnclosure(-9.0, -8.0), None
 
 
-ACCOUNTANT = ShuffleAccountant(TEXT, 100)
+ACCOUNTANT = blanket_accountant(TEXT, 100)
 REPORT = ACCOUNTANT.epsilon_report(1e-3)
 
 QUESTIONS: dict[str, Callable[[], object]] = {
@@ -200,8 +202,8 @@ QUESTIONS: dict[str, Callable[[], object]] = {
 def test_warnings_point_at_the_line_of_the_caller(
     question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ShuffleAccountant, "_upper", Wide())
-    monkeypatch.delitem(vars(ACCOUNTANT), "_upper")  # computed before
+    monkeypatch.setattr(KnownBounds, "upper", Wide())
+    monkeypatch.delitem(vars(ACCOUNTANT), "_bounds")  # computed before
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         QUESTIONS[question]()
@@ -210,6 +212,17 @@ def test_warnings_point_at_the_line_of_the_caller(
     assert Path(warning.filename) == Path(__file__)
     line = Path(__file__).read_text(encoding="utf-8").splitlines()[warning.lineno - 1]
     assert f'"{question}": lambda' in line
+
+
+def test_a_warning_where_the_blanket_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best bound is as wide as the blanket's where there is no other."""
+    monkeypatch.setattr(KnownBounds, "_blanket", Wide())
+    accountant = ShuffleAccountant("gaussian(sigma=1)", 10**6)
+    with pytest.warns(AccuracyWarning, match="epsilon"):
+        accountant.get_epsilon(1e-6)
+    with pytest.warns(AccuracyWarning, match="delta"):
+        accountant.get_delta(0.1)
+    assert not accountant.epsilon_report(1e-6).rtol_reached
 
 
 @dataclass(frozen=True)

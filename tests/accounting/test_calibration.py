@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 
 import pytest
+from blankets import blanket_accountant, blanket_level, blanket_users
 
 from shuffledp import (
     KRR,
@@ -34,13 +36,13 @@ def _wide_enclosures_are_allowed_to_say_so() -> None:
 
 
 def delta_bounds(randomizer: LocalRandomizer, n: int, epsilon: float) -> tuple[float, float]:
-    interval = ShuffleAccountant(randomizer, n, rtol=1e-9).delta_interval(epsilon)
+    interval = blanket_accountant(randomizer, n, rtol=1e-9).delta_interval(epsilon)
     return interval.lower, interval.upper
 
 
 @pytest.mark.parametrize(("epsilon", "expected"), [(0.01, 0.2098), (0.1, 1.1480), (1.0, 3.5083)])
 def test_the_published_example(epsilon: float, expected: float) -> None:
-    level = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=epsilon, target_delta=1e-6)
+    level = blanket_level("krr(k=10)", n=1000, target_epsilon=epsilon, target_delta=1e-6)
     assert round(level.epsilon0, 4) == expected
 
 
@@ -67,7 +69,7 @@ def test_the_answer_is_safe_and_a_little_more_is_not(
     text: str, n: int, epsilon: float, delta: float
 ) -> None:
     make = FAMILIES[text]
-    level = calibrate_epsilon0(text, n=n, target_epsilon=epsilon, target_delta=delta)
+    level = blanket_level(text, n=n, target_epsilon=epsilon, target_delta=delta)
     _, upper = delta_bounds(make(level.epsilon0), n, epsilon)
     assert upper <= delta * (1 + 1e-6)
     lower, _ = delta_bounds(make(level.epsilon0 * 1.0001), n, epsilon)
@@ -78,8 +80,8 @@ def test_the_answer_is_safe_and_a_little_more_is_not(
 @pytest.mark.parametrize("text", ["krr(k=10)", "rappor()", "laplace()"])
 def test_a_callable_gives_the_same_answer_as_its_text(text: str) -> None:
     question = {"n": 500, "target_epsilon": 0.5, "target_delta": 1e-5}
-    from_text = calibrate_epsilon0(text, **question).epsilon0
-    found = calibrate_epsilon0(FAMILIES[text], **question).epsilon0
+    from_text = blanket_level(text, **question).epsilon0
+    found = blanket_level(FAMILIES[text], **question).epsilon0
     assert found == pytest.approx(from_text, rel=2e-6)
 
 
@@ -128,12 +130,12 @@ def test_retuned_subset_selection_is_not_monotone() -> None:
     assert high < low / 20
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("family", ["olh()", lambda e: LocalHash(epsilon0=e)])
 @pytest.mark.parametrize("delta", [1e-18, 5e-18, 1e-12])
 def test_a_retuned_family_gets_the_best_piece(family: object, delta: float) -> None:
     """Safe again after a failure: the answer is safe, and it is at least that of any fixed g."""
-    found = calibrate_epsilon0(family, n=1000, target_epsilon=0.3, target_delta=delta)  # type: ignore[arg-type]
+    found = blanket_level(family, n=1000, target_epsilon=0.3, target_delta=delta)  # type: ignore[arg-type]
     level = found.epsilon0
     assert delta_bounds(LocalHash(epsilon0=level), 1000, 0.3)[1] <= delta * (1 + 1e-6)
     candidates = [1.0 + 0.002 * i for i in range(600)]
@@ -141,7 +143,7 @@ def test_a_retuned_family_gets_the_best_piece(family: object, delta: float) -> N
         e
         for e in candidates
         if e > level * 1.002
-        and ShuffleAccountant(LocalHash(epsilon0=e), 1000).log_delta_interval(0.3).upper
+        and blanket_accountant(LocalHash(epsilon0=e), 1000).log_delta_interval(0.3).upper
         <= math.log(delta)
     ]
     assert not safe
@@ -165,7 +167,7 @@ USERS: list[tuple[LocalRandomizer, float, float]] = [
 def test_the_number_of_users_is_safe_and_one_less_is_not(
     randomizer: LocalRandomizer, epsilon: float, delta: float
 ) -> None:
-    n = required_users(randomizer, target_epsilon=epsilon, target_delta=delta).n
+    n = blanket_users(randomizer, target_epsilon=epsilon, target_delta=delta).n
     assert isinstance(n, int)
     assert n > 1
     _, upper = delta_bounds(randomizer, n, epsilon)
@@ -186,7 +188,7 @@ def test_two_users() -> None:
     randomizer = KRR(k=2, epsilon0=1.0)
     alone, together = (delta_bounds(randomizer, n, 0.2)[1] for n in (1, 2))
     target = math.sqrt(alone * together)
-    assert required_users(randomizer, target_epsilon=0.2, target_delta=target).n == 2
+    assert blanket_users(randomizer, target_epsilon=0.2, target_delta=target).n == 2
 
 
 def test_no_number_of_users_is_enough() -> None:
@@ -201,7 +203,7 @@ def test_no_number_of_users_is_enough() -> None:
 
 def test_billions_of_users() -> None:
     randomizer = KRR(k=10, epsilon0=2.0)
-    n = required_users(randomizer, target_epsilon=0.0, target_delta=1e-7).n
+    n = blanket_users(randomizer, target_epsilon=0.0, target_delta=1e-7).n
     assert n == pytest.approx(7.93e13, rel=0.01)
     assert delta_bounds(randomizer, n, 0.0)[1] <= 1e-7 * (1 + 1e-5)
     assert delta_bounds(randomizer, int(n * (1 - 1e-4)), 0.0)[0] > 1e-7
@@ -235,3 +237,40 @@ def test_required_users_are_their_number_with_a_mechanism_and_a_report() -> None
     assert found.mechanism == KRR(k=10, epsilon0=2.0)
     assert (found.report.n, found.report.target) == (found.n, 1e-6)
     assert found.report.guarantee.upper <= 0.1
+
+
+BEST = {
+    "krr(k=2)": (1000, 0.3, 1.14, 1e-3),
+    "blh()": (10_000, 0.1, 1.2, 1e-3),
+    "laplace()": (1000, 0.2, 1.15, 1e-3),
+}
+
+
+@pytest.mark.heavy(keep=1)
+@pytest.mark.parametrize("text", BEST)
+def test_the_best_bound_allows_a_larger_level_and_a_little_more_is_not_safe(text: str) -> None:
+    n, epsilon, gain, width = BEST[text]
+    question = {"n": n, "target_epsilon": epsilon, "target_delta": 1e-6}
+    found = calibrate_epsilon0(text, **question)  # type: ignore[arg-type]
+    assert found.report.wanted == "best"
+    assert found.epsilon0 > gain * blanket_level(text, **question).epsilon0
+    more = FAMILIES[text](found.epsilon0 * (1 + width))
+    assert ShuffleAccountant(more, n).delta_lower_bound(epsilon) > 1e-6
+
+
+def test_the_best_bound_asks_for_fewer_users() -> None:
+    question = {"target_epsilon": 0.5, "target_delta": 1e-6}
+    randomizer = KRR(k=2, epsilon0=2.0)
+    best, blanket = required_users(randomizer, **question), blanket_users(randomizer, **question)
+    assert (best.report.wanted, blanket.report.wanted) == ("best", "blanket")
+    assert best.n < 0.8 * blanket.n
+    fewer = ShuffleAccountant(randomizer, math.floor(best.n * 0.999) - 1)
+    assert fewer.delta_lower_bound(0.5) > 1e-6
+
+
+@pytest.mark.parametrize("search", [calibrate_epsilon0, required_users])
+def test_a_bound_that_does_not_exist_is_refused(search: Callable[..., object]) -> None:
+    size = {"n": 10} if search is calibrate_epsilon0 else {}
+    text = "krr(k=2)" if size else "krr(k=2, epsilon0=1)"
+    with pytest.raises(ValueError, match="bound must be one of best, blanket, got 'worst'"):
+        search(text, **size, target_epsilon=1.0, target_delta=1e-6, bound="worst")

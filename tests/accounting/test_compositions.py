@@ -31,6 +31,7 @@ def reveals_less(smaller: LocalRandomizer, larger: LocalRandomizer, n: int, shar
         assert low <= high + 1e-9, epsilon
 
 
+@pytest.mark.heavy
 @settings(max_examples=60)
 @given(compositions(), user_counts, deltas)
 def test_epsilon_and_delta_contradict_nobody(
@@ -47,6 +48,7 @@ def test_epsilon_and_delta_contradict_nobody(
     assert accountant.delta_lower_bound(interval.lower) <= accountant.get_delta(interval.lower)
 
 
+@pytest.mark.heavy
 @settings(max_examples=40)
 @given(any_mechanism, user_counts, st.integers(1, 5), st.floats(0, 1))
 def test_more_users_reveal_less(
@@ -57,6 +59,7 @@ def test_more_users_reveal_less(
         assert many.log_delta_interval(epsilon).lower <= few.log_delta_interval(epsilon).upper
 
 
+@pytest.mark.heavy
 @settings(max_examples=40)
 @given(mechanisms(), user_counts, st.floats(0.01, 1), st.floats(0.01, 1), st.floats(0, 1))
 def test_taking_part_less_often_reveals_less(

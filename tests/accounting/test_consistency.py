@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +30,7 @@ from shuffledp import (
     SubsetSelection,
     UnaryEncoding,
 )
+from shuffledp.accounting.report import BOUNDS, Bound
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer
 
@@ -38,6 +40,7 @@ HAIR = 1e-12
 logarithmic = st.floats(math.log(0.01), math.log(10.0)).map(math.exp)
 user_counts = st.one_of(st.integers(1, 10), st.floats(0, 12).map(lambda x: max(1, round(10.0**x))))
 deltas = st.one_of(st.floats(math.log(1e-200), math.log(0.5)).map(math.exp), st.floats(1e-4, 0.5))
+bounds = st.sampled_from(BOUNDS)
 
 
 @st.composite
@@ -64,7 +67,7 @@ def support_mechanisms(draw: st.DrawFn) -> LocalRandomizer:
 
 
 def tight(randomizer: LocalRandomizer, n: int) -> ShuffleAccountant:
-    return ShuffleAccountant(randomizer, n, rtol=1e-9)
+    return blanket_accountant(randomizer, n, rtol=1e-9)
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +80,7 @@ def _wide_enclosures_are_allowed_to_say_so() -> None:
 def test_epsilon_is_narrow_and_its_ends_are_certified(
     randomizer: LocalRandomizer, n: int, delta: float
 ) -> None:
-    interval = ShuffleAccountant(randomizer, n).epsilon_interval(delta)
+    interval = blanket_accountant(randomizer, n).epsilon_interval(delta)
     if not isinstance(randomizer, UnaryEncoding):  # its level is rounded: see the next test
         assert interval.width <= 1e-4 * interval.upper
     assert 0 <= interval.lower <= interval.upper <= randomizer.epsilon0 * (1 + HAIR)
@@ -101,16 +104,16 @@ def test_epsilon_is_narrow_also_where_the_level_is_rounded(
 ) -> None:
     """Delta vanishes within a few ulps of the level, which is no reason to know nothing below."""
     randomizer = UnaryEncoding(p=p, q=q)
-    interval = ShuffleAccountant(randomizer, n).epsilon_interval(delta)
+    interval = blanket_accountant(randomizer, n).epsilon_interval(delta)
     assert interval.width <= 1e-4 * interval.upper
     assert interval.upper <= randomizer.epsilon0 * (1 + HAIR)
 
 
 @settings(max_examples=150)
-@given(randomizer=support_mechanisms(), n=user_counts, delta=deltas)
-def test_asking_back(randomizer: LocalRandomizer, n: int, delta: float) -> None:
+@given(randomizer=support_mechanisms(), n=user_counts, delta=deltas, bound=bounds)
+def test_asking_back(randomizer: LocalRandomizer, n: int, delta: float, bound: Bound) -> None:
     """get_delta at get_epsilon is the target again, up to the width that was asked for."""
-    accountant = ShuffleAccountant(randomizer, n)
+    accountant = ShuffleAccountant(randomizer, n, bound=bound)
     epsilon = accountant.get_epsilon(delta)
     assert accountant.get_delta(epsilon) <= delta * (1 + 2e-4)
 
@@ -121,7 +124,7 @@ def test_delta_is_narrow_and_above_the_lower_bound(
     randomizer: LocalRandomizer, n: int, share: float
 ) -> None:
     epsilon = share**3 * randomizer.epsilon0
-    accountant = ShuffleAccountant(randomizer, n)
+    accountant = blanket_accountant(randomizer, n)
     log = accountant.log_delta_interval(epsilon)
     delta = accountant.delta_interval(epsilon)
     assert 0 <= delta.lower <= delta.upper <= 1
@@ -153,22 +156,27 @@ def test_the_lower_bound_of_epsilon_is_below_the_upper_one(
     n=st.integers(1, 10**11),
     factor=st.integers(1, 10),
     share=st.floats(0, 1),
+    bound=bounds,
 )
-def test_delta_falls_with_n(randomizer: LocalRandomizer, n: int, factor: int, share: float) -> None:
+def test_delta_falls_with_n(
+    randomizer: LocalRandomizer, n: int, factor: int, share: float, bound: Bound
+) -> None:
     more = n * factor + (factor == 1)
     epsilon = min(3 * share * randomizer.epsilon0 / math.sqrt(n), randomizer.epsilon0)
-    few, many = (ShuffleAccountant(randomizer, m).log_delta_interval(epsilon) for m in (n, more))
+    few, many = (
+        ShuffleAccountant(randomizer, m, bound=bound).log_delta_interval(epsilon) for m in (n, more)
+    )
     assert many.lower <= few.upper
 
 
 @settings(max_examples=150)
-@given(randomizer=support_mechanisms(), n=user_counts, share=st.floats(0.01, 1))
+@given(randomizer=support_mechanisms(), n=user_counts, share=st.floats(0.01, 1), bound=bounds)
 def test_delta_is_convex_and_falls_with_e_to_the_epsilon(
-    randomizer: LocalRandomizer, n: int, share: float
+    randomizer: LocalRandomizer, n: int, share: float, bound: Bound
 ) -> None:
     top = min(4 * share * randomizer.epsilon0 / math.sqrt(n), randomizer.epsilon0)
     scale = np.linspace(1.0, math.exp(top), 5)
-    profile = ShuffleAccountant(randomizer, n).profile(np.log(scale))
+    profile = ShuffleAccountant(randomizer, n, bound=bound).profile(np.log(scale))
     for i in range(1, 5):
         assert profile.lower[i] <= profile.upper[i - 1]
         # 1-Lipschitz in e^epsilon.
@@ -206,7 +214,7 @@ DEEP = [
 def test_delta_below_the_smallest_double_is_known_by_its_logarithm(
     randomizer: LocalRandomizer, n: int, epsilon: float
 ) -> None:
-    accountant = ShuffleAccountant(randomizer, n)
+    accountant = blanket_accountant(randomizer, n)
     log = accountant.log_delta_interval(epsilon)
     assert -math.inf < log.lower <= log.upper < -750
     assert log.width <= -1e-5 * log.lower
@@ -218,7 +226,7 @@ def test_delta_below_the_smallest_double_is_known_by_its_logarithm(
     assert later.upper < log.lower
 
 
-@pytest.mark.heavy(keep=8)
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize(
     "randomizer",
     [KRR(k=3, epsilon0=1.0), RAPPOR(epsilon0=2.0), Laplace(epsilon0=1.0), AnyPureLDP(0.5)],

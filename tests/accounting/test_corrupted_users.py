@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from rational import exact_delta
 
-from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, audit, certify
+from shuffledp import KRR, MatrixRandomizer, Rounds, ShuffleAccountant, audit, certify
 from shuffledp.accounting.adaptive_bound import users_aside
 from shuffledp.accounting.crowd import Crowd, count_of, crowd_of
 from shuffledp.cli import main
@@ -48,7 +48,6 @@ def test_shares_are_those_of_the_decimal_written_and_rounded_up():
         ({"corrupted": 1.5}, "corrupted must be"),
         ({"corrupted": 0.99}, "must leave at least one of n = 10"),
         ({"corrupted": 5, "corrupted_adaptively": 5}, "got 5 and 5"),
-        ({"corrupted_adaptively": 1, "bound": "best"}, "bound must be 'blanket'"),
     ],
 )
 def test_what_does_not_fit_is_refused(arguments, said):
@@ -184,3 +183,22 @@ def test_the_command_line_names_what_is_wrong(text):
     result = CliRunner().invoke(main, line)
     assert result.exit_code == 2
     assert "corrupted must" in result.stderr
+
+
+def test_the_best_bound_of_reports_learned_adaptively_is_the_blanket():
+    best, blanket = (
+        ShuffleAccountant("blh(epsilon0=2)", 1000, corrupted_adaptively=10, bound=bound)
+        for bound in ("best", "blanket")
+    )
+    report = best.epsilon_report(1e-6)
+    assert report.guarantee == blanket.epsilon_interval(1e-6)
+    assert (report.bound, report.bound_reason) == ("blanket", "reports are learned adaptively")
+
+
+def test_rounds_of_corrupted_crowds_are_their_own_kind():
+    honest, some = (ShuffleAccountant(KRR(3, 1.0), 1000, corrupted=f) for f in (0, 400))
+    fewer = ShuffleAccountant(KRR(3, 1.0), 600)
+    all_honest, corrupted, left = (one.rounds(2, rtol=0.1) for one in (honest, some, fewer))
+    assert all_honest.get_epsilon(1e-6) < corrupted.get_epsilon(1e-6) == left.get_epsilon(1e-6)
+    assert corrupted.epsilon_lower_bound(1e-6) == left.epsilon_lower_bound(1e-6)
+    assert len(Rounds([(honest, 1), (some, 1)]).kinds) == 2

@@ -164,7 +164,7 @@ def test_weights_of_1e_300(
     assert found.upper >= exact - slack
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("rate", "n"),
     [(1e-300, 1), (1e-300, 4), (1e-160, 4), (1e-140, MANY), (1e-300, MANY), (1e-30, 4)],

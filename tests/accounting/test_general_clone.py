@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 from oracles import histogram_law, hockey_stick
 
-from shuffledp import GeneralClone, MatrixRandomizer, ShuffleAccountant
+from shuffledp import GeneralClone, MatrixRandomizer
 from shuffledp.randomizers import Pair
 
 RESPONSE = MatrixRandomizer([[0.75, 0.25], [0.25, 0.75]])
@@ -77,7 +78,7 @@ def test_optimal_decompositions_are_the_accountants_bound(seed):
     randomizer = random_matrix(seed)
     pairs = randomizer.neighbours()
     for n, epsilon in ((2, 0.1), (200, 0.05)):
-        whole = ShuffleAccountant(randomizer, n).get_delta(epsilon)
+        whole = blanket_accountant(randomizer, n).get_delta(epsilon)
         for name in ("primary", "simplified"):
             make = getattr(GeneralClone, name)
             worst = max(make(randomizer, pair).delta_interval(n, epsilon).upper for pair in pairs)

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -42,8 +43,8 @@ def test_no_matrix_has_a_larger_delta(
 ) -> None:
     matrix, level = case
     level = max(level * (1 + 1e-12), 1e-9)
-    generic = ShuffleAccountant(AnyPureLDP(epsilon0=level), n)
-    particular = ShuffleAccountant(MatrixRandomizer(matrix), n)
+    generic = blanket_accountant(AnyPureLDP(epsilon0=level), n)
+    particular = blanket_accountant(MatrixRandomizer(matrix), n)
     for epsilon in {0.0, share * level, share * level / math.sqrt(n)}:
         assert (
             particular.log_delta_interval(epsilon).lower
@@ -62,9 +63,23 @@ def test_no_matrix_has_a_larger_epsilon(
 ) -> None:
     matrix, level = case
     level = max(level * (1 + 1e-12), 1e-9)
-    generic = ShuffleAccountant(AnyPureLDP(epsilon0=level), n).epsilon_interval(delta)
-    particular = ShuffleAccountant(MatrixRandomizer(matrix), n).epsilon_interval(delta)
-    assert particular.lower <= generic.upper * (1 + 1e-9)
+    generic = blanket_accountant(AnyPureLDP(epsilon0=level), n).epsilon_interval(delta)
+    particular = blanket_accountant(MatrixRandomizer(matrix), n)
+    assert particular.epsilon_interval(delta).lower <= generic.upper * (1 + 1e-9)
+
+
+@pytest.mark.heavy
+@settings(max_examples=40)
+@given(case=ldp_matrices(), n=st.sampled_from([2, 20, 1000]), share=st.floats(0, 1))
+def test_no_matrix_reveals_more_than_the_guarantee(
+    case: tuple[NDArray[np.float64], float], n: int, share: float
+) -> None:
+    matrix, level = case
+    level = max(level * (1 + 1e-12), 1e-9)
+    epsilon = share * level / math.sqrt(n)
+    guarantee = ShuffleAccountant(AnyPureLDP(epsilon0=level), n).get_delta(epsilon)
+    revealed = ShuffleAccountant(MatrixRandomizer(matrix), n).delta_lower_bound(epsilon)
+    assert revealed <= guarantee * (1 + 1e-9)
 
 
 def standard_clone(epsilon0: float) -> Decomposition:
@@ -78,7 +93,7 @@ def standard_clone(epsilon0: float) -> Decomposition:
 @pytest.mark.parametrize("n", [1, 2, 10, 1000, 10**6, 10**12])
 def test_the_generic_bound_is_below_the_standard_clone(epsilon0: float, n: int) -> None:
     clone = standard_clone(epsilon0)
-    accountant = ShuffleAccountant(AnyPureLDP(epsilon0=epsilon0), n)
+    accountant = blanket_accountant(AnyPureLDP(epsilon0=epsilon0), n)
     for share in (0.0, 0.5, 0.99):
         epsilon = min(share * epsilon0, 10 * share * epsilon0 / math.sqrt(n))
         ours = accountant.log_delta_interval(epsilon)
@@ -94,7 +109,7 @@ def test_the_generic_bound_is_below_the_standard_clone(epsilon0: float, n: int) 
 
 
 def test_the_generic_bound_is_strictly_better_than_the_standard_clone() -> None:
-    ours = ShuffleAccountant(AnyPureLDP(epsilon0=1.0), 1000).get_epsilon(1e-6)
+    ours = blanket_accountant(AnyPureLDP(epsilon0=1.0), 1000).get_epsilon(1e-6)
     log = math.log(1e-6)
     target = Interval(math.nextafter(log, -1e9), math.nextafter(log, 0.0))
     theirs = enclose_epsilon(standard_clone(1.0), 1000, target, 1e-4)
@@ -103,16 +118,16 @@ def test_the_generic_bound_is_strictly_better_than_the_standard_clone() -> None:
 
 @pytest.mark.parametrize("n", [1, 7, 1000])
 def test_binary_randomized_response_attains_it(n: int) -> None:
-    generic = ShuffleAccountant(AnyPureLDP(epsilon0=1.5), n)
-    binary = ShuffleAccountant(KRR(k=2, epsilon0=1.5), n)
+    generic = blanket_accountant(AnyPureLDP(epsilon0=1.5), n)
+    binary = blanket_accountant(KRR(k=2, epsilon0=1.5), n)
     assert generic.epsilon_interval(1e-5) == binary.epsilon_interval(1e-5)
 
 
 @pytest.mark.parametrize("n", [1, 10, 1000, 10**6])
 def test_laplace_noise_is_below_it(n: int) -> None:
     for epsilon in (0.0, 0.05, 0.5):
-        noise = ShuffleAccountant(Laplace(epsilon0=1.0), n).log_delta_interval(epsilon)
-        generic = ShuffleAccountant(AnyPureLDP(epsilon0=1.0), n).log_delta_interval(epsilon)
+        noise = blanket_accountant(Laplace(epsilon0=1.0), n).log_delta_interval(epsilon)
+        generic = blanket_accountant(AnyPureLDP(epsilon0=1.0), n).log_delta_interval(epsilon)
         assert noise.lower <= generic.upper
 
 

@@ -11,8 +11,9 @@ import math
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 
-from shuffledp import KRR, OUE, RAPPOR, BinaryLocalHash, ShuffleAccountant, joint
+from shuffledp import KRR, OUE, RAPPOR, BinaryLocalHash, joint
 from shuffledp.randomizers import LocalRandomizer
 
 DELTA = 1e-8
@@ -45,6 +46,26 @@ class Reference:
             return alone * (1 - USERS * covered), alone
         value = self._integral(values)
         return value * (1 - 1e-6), value * (1 + 1e-6)
+
+    def simulated(self, epsilon: float, samples: int) -> tuple[float, float]:
+        """Return an unbiased estimate of delta and its standard error.
+
+        All but one report are drawn, and the mean over the last one is taken, if it is the largest;
+        one among equals counts by its share.
+        """
+        values = self.ratio0 - np.exp(np.longdouble(epsilon)) * self.ratio1
+        order = np.argsort(values)
+        values = np.append(values[order], 0.0).astype(np.float64)
+        weights = np.append(self.weights[order], 1 - self.weights.sum()).astype(np.float64)
+        rng = np.random.default_rng(5)
+        found = np.empty(samples)
+        for k in range(samples):
+            counts = rng.multinomial(USERS - 1, weights)
+            largest = values[counts > 0].max()
+            equal = counts[values == largest].sum()
+            share = np.where(values > largest, 1.0, (values == largest) / (1.0 + equal))
+            found[k] = (weights * share) @ np.maximum(values + counts @ values, 0.0)
+        return float(found.mean()), float(found.std() / math.sqrt(samples))
 
     def _integral(self, values: np.ndarray) -> float:
         """Trapezoidal sum of M^n/z^2 on a vertical line near the saddle point."""
@@ -105,12 +126,27 @@ def reference_of(part: LocalRandomizer) -> Reference:
     ids=str,
 )
 def test_many_equal_parts_are_sharp(part):
-    interval = ShuffleAccountant(joint(*[part] * PARTS), USERS).epsilon_interval(DELTA)
+    interval = blanket_accountant(joint(*[part] * PARTS), USERS).epsilon_interval(DELTA)
     assert interval.width <= 1e-3 * interval.upper
     reference = reference_of(part)
     assert reference.delta(interval.upper)[0] <= DELTA
     assert reference.delta(interval.lower)[1] >= DELTA
     assert reference.delta(0.99 * interval.upper)[0] > DELTA
+
+
+@pytest.mark.heavy(keep=1)
+@pytest.mark.parametrize(("level", "samples"), [(0.5, 300), (1.0, 2000)])
+def test_one_large_ratio_among_many_losses(level, samples):
+    """Few ratios are so large that one of them decides: no saddle point, but easy to simulate."""
+    part = KRR(k=10, epsilon0=level)
+    interval = blanket_accountant(joint(*[part] * PARTS), USERS).epsilon_interval(DELTA)
+    assert interval.width <= 1e-3 * interval.upper
+    reference = reference_of(part)
+    for factor, sign in ((0.98, 1), (1.02, -1)):
+        delta, error = reference.simulated(factor * interval.upper, samples)
+        assert sign * (delta - DELTA) > 2 * error
+    delta, error = reference.simulated(interval.upper, samples)
+    assert abs(delta - DELTA) < 3 * error
 
 
 @pytest.mark.parametrize("parts", [24, 47, 100])

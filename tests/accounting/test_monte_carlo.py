@@ -92,7 +92,7 @@ def test_the_lower_bound_is_what_the_named_datasets_reveal(
     assert high - low < 0.03
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(("matrix", "randomizer", "n", "epsilon"), CASES, ids=str)
 def test_no_dataset_reveals_more_than_the_guarantee(
     matrix: NDArray[np.float64], randomizer: LocalRandomizer, n: int, epsilon: float

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
+from blankets import blanket_accountant
 
 from shuffledp import KRR, OUE, RAPPOR, BinaryLocalHash, Interval, ShuffleAccountant
 from shuffledp.accounting.inversion import enclose_epsilon
@@ -41,14 +42,14 @@ def answer(case: dict, rtol: float) -> Interval:
         if lower:
             value = log_delta(third_value(case).at(case["epsilon"]), case["n"], rtol=rtol)
             return Interval(value.lower, value.upper)
-        accountant = ShuffleAccountant(randomizer_of(case), case["n"], rtol=rtol)
+        accountant = blanket_accountant(randomizer_of(case), case["n"], rtol=rtol)
         return accountant.log_delta_interval(case["epsilon"])
     delta = float(case["delta"])
     if lower:
         log = math.log(delta)
         target = Interval(math.nextafter(log, -math.inf), math.nextafter(log, 0.0))
         return enclose_epsilon(third_value(case), case["n"], target, rtol)
-    return ShuffleAccountant(randomizer_of(case), case["n"], rtol=rtol).epsilon_interval(delta)
+    return blanket_accountant(randomizer_of(case), case["n"], rtol=rtol).epsilon_interval(delta)
 
 
 def test_all_cases_are_there() -> None:

@@ -24,6 +24,7 @@ from shuffledp.divergence.geometric_shift import geometric_log_shift
 from shuffledp.divergence.laplace_shift import laplace_log_shift
 from shuffledp.divergence.normal_shift import normal_log_shift
 from shuffledp.errors import AccuracyWarning
+from shuffledp.interval import Interval
 
 
 def contains(enclosure, value, width):
@@ -174,6 +175,34 @@ def test_an_epsilon_keeps_its_word_and_is_never_above_that_of_the_multiset(text,
         assert sums.delta_lower_bound(0.1) <= sums.get_delta(0.1)
 
 
+@pytest.mark.parametrize("text", ["laplace(1)", "krr(5, 1)", "subset(1, 8)"])
+def test_reports_that_are_learned_adaptively_have_the_guarantee_of_the_multiset(text):
+    crowd = {"corrupted_adaptively": 3}
+    multiset = ShuffleAccountant(text, 200, **crowd)
+    sums = ShuffleAccountant(text, 200, view="sum", **crowd)
+    assert sums.get_delta(0.4) == multiset.get_delta(0.4)
+    assert sums.delta_lower_bound(0.4) <= multiset.delta_lower_bound(0.4)
+    report = sums.epsilon_report(1e-3)
+    assert report.bound_reason == "reports are learned adaptively"
+    assert "multiset" in report.view_in_words
+
+
+@pytest.mark.parametrize("bound", ["best", "blanket"])
+def test_what_is_exact_is_called_exact(bound):
+    report = ShuffleAccountant("laplace(1)", 100, bound=bound, view="sum").epsilon_report(1e-6)
+    assert (report.bound, report.bound_reason, report.rtol_reached) == ("exact", None, True)
+    vague = ShuffleAccountant("laplace(1)", 100, bound=bound, view="sum", rtol=1e-10)
+    with pytest.warns(AccuracyWarning):
+        assert vague.get_delta(0.2) >= vague.delta_lower_bound(0.2) > 0
+
+
+def test_delta_1_needs_no_epsilon():
+    for text in ("laplace(1)", "gaussian(1)", "oue(1)"):
+        accountant = ShuffleAccountant(text, 5, view="sum")
+        assert accountant.epsilon_interval(1) == Interval(0.0, 0.0)
+        assert accountant.meets(0.0, 1)
+
+
 def test_more_users_never_hurt():
     for text in ("laplace(1)", "discrete_laplace(2, 3)", "gaussian(2)"):
         deltas = [
@@ -213,8 +242,11 @@ def test_some_sums_tell_everything(text):
 )
 def test_other_sums_have_the_guarantee_of_the_multiset_and_no_lower_bound(text):
     sums, multiset = (ShuffleAccountant(text, 100, view=view) for view in ("sum", "multiset"))
-    assert sums.epsilon_interval(1e-4) == multiset.epsilon_interval(1e-4)
+    guarantee = multiset.epsilon_interval(1e-4).upper
+    assert sums.epsilon_interval(1e-4) == Interval(0.0, guarantee)
+    assert sums.delta_interval(0.1) == Interval(0.0, multiset.get_delta(0.1))
     report = sums.epsilon_report(1e-4)
+    assert report.bound == multiset.epsilon_report(1e-4).bound
     assert (report.lower_bound, sums.epsilon_lower_bound(1e-4)) == (0.0, 0.0)
     assert sums.delta_lower_bound(0.1) == 0.0
     assert report.datasets is None
@@ -244,9 +276,6 @@ def test_what_does_not_fit_is_refused():
         ShuffleAccountant(KRR(3, 1.0), 10, view="histogram")
     with pytest.raises(ValueError, match="view must be one of multiset, sum"):
         required_users(KRR(3, 1.0), target_epsilon=1, target_delta=0.1, view="x")
-    for more in ({"bound": "best"}, {"corrupted_adaptively": 1}):
-        with pytest.raises(ValueError, match="view must be 'multiset'"):
-            ShuffleAccountant("laplace(1)", 10, view="sum", **more)
     for ask in (certify, audit):
         with pytest.raises(ValueError, match="multiset"):
             ask(ShuffleAccountant("laplace(1)", 10, view="sum"), target_delta=0.1)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import randomizers
@@ -43,8 +44,8 @@ def pair_blanket(matrix: MatrixRandomizer, x: int, y: int) -> Decomposition:
 def check(matrix: MatrixRandomizer, n: int, epsilon: float) -> None:
     pairs = all_pairs(matrix, n, epsilon)
     largest = max(value.lower for value in pairs.values())
-    report = ShuffleAccountant(matrix, n).delta_report(epsilon)
-    log = ShuffleAccountant(matrix, n).log_delta_interval(epsilon)
+    report = blanket_accountant(matrix, n).delta_report(epsilon)
+    log = blanket_accountant(matrix, n).log_delta_interval(epsilon)
     where = f"{matrix}, n = {n}, epsilon = {epsilon!r}"
     assert log.upper >= min(largest, 0.0), where
     assert log.lower <= max(value.upper for value in pairs.values()), where
@@ -79,7 +80,7 @@ def test_no_pair_is_skipped_on_the_way_to_epsilon(
 ) -> None:
     matrix = MatrixRandomizer(rows)
     delta = math.exp(max(value.upper for value in all_pairs(matrix, n, epsilon).values()))
-    found = ShuffleAccountant(matrix, n).epsilon_interval(delta)
+    found = blanket_accountant(matrix, n).epsilon_interval(delta)
     for value in all_pairs(matrix, n, found.upper).values():
         assert value.lower <= math.log(delta) + 1e-12
 

@@ -8,6 +8,7 @@ import warnings
 import mpmath as mp
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 from direct_sums import PrivacyAmplificationVariable, bennett, exact, hoeffding, mixture
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +22,6 @@ from shuffledp import (
     HadamardResponse,
     Laplace,
     MatrixRandomizer,
-    ShuffleAccountant,
     SubsetSelection,
     joint,
     one_of,
@@ -84,7 +84,9 @@ def test_inequalities_exceed_the_exact_lemma(analysis, inequality, n):
         with mp.workdps(40):
             truth = direct_delta(randomizer, n, epsilon, exact)
             assert truth <= direct_delta(randomizer, n, epsilon, inequality)
-        assert truth == pytest.approx(ShuffleAccountant(randomizer, n).get_delta(epsilon), rel=2e-4)
+        assert truth == pytest.approx(
+            blanket_accountant(randomizer, n).get_delta(epsilon), rel=2e-4
+        )
 
 
 def test_hoeffding_by_hand():
@@ -218,7 +220,7 @@ def test_compositions_are_those_of_the_product_matrix():
                 assert left == pytest.approx(analysis(flat, 50).get_delta(epsilon), rel=1e-9)
     mixed = one_of({two: 0.5, three: 0.5})
     assert BlanketBennett(mixed, 5000).get_epsilon(1e-6) >= (
-        ShuffleAccountant(mixed, 5000).get_epsilon(1e-6)
+        blanket_accountant(mixed, 5000).get_epsilon(1e-6)
     )
 
 
@@ -293,7 +295,7 @@ def test_outputs_of_some_inputs_only_add_their_divergence():
         bound = analysis(randomizer, n)
         assert 0.01 <= bound.get_delta(epsilon) <= 0.0101
         assert bound.get_delta(epsilon) >= (
-            ShuffleAccountant(randomizer, n).delta_interval(epsilon).lower
+            blanket_accountant(randomizer, n).delta_interval(epsilon).lower
         )
         assert bound.get_epsilon(0.02) < epsilon
         with pytest.raises(NoAnswerError, match="at every epsilon"):
@@ -350,6 +352,6 @@ def test_never_below_ours(randomizer):
             epsilon = share * randomizer.epsilon0
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", AccuracyWarning)
-                ours = ShuffleAccountant(randomizer, n).delta_interval(epsilon).lower
+                ours = blanket_accountant(randomizer, n).delta_interval(epsilon).lower
             for analysis, _ in SPECIFIC + GENERIC:
                 assert analysis(randomizer, n).get_delta(epsilon) >= ours

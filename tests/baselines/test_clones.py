@@ -9,6 +9,7 @@ from itertools import product
 import mpmath as mp
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 from direct_sums import clone_pair
 from direct_sums import hockey_stick as divergence
 from oracles import histogram_law, hockey_stick
@@ -136,13 +137,13 @@ class TestRestoredGeneric:
     @pytest.mark.parametrize("randomizer", [KRR(k=9, epsilon0=2.0), Laplace(epsilon0=0.3)], ids=str)
     def test_is_binary_randomized_response(self, randomizer):
         generic = RestoredGeneric(randomizer, 5000)
-        accountant = ShuffleAccountant(AnyPureLDP(epsilon0=randomizer.epsilon0), 5000)
+        accountant = blanket_accountant(AnyPureLDP(epsilon0=randomizer.epsilon0), 5000)
         assert generic.get_epsilon(1e-6) == accountant.get_epsilon(1e-6)
         assert generic.get_delta(0.05) == accountant.get_delta(0.05)
 
     def test_level_of_a_matrix_is_rounded_up(self):
         matrix = krr_matrix(2, 1.0)
-        exact = ShuffleAccountant(matrix, 1000).get_epsilon(1e-6)
+        exact = blanket_accountant(matrix, 1000).get_epsilon(1e-6)
         assert RestoredGeneric(matrix, 1000).get_epsilon(1e-6) == pytest.approx(exact, rel=2e-4)
 
     def test_not_above_the_standard_clone(self):
@@ -185,7 +186,7 @@ class TestStrongerClone:
     )
     def test_between_the_blanket_and_the_generic_bound(self, randomizer):
         epsilon = StrongerClone(randomizer, 5000).get_epsilon(1e-6)
-        assert epsilon >= ShuffleAccountant(randomizer, 5000).epsilon_interval(1e-6).lower
+        assert epsilon >= blanket_accountant(randomizer, 5000).epsilon_interval(1e-6).lower
         assert epsilon <= RestoredGeneric(randomizer, 5000).get_epsilon(1e-6) * (1 + 2e-4)
 
     def test_support_mechanisms_only(self):

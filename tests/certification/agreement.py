@@ -6,9 +6,9 @@ import math
 import warnings
 from decimal import Decimal
 
+from blankets import blanket_accountant
 from random_cases import Case
 
-from shuffledp import ShuffleAccountant
 from shuffledp.certification.progress import silent
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
 from shuffledp.errors import MAX_EPSILON0
@@ -28,7 +28,7 @@ def log(number: Decimal) -> float:
 def disagreement(case: Case) -> str | None:
     """Say where double precision and proof exclude each other, if they do."""
     randomizer, delta = case.randomizer, Decimal(case.delta)
-    accountant = ShuffleAccountant(randomizer, case.n)
+    accountant = blanket_accountant(randomizer, case.n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         report = accountant.epsilon_report(case.delta)

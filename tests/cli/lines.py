@@ -39,6 +39,10 @@ GOOD = {
     "file": ["certificate.json"],
     "name": ["gparv", "decompositions", "decompositions-limit"],
     "seed": ["0", "7"],
+    "times": ["1", "3", "1e6"],
+    "at_most": ["1", "2"],
+    "ledger": ["spent.jsonl", "new.jsonl"],
+    "kinds": ["2", "krr(k=3, epsilon0=1)", "10"],
 }
 
 #: Parameters that decide how long a command runs: always given, with one of these values, or
@@ -56,7 +60,18 @@ TARGETS = ("epsilon", "delta", "error")
 
 #: Optional in general, but needed by default settings; and what only fits special settings.
 NEEDED = ("domain",)
-APART = ("n", "distribution", "values", "as_csv", "project", "against", "low", "high")
+APART = (
+    "n",
+    "distribution",
+    "values",
+    "as_csv",
+    "project",
+    "against",
+    "low",
+    "high",
+    "kinds",
+    "ledger",
+)
 
 REFUSED = ["", "x", "-1", "0.5", "nan", "1e400", "nosuch"]
 
@@ -113,6 +128,8 @@ def unit(draw: st.DrawFn, parameter: click.Parameter, sober: bool) -> list[str]:
     option = draw(st.sampled_from(parameter.opts))
     if isinstance(parameter, click.Option) and parameter.is_flag:
         return [option]
+    if parameter.nargs > 1:
+        return [option, *(draw(values(parameter, sober)) for _ in range(parameter.nargs))]
     if option.startswith("--") and draw(st.booleans()):
         return [f"{option}={draw(values(parameter, sober))}"]
     return [option, draw(values(parameter, sober))]

@@ -41,6 +41,10 @@ QUESTIONS = {
     "users": ("users", "oue(epsilon0=4)", "--epsilon", "0.5", "--delta", "1e-8"),
     "users, one": ("users", "krr(k=3, epsilon0=1)", "--epsilon", "1", "--delta", "0"),
 }
+ASKED = [
+    pytest.param(question, id=name, marks=[pytest.mark.heavy] if "retuned" in name else [])
+    for name, question in QUESTIONS.items()
+]
 
 FIELDS = [
     "command",
@@ -60,6 +64,7 @@ FIELDS = [
     "pairs",
     "datasets",
     "bound",
+    "bound_reason",
     "rtol",
     "rtol_reached",
     "assumptions",
@@ -87,7 +92,7 @@ def shown(value: str) -> Decimal:
     return Decimal(value.split()[2])
 
 
-@pytest.mark.parametrize("arguments", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("arguments", ASKED)
 def test_text_and_json_agree_and_round_to_the_safe_side(arguments):
     answer = read_json(ask(*arguments, "--json"))
     text = ask(*arguments)
@@ -96,17 +101,20 @@ def test_text_and_json_agree_and_round_to_the_safe_side(arguments):
     guarantee, bound = shown(lines["guarantee"]), shown(lines["lower bound"])
     assert upper <= guarantee <= upper * (1 + Decimal("1e-3"))
     assert lower * (1 - Decimal("1e-3")) <= bound <= lower
-    assert f"(worst pair: {answer['worst_pair']}; {answer['pairs']})" in lines["guarantee"]
+    worst = f"worst pair: {answer['worst_pair']}; {answer['pairs']}; {answer['bound']} bound"
+    assert f"({worst})" in lines["guarantee"]
     assert f"(datasets: {answer['datasets']})" in lines["lower bound"]
     assert lines["mechanism"] == answer["mechanism"]
     assert lines["users"].split()[0] == f"{answer['n']:,}"
     assert "gap" in lines
     users = "1 user" if answer["n"] == 1 else f"{answer['n']:,} users"
     assert f"With {users} the shuffled reports are (" in meaning(text)
-    assert ("Note:" in text) != answer["rtol_reached"]
+    reason = answer["bound_reason"]
+    assert ("Note:" in text) == (reason is not None or not answer["rtol_reached"])
+    assert (reason is None) or f"the blanket bound stands, because {reason}." in meaning(text)
 
 
-@pytest.mark.parametrize("arguments", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("arguments", ASKED)
 def test_lines_are_short_and_aligned(arguments):
     text = ask(*arguments)
     head = text.partition("\n\n")[0].splitlines()
@@ -114,7 +122,7 @@ def test_lines_are_short_and_aligned(arguments):
     assert len({re.match(r"[a-z0-9 ]*?  +", line).end() for line in head}) == 1
 
 
-@pytest.mark.parametrize("arguments", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("arguments", ASKED)
 def test_json_fields_are_stable(arguments):
     command = arguments[0]
     answer = read_json(ask(*arguments, "--json"))
@@ -158,7 +166,7 @@ def test_delta_is_that_of_the_library():
 
 
 def test_rtol_is_passed_on_and_decides_the_digits():
-    arguments = ("epsilon", "krr(10, 2)", "-n", "1000", "--delta", "1e-6")
+    arguments = ("epsilon", "krr(10, 2)", "-n", "1000", "--delta", "1e-6", "--bound", "blanket")
     wide = read_json(ask(*arguments, "--rtol", "0.1", "--json"))
     narrow = read_json(ask(*arguments, "--rtol", "1e-9", "--json"))
     assert (wide["rtol"], narrow["rtol"]) == (0.1, 1e-9)
@@ -166,6 +174,31 @@ def test_rtol_is_passed_on_and_decides_the_digits():
     assert spread <= 1e-9 * narrow["guarantee"]["upper"]
     text = ask(*arguments, "--rtol", "1e-9")
     assert len(shown(rows(text)["guarantee"]).as_tuple().digits) >= 9
+
+
+@pytest.mark.heavy
+def test_the_bound_is_passed_on():
+    for command in (
+        ("epsilon", "krr(2, 2)", "-n", "1000", "--delta", "1e-6"),
+        ("delta", "krr(2, 2)", "-n", "1000", "--epsilon", "0.3"),
+        ("calibrate", "krr(k=2)", "-n", "1000", "--epsilon", "0.3", "--delta", "1e-6"),
+        ("users", "krr(2, 2)", "--epsilon", "0.5", "--delta", "1e-6"),
+    ):
+        blanket = read_json(ask(*command, "--bound", "blanket", "--json"))
+        best = read_json(ask(*command, "--json"))
+        assert (blanket["bound"], best["bound"]) == ("blanket", "exact")
+        assert read_json(ask(*command, "--bound", "best", "--json")) == best
+        assert "exact bound" not in ask(*command, "--bound", "blanket")
+
+
+@pytest.mark.heavy
+def test_why_the_blanket_stands():
+    arguments = ("epsilon", "gaussian(sigma=5)", "-n", "1000", "--delta", "1e-6")
+    reason = read_json(ask(*arguments, "--json"))["bound_reason"]
+    assert reason == "which backgrounds are worst for the swap bound is not known"
+    assert f"Note: the blanket bound stands, because {reason}." in meaning(ask(*arguments))
+    blanket = ask(*arguments, "--bound", "blanket")
+    assert "Note:" not in blanket
 
 
 def test_calibrated_level_is_safe_and_rounded_down():
@@ -198,6 +231,7 @@ def test_the_text_never_shows_more_than_the_target(epsilon):
     assert read_json(ask(*question, "--json"))["guarantee"]["upper"] <= float(epsilon)
 
 
+@pytest.mark.heavy
 def test_a_level_that_must_not_be_rounded_is_shown_in_full():
     """olh() re-tunes its buckets: a smaller epsilon0 may be less private."""
     lines = rows(ask(*QUESTIONS["calibrate, retuned"]))
@@ -206,6 +240,7 @@ def test_a_level_that_must_not_be_rounded_is_shown_in_full():
     assert lines["family"] == "olh()"
 
 
+@pytest.mark.heavy
 def test_composed_families_are_calibrated_part_by_part():
     answer = read_json(ask(*QUESTIONS["calibrate, composed"], "--json"))
     level = answer["epsilon0"]

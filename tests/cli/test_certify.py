@@ -57,6 +57,23 @@ def test_verified_as_json(file: Path) -> None:
     assert fields["mechanism"] == "krr(k=10, epsilon0=2.0)"
 
 
+def test_the_best_bound(tmp_path: Path) -> None:
+    text = ask("certify", "blh(epsilon0=1)", "-n", "1000", "--delta", "1e-6", "--bound", "best")
+    assert json.loads(text)["bound"] == "swap"
+    path = tmp_path / "certificate.json"
+    path.write_text(text, encoding="utf-8")
+    assert "\nbound        swap, over everything that others may hold\n" in ask("verify", str(path))
+    assert json.loads(ask("verify", str(path), "--json"))["bound"] == "swap"
+
+
+def test_the_blanket_bound(tmp_path: Path) -> None:
+    text = ask(*QUESTION, "--delta", "1e-6", "--bound", "blanket")
+    assert json.loads(text)["bound"] == "blanket"
+    path = tmp_path / "certificate.json"
+    path.write_text(text, encoding="utf-8")
+    assert "\nbound        blanket, the optimal decomposition\n" in ask("verify", str(path))
+
+
 def test_verified_from_standard_input() -> None:
     result = CliRunner().invoke(main, ["verify", "-"], input=issued())
     assert result.exit_code == 0
@@ -80,6 +97,7 @@ def refused(*arguments: str, code: int) -> str:
         ((*QUESTION, "--delta", "2"), "delta must be between 0 and 1"),
         ((*QUESTION, "--delta", "x"), "delta must be a number"),
         ((*QUESTION, "--epsilon", "-1"), "epsilon must be between 0 and 300"),
+        ((*QUESTION, "--delta", "0.1", "--bound", "swap"), "'swap' is not one of"),
         (("certify", "krr(3, 1)", "--delta", "0.1"), "Missing option"),
         (("certify", "krr(3, 1)", "-n", "1e300", "--delta", "0.1"), "n must be at least 1"),
         (("certify", "krr(3)", "-n", "10", "--delta", "0.1"), "krr needs epsilon0"),

@@ -20,7 +20,7 @@ from shuffledp.errors import NoAnswerError
 
 KRR_QUESTION = ("compare", "krr(k=10, epsilon0=2)", "-n", "10000", "--delta", "1e-6")
 GAUSSIAN_QUESTION = ("compare", "gaussian(sigma=1)", "-n", "1e4", "--delta", "1e-6")
-NAMES = ["guarantee", "lower_bound", *BASELINES]
+NAMES = ["guarantee", "blanket", "lower_bound", *BASELINES]
 
 
 def bounds(*arguments: str) -> dict[str, dict]:
@@ -37,7 +37,8 @@ def test_table():
     lines = table.splitlines()
     assert lines[0].split("  ")[0] == "bound on epsilon"
     assert lines[1].split() == ["shuffledp,", "guarantee", "0.07981", "1", "1"]
-    assert lines[2].split()[:3] == ["shuffledp,", "lower", "bound"]
+    assert lines[2].split()[:3] == ["shuffledp,", "optimal", "blanket"]
+    assert lines[3].split()[:3] == ["shuffledp,", "lower", "bound"]
     assert len({len(line) for line in lines}) == 1
     assert any(line.startswith("Ghazi et al. 2020, uniform background (lower)") for line in lines)
     assert missing == ("No answer:\n  Erlingsson et al. 2019: it needs epsilon0 below 1/2, got 2\n")
@@ -126,6 +127,7 @@ def test_csv_holds_what_json_holds():
     assert "\r" not in text
 
 
+@pytest.mark.heavy
 def test_mechanism_without_a_level():
     rows = bounds(*GAUSSIAN_QUESTION)
     document = json.loads(ask(*GAUSSIAN_QUESTION, "--json"))

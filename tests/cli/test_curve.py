@@ -15,6 +15,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
+from blankets import blanket_accountant
 from click.testing import CliRunner, Result
 from command_line import ask, run
 
@@ -45,13 +46,19 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def test_csv_has_the_numbers_of_the_accountant():
     table = rows(ask(*USERS))
-    assert [row["label"] for row in table] == ["guarantee"] * 3 + ["lower bound"] * 3
+    assert [row["label"] for row in table] == [
+        *["guarantee"] * 3,
+        *["optimal blanket"] * 3,
+        *["lower bound"] * 3,
+    ]
     assert {row["group"] for row in table} == {"krr(k=10, epsilon0=2.0)"}
     assert [row["x"] for row in table[:3]] == ["1000", "10000", "100000"]
-    for upper, lower in zip(table[:3], table[3:], strict=True):
+    for upper, blanket, lower in zip(table[:3], table[3:6], table[6:], strict=True):
         report = ShuffleAccountant(KRR(k=10, epsilon0=2.0), int(upper["x"])).epsilon_report(1e-6)
         assert float(upper["y"]) == report.guarantee.upper
         assert float(lower["y"]) == report.lower_bound
+        accountant = blanket_accountant(KRR(k=10, epsilon0=2.0), int(upper["x"]))
+        assert float(blanket["y"]) == accountant.get_epsilon(1e-6)
 
 
 def test_json():
@@ -67,12 +74,12 @@ def test_json():
         "rtol": 1e-4,
         "version": __version__,
     }
-    assert [curve["bound"] for curve in shown] == ["guarantee", "lower_bound"]
+    assert [curve["bound"] for curve in shown] == ["guarantee", "blanket", "lower_bound"]
     for curve in shown:
         assert curve["mechanism"] == "krr(k=10, epsilon0=2.0)"
         assert curve["x"] == [1000, 10000, 100000]
         assert curve["y"] == [
-            float(r["y"]) for r in rows(ask(*USERS)) if r["kind"] == curve["kind"]
+            float(r["y"]) for r in rows(ask(*USERS)) if r["label"] == curve["label"]
         ]
         assert curve["reasons"] == [None] * 3
         assert curve["rtol_reached"] == [True] * 3
@@ -116,8 +123,10 @@ def test_against_epsilon0():
     table = rows(ask("curve", "krr(k=10)", "blh()", *question, "--from", "0.5", "--to", "2"))
     assert [row["label"] for row in table[::3]] == [
         "krr(k=10): guarantee",
+        "krr(k=10): optimal blanket",
         "krr(k=10): lower bound",
         "blh(): guarantee",
+        "blh(): optimal blanket",
         "blh(): lower bound",
     ]
     assert [float(row["x"]) for row in table[:3]] == [0.5, 1.0, 2.0]
@@ -140,12 +149,14 @@ def test_the_privacy_profile_ends_where_delta_is_small():
         ask("curve", TEXT, "--against", "epsilon", "-n", "1e4", "--points", "3", "--json")
     )
     assert document["quantity"] == "delta"
-    upper, lower = document["curves"]
+    upper, blanket, lower = document["curves"]
     accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), 10_000)
     assert upper["x"][0] == 0.0
     assert upper["x"][2] == pytest.approx(accountant.get_epsilon(1e-12), rel=0.25)
     assert upper["y"] == [accountant.get_delta(x) for x in upper["x"]]
     assert lower["y"] == [accountant.delta_lower_bound(x) for x in upper["x"]]
+    asked = blanket_accountant(KRR(k=10, epsilon0=2.0), 10_000)
+    assert blanket["y"] == [asked.get_delta(x) for x in upper["x"]]
     assert 1e-16 < upper["y"][2] <= 1e-12
 
 
@@ -169,7 +180,7 @@ def test_a_single_point(ends):
             "curve", TEXT, "--delta", "1e-6", "--from", ends[0], "--to", ends[1], "--points", points
         )
     )
-    assert [row["x"] for row in table] == ["5000", "5000"]
+    assert [row["x"] for row in table] == ["5000"] * 3
 
 
 def test_the_same_twice():

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 
 import shuffledp
 from shuffledp import KRR, ShuffleAccountant, compare
@@ -33,6 +34,7 @@ def test_values_are_those_of_the_accountant_and_of_the_baselines(found):
     values = dict(zip(found.bounds, found.epsilon, strict=True))
     assert values.pop("guarantee") == accountant.get_epsilon(1e-6)
     assert values.pop("lower_bound") == accountant.epsilon_lower_bound(1e-6)
+    assert values.pop("blanket") == blanket_accountant(KRR10, 10_000).get_epsilon(1e-6)
     for name, value in values.items():
         if math.isnan(value):
             with pytest.raises(NoAnswerError):
@@ -139,7 +141,7 @@ def test_notebook_display_is_a_table(found):
     assert len(rows) == len(BOUNDS)
     texts = ["".join(row.itertext()) for row in rows]
     assert texts[0] == "".join(found.rows[0].cells)
-    assert texts[2] == "Erlingsson et al. 2019no answer: it needs epsilon0 below 1/2, got 2"
+    assert texts[3] == "Erlingsson et al. 2019no answer: it needs epsilon0 below 1/2, got 2"
 
 
 def test_notebook_display_is_escaped(found, tmp_path):

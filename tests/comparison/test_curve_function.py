@@ -290,3 +290,23 @@ def test_delta_0_has_no_place_on_its_axis():
         curve(TEXT, "delta", [0.0, 0.1], n=10)
     with pytest.raises(TypeError, match="mechanisms must return a local randomizer"):
         curve(abs, "epsilon0", [1.0], n=10, target_delta=0.1)
+
+
+def test_against_rounds():
+    found = curve(
+        "krr(k=10, epsilon0=2)",
+        "rounds",
+        [1, 4, 52],
+        n=10_000,
+        target_delta=1e-6,
+        bounds=("guarantee", "lower_bound", "standard_clone"),
+        rtol=1e-2,
+    )
+    guarantee, lower, published = found.curves
+    assert guarantee.x.tolist() == [1, 4, 52]
+    rounds = ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000).rounds(52, rtol=1e-2)
+    assert guarantee.y[2] == rounds.get_epsilon(1e-6)
+    assert (lower.y <= guarantee.y).all()
+    assert published.reasons == (None, *("it is an analysis of a single round",) * 2)
+    with pytest.raises(ValueError, match="x against rounds must be an integer of at least 1"):
+        curve("krr(k=10, epsilon0=2)", "rounds", [0], n=10, target_delta=0.1)

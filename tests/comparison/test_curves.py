@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from blankets import blanket_accountant
 
 from shuffledp import KRR, RAPPOR, ShuffleAccountant, parse
 from shuffledp.baselines import BASELINES, Baseline
@@ -58,6 +59,8 @@ def test_every_number_is_that_of_its_analysis():
         report = getattr(accountant, f"{quantity}_report")(target)
         assert found.pop("guarantee").number == report.guarantee.upper
         assert found.pop("lower_bound").number == report.lower_bound
+        blanket = getattr(blanket_accountant(randomizer, 5000), f"get_{quantity}")
+        assert found.pop("blanket").number == blanket(target)
         for name, value in found.items():
             analysis = BASELINES[name](randomizer, 5000)
             assert (value.number, value.reason) == said(analysis, quantity, target)
@@ -85,17 +88,19 @@ def test_missed_precision_is_noticed():
     assert math.isfinite(rough.number)
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("axis", AXES)
 def test_curves_are_monotone(axis):
-    ends = {"users": (100, 10**6), "epsilon0": (0.1, 4.0), "delta": (1e-9, 0.1)}
+    ends = {"users": (100, 10**6), "epsilon0": (0.1, 4.0), "delta": (1e-9, 0.1), "rounds": (1, 52)}
     x = AXES[axis].points(*ends.get(axis, (0.0, 0.1)), 6)
+    rtol = 1e-3 if axis == "rounds" else 1e-4
     family = parse_family("krr(k=10)")
     make = family if axis == "epsilon0" else lambda _: KRR10
     n = None if axis == "users" else 10_000
     delta = 1e-6 if "delta" in AXES[axis].fixed else None
-    for curve in trace({"krr": make}, Course(AXES[axis], x, n, delta)).curves:
+    for curve in trace({"krr": make}, Course(AXES[axis], x, n, delta), rtol=rtol).curves:
         y = [value.number for value in curve.values]
-        assert y == sorted(y, reverse=axis != "epsilon0")
+        assert y == sorted(y, reverse=axis not in ("epsilon0", "rounds"))
         assert len(set(y)) == len(y)
 
 

@@ -24,6 +24,7 @@ def exact_alone(rows: list[list[Fraction]], level: Fraction, parts: int) -> Frac
     return total
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("tail", [1e-150, 1e-200, 1e-249])
 @pytest.mark.parametrize("parts", [2, 3])
 def test_products_of_which_nothing_is_a_normal_double(tail, parts):

@@ -18,9 +18,9 @@ from shuffledp.divergence import (
     Block,
     BlockSum,
     LogEnclosure,
+    elementary,
     log_mean_bound,
     log_mean_positive,
-    mean,
     tilt,
 )
 from shuffledp.divergence.characteristic import Characteristic
@@ -30,8 +30,9 @@ from shuffledp.divergence.contour import (
     chernoff_log_mean,
     contour_log_mean,
 )
+from shuffledp.divergence.elementary import elementary_log_mean
 from shuffledp.divergence.enumeration import enumerate_log_mean
-from shuffledp.divergence.mean import _elementary, _simplify
+from shuffledp.divergence.mean import _coarsened
 from shuffledp.divergence.nodes import _Integrand, sum_nodes
 from shuffledp.divergence.proposals.grid import Grid
 from shuffledp.divergence.proposals.saddle import saddle_point
@@ -70,7 +71,7 @@ def exact_blocks(draw: st.DrawFn) -> ExactSum:
 @given(case=exact_blocks(), rtol=st.sampled_from([1e-2, 1e-4, 1e-7]))
 def test_every_method_encloses_the_exact_mean(case: ExactSum, rtol: float) -> None:
     total, exact = case.doubles(), case.mean_positive()
-    assert contains(_elementary(total), exact)
+    assert contains(elementary_log_mean(total), exact)
     enumerated = enumerate_log_mean(total)
     assert contains(enumerated, exact)
     assert exact == 0 or enumerated.width < 1e-12
@@ -119,11 +120,11 @@ def test_errors_of_values_and_weights_are_covered(case: ExactSum, noise: st.Data
         tilts = np.exp(0.4e-3 * tips[::-1])
         laws.append(replace(seen, weights=law.weights * tilts / float(law.weights @ tilts)))
     total = case.doubles().with_laws(laws)
-    assert contains(_elementary(total), exact)
+    assert contains(elementary_log_mean(total), exact)
     assert contains(enumerate_log_mean(total), exact)
     assert contains(log_mean_positive(total, total, rtol=1e-6).enclosure, exact)
     assert exact == 0 or log_mean_bound(total) >= math.log(exact) - 1e-12
-    if mean._can_be_positive(total):
+    if elementary.can_be_positive(total):
         assert contains(contour_log_mean(total, 1e-6, 1e6), exact)
 
 
@@ -198,7 +199,7 @@ def test_a_block_of_one_constant_shifts_the_sum(n: int) -> None:
 
 
 def test_heavy_and_many_atoms_in_different_blocks() -> None:
-    """Cuts and cells of one block leave the others alone; the answer is between two simple ones."""
+    """Jumps and cells of one block leave the others alone; the answer lies between simple ones."""
     rng = np.random.default_rng(5)
     many = make_law(rng.normal(-0.1, 1.0, 900).tolist(), rng.dirichlet(np.ones(900)).tolist())
     heavy = make_law(
@@ -206,10 +207,9 @@ def test_heavy_and_many_atoms_in_different_blocks() -> None:
         [*(10.0 ** (-3 * k - 2) for k in range(1, 9)), 0.5, 0.5],
     )
     total = BlockSum.of((many, 200), (heavy, 50), (BINARY, 3))
-    simplified = _simplify(total, 1e-3)
-    assert simplified.lower.laws[2] is simplified.upper.laws[2] is BINARY
-    assert simplified.lower.laws[0].size < 900
-    assert simplified.cut_mass > 0
+    lower, upper = _coarsened(total, 1e-3)
+    assert lower.laws[2] is upper.laws[2] is BINARY
+    assert lower.laws[0].size < 900
     wide, narrow = (log_mean_positive(total, total, rtol=rtol).enclosure for rtol in (1e-2, 1e-3))
     assert narrow.lower <= wide.upper
     assert wide.lower <= narrow.upper

@@ -25,10 +25,10 @@ from shuffledp.divergence import (
     Kernel,
     LogEnclosure,
     contour,
+    elementary,
     enumeration,
     log_mean,
     log_mean_positive,
-    mean,
 )
 from shuffledp.divergence.contour import (
     GridErrors,
@@ -37,8 +37,8 @@ from shuffledp.divergence.contour import (
     chernoff_log_mean,
     contour_log_mean,
 )
+from shuffledp.divergence.elementary import elementary_log_mean
 from shuffledp.divergence.enumeration import enumerate_log_mean
-from shuffledp.divergence.mean import _elementary
 from shuffledp.divergence.nodes import NodeSums, _Integrand, sum_nodes
 from shuffledp.divergence.proposals.grid import Grid, alias_points, choose_grid
 from shuffledp.divergence.proposals.saddle import saddle_point
@@ -120,7 +120,7 @@ def test_no_such_offset() -> None:
 @given(case=exact_sums(), c=st.sampled_from(CURVATURES), rtol=st.sampled_from([1e-2, 1e-4, 1e-7]))
 def test_every_method_encloses_the_exact_mean(case: ExactSum, c: float, rtol: float) -> None:
     total, kernel, exact = case.doubles(), Kernel(c), case.mean(c)
-    assert contains(_elementary(total, kernel), exact)
+    assert contains(elementary_log_mean(total, kernel), exact)
     assert contains(enumerate_log_mean(total, kernel), exact)
     enclosure = log_mean(total, kernel, rtol=rtol)
     assert contains(enclosure, exact)
@@ -175,10 +175,10 @@ def test_errors_of_values_weights_and_offset_are_covered(
         laws.append(replace(seen, weights=weights / weights.sum()))
     offset = case.doubles().offset + 0.999e-3 * noise.draw(st.floats(-1, 1))
     total = replace(case.doubles().with_laws(laws), offset=offset, offset_error=1e-3)
-    assert contains(_elementary(total, kernel), exact)
+    assert contains(elementary_log_mean(total, kernel), exact)
     assert contains(enumerate_log_mean(total, kernel), exact)
     assert contains(log_mean(total, kernel, rtol=1e-6), exact)
-    if mean._can_be_positive(total):
+    if elementary.can_be_positive(total):
         assert contains(contour_log_mean(total, 1e-6, 1e6, kernel=kernel), exact)
 
 
@@ -187,7 +187,7 @@ def test_elementary_bounds_of_rare_gains(c: float) -> None:
     """Mostly silent summands: what one of them gains alone is a lower bound for the hinge only."""
     silent = [(Fraction(8), Fraction(1, 64)), (Fraction(0), Fraction(63, 64))]
     case = ExactSum([(silent, 3)])
-    enclosure = _elementary(case.doubles(), Kernel(c))
+    enclosure = elementary_log_mean(case.doubles(), Kernel(c))
     assert contains(enclosure, case.mean(c))
     assert (enclosure.lower > -math.inf) == (c == 0)
 

@@ -13,6 +13,7 @@ from shuffledp.divergence import (
     HINGE,
     BlockSum,
     LogEnclosure,
+    elementary,
     engine,
     log_delta,
     log_delta_bound,
@@ -21,18 +22,18 @@ from shuffledp.divergence import (
     mean,
 )
 from shuffledp.divergence.contour import chernoff_log_mean
-from shuffledp.divergence.engine import _delta
-from shuffledp.divergence.mean import (
-    Sides,
-    _bound_with_jumps,
-    _can_be_positive,
-    _elementary,
-    _evaluate,
+from shuffledp.divergence.elementary import (
+    _all_at_their_largest,
+    can_be_positive,
+    elementary_log_mean,
     log_mean_single,
 )
-from shuffledp.divergence.proposals.cuts import choose_cut, cut_levels
+from shuffledp.divergence.enclosure import Sides
+from shuffledp.divergence.engine import _delta
+from shuffledp.divergence.jumps import DividedSum
+from shuffledp.divergence.mean import _bound_with_jumps, _evaluate
+from shuffledp.divergence.proposals.jumps import jump_levels
 from shuffledp.divergence.rare import rare_log_mean
-from shuffledp.divergence.tail import cut_above
 
 
 def make_law(values: list[float], weights: list[float]) -> Law:
@@ -56,7 +57,7 @@ HEAVY = make_law(
 
 @pytest.fixture
 def no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mean, "UNIT", 0.0)
+    monkeypatch.setattr(elementary, "UNIT", 0.0)
 
 
 # -- one user -------------------------------------------------------------------------------------
@@ -90,7 +91,7 @@ def test_the_mean_for_one_user_is_as_wide_as_its_errors() -> None:
 
 
 def test_the_mean_for_one_user_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mean, "UNIT", 1e-6)
+    monkeypatch.setattr(elementary, "UNIT", 1e-6)
     enclosure = log_mean_single(PLAIN)
     exact = math.log(mean_above(PLAIN, 0))
     assert exact + 5e-6 <= enclosure.upper <= exact + 2e-5
@@ -109,9 +110,9 @@ def test_values_that_may_be_negative_are_not_called_positive() -> None:
     def with_error(error: float) -> Law:
         return Law(np.array([-5.0, 1.0]), np.array([0.5, 0.5]), np.array([0.0, error]), np.zeros(2))
 
-    assert _can_be_positive(BlockSum.of((with_error(0.01), 3)))
-    assert not _can_be_positive(BlockSum.of((with_error(0.5), 3)))
-    assert not _can_be_positive(BlockSum.of((make_law([-1.0, 0.0], [0.5, 0.5]), 3)))
+    assert can_be_positive(BlockSum.of((with_error(0.01), 3)))
+    assert not can_be_positive(BlockSum.of((with_error(0.5), 3)))
+    assert not can_be_positive(BlockSum.of((make_law([-1.0, 0.0], [0.5, 0.5]), 3)))
 
 
 def test_elementary_bounds_that_suffice_are_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +120,7 @@ def test_elementary_bounds_that_suffice_are_the_answer(monkeypatch: pytest.Monke
     recorder = Recorder(monkeypatch)
     lower, upper = BlockSum.of((PLAIN, 10)), BlockSum.of((WIDER, 10))
     bounds = {lower: LogEnclosure(-3.0, -2.9), upper: LogEnclosure(-2.8, -2.6)}
-    monkeypatch.setattr(mean, "_elementary", bounds.__getitem__)
+    monkeypatch.setattr(mean, "elementary_log_mean", bounds.__getitem__)
     assert log_mean_positive(lower, upper, rtol=0.5) == Sides(-3.0, -2.6)
     assert log_mean_positive(upper, upper, rtol=0.21) == Sides(-2.8, -2.6)
     assert not recorder.asked
@@ -130,7 +131,7 @@ def test_elementary_bounds_that_suffice_are_the_answer(monkeypatch: pytest.Monke
 def test_elementary_bounds_never_get_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     Recorder(monkeypatch)
     lower, upper = BlockSum.of((PLAIN, 10)), BlockSum.of((WIDER, 10))
-    monkeypatch.setattr(mean, "_elementary", lambda _: LogEnclosure(0.9, 2.2))
+    monkeypatch.setattr(mean, "elementary_log_mean", lambda _: LogEnclosure(0.9, 2.2))
     assert log_mean_positive(lower, upper, rtol=1e-4) == Sides(0.9, 2.2)
 
 
@@ -203,14 +204,14 @@ class Recorder:
     """Stands for the evaluation of one sum, and remembers what was asked."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.asked: list[tuple[BlockSum, float, float]] = []
-        monkeypatch.setattr(mean, "_elementary", lambda _: LogEnclosure(-math.inf, math.inf))
+        self.asked: list[tuple[BlockSum, float]] = []
+        monkeypatch.setattr(
+            mean, "elementary_log_mean", lambda _: LogEnclosure(-math.inf, math.inf)
+        )
         monkeypatch.setattr(mean, "_evaluate", self)
 
-    def __call__(
-        self, total: BlockSum, _: LogEnclosure, rtol: float, hint: float = math.inf
-    ) -> LogEnclosure:
-        self.asked.append((total, rtol, hint))
+    def __call__(self, total: BlockSum, _: LogEnclosure, rtol: float) -> LogEnclosure:
+        self.asked.append((total, rtol))
         return LogEnclosure(len(self.asked) - 0.25, len(self.asked) + 0.5)
 
 
@@ -218,32 +219,14 @@ def test_atoms_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(monkeypatch)
     total = BlockSum.of((PLAIN, 10))
     assert log_mean_positive(total, total, rtol=1e-4).enclosure == LogEnclosure(0.75, 1.5)
-    assert recorder.asked == [(total, 1e-4, math.inf)]
+    assert recorder.asked == [(total, 1e-4)]
 
 
 def test_a_spread_is_evaluated_from_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(monkeypatch)
     lower, upper = BlockSum.of((PLAIN, 10)), BlockSum.of((WIDER, 10))
     assert log_mean_positive(lower, upper, rtol=1e-4) == Sides(0.75, 2.5)
-    assert recorder.asked == [(lower, 5e-5, math.inf), (upper, 5e-5, math.inf)]
-
-
-@pytest.mark.parametrize("rtol", [1e-2, 1e-4])
-def test_what_was_cut_is_added_above(rtol: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    n = 3
-    total = BlockSum.of((HEAVY, n), (PLAIN, 2))
-    proposal = choose_cut(total, rtol)
-    cut = cut_above(HEAVY, proposal.level)
-    assert cut.mass > 0
-    recorder = Recorder(monkeypatch)
-    enclosure = log_mean_positive(total, total, rtol=rtol).enclosure
-    for asked, tolerance, hint in recorder.asked:
-        assert asked.laws[0].values.tolist() == cut.law.values.tolist()
-        assert asked.laws[1] is PLAIN
-        assert tolerance == max(rtol / 2, 3e-4)
-        assert hint == proposal.log_mean
-    assert enclosure.lower == pytest.approx(0.75, abs=1e-12)
-    assert enclosure.upper == pytest.approx(math.log(math.exp(2.5) + n * cut.mass), abs=1e-12)
+    assert recorder.asked == [(lower, 5e-5), (upper, 5e-5)]
 
 
 @pytest.mark.parametrize("n", [1, 2, 50, 10**4])
@@ -281,12 +264,13 @@ def test_the_cheap_bound_of_nothing() -> None:
 
 
 @pytest.mark.parametrize("n", [10, 10**4, 10**7])
-def test_the_cheap_bound_of_a_heavy_law_is_the_best_of_all_cuts(n: int) -> None:
+def test_the_cheap_bound_of_a_heavy_law_is_the_best_of_all_levels(n: int) -> None:
     single = log_mean_single(HEAVY).upper
     bounds = [
-        math.log(math.exp(chernoff_log_mean(BlockSum.of((cut.law, n)))) / n + cut.mass)
-        for cut in (cut_above(HEAVY, level) for level in cut_levels(BlockSum.of((HEAVY, n))))
-        if cut.law is not HEAVY
+        math.log(math.exp(divided.bound.log_mean) + math.exp(divided.log_remainder(1)))
+        - math.log(n)
+        for level in jump_levels(BlockSum.of((HEAVY, n)))
+        if (divided := DividedSum(BlockSum.of((HEAVY, n)), np.array([level]))).laws[0].jumps
     ]
     best = _bound_with_jumps(BlockSum.of((HEAVY, n)), single + math.log(n)) - math.log(n)
     assert best == pytest.approx(min(single, *bounds), abs=1e-9)
@@ -305,7 +289,7 @@ def test_the_cheap_bound_of_nothing_but_losses() -> None:
 
 
 def evaluate(total: BlockSum, rtol: float) -> LogEnclosure:
-    return _evaluate(total, _elementary(total), rtol)
+    return _evaluate(total, elementary_log_mean(total), rtol)
 
 
 @pytest.mark.parametrize("n", [2, 5, 40, 300, 20_000])
@@ -350,3 +334,15 @@ def test_what_the_contour_leaves_open_is_enumerated(
     monkeypatch.setattr(mean, "contour_log_mean", lambda *_: exact)
     monkeypatch.setattr(mean, "enumerate_log_mean", never)
     assert evaluate(BlockSum.of((law, n)), 1e-4) == exact
+
+
+@pytest.mark.parametrize("n", [1, 7, 40])
+@pytest.mark.parametrize("error", [0.0, 1e-3])
+def test_all_summands_at_their_largest_are_part_of_the_mean(n, error):
+    law = Law(
+        np.array([2.0, -1.0]), np.array([0.25, 0.75]), np.full(2, error), np.full(2, error / 2)
+    )
+    bound = _all_at_their_largest(BlockSum.of((law, n)))
+    exact = n * (math.log(0.25) - error / 2) + math.log(n * (2.0 - error))
+    assert exact - 1e-12 < bound < exact
+    assert _all_at_their_largest(BlockSum.of((law, n), offset=2.0 * n)) == -math.inf

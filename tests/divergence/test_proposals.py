@@ -14,10 +14,10 @@ from oracles import enumerated_delta
 
 import shuffledp.divergence
 from shuffledp.decomposition import GPARV, Law
-from shuffledp.divergence import BlockSum, contour, log_delta, log_delta_bound, mean, nodes
+from shuffledp.divergence import BlockSum, contour, log_delta, log_delta_bound, mean, nodes, terms
 from shuffledp.divergence.contour import contour_log_mean
-from shuffledp.divergence.proposals.cuts import Cut
 from shuffledp.divergence.proposals.grid import Grid
+from shuffledp.divergence.proposals.jumps import JumpPlan
 from shuffledp.divergence.proposals.smoothing import Smoothing
 
 FOLDER = Path(shuffledp.divergence.__file__).parent
@@ -77,20 +77,38 @@ def test_any_contour_is_valid(data: st.DataObject, law: Law, n: int) -> None:
     law=st.sampled_from(LAWS),
     n=st.integers(1, 5),
     level=st.floats(),
+    orders=st.integers(1, 4),
     guess=st.floats(),
-    edges=st.lists(st.floats(), max_size=5),
+    cells=st.tuples(
+        st.lists(st.floats(), min_size=1, max_size=3),
+        st.lists(st.floats(), max_size=2),
+        st.lists(st.floats(), max_size=5),
+    ),
     tilt=st.floats(0.01, 100.0),
 )
-def test_any_cut_and_any_cells_are_valid(
-    law: Law, n: int, level: float, guess: float, edges: list[float], tilt: float
+def test_any_jumps_and_any_cells_are_valid(
+    law: Law,
+    n: int,
+    level: float,
+    orders: int,
+    guess: float,
+    cells: tuple[list[float], ...],
+    tilt: float,
 ) -> None:
     exact = math.log(enumerated_delta(law, n))
     gparv = GPARV(law, law, 0.0, 0.0)
+    classes, floors, edges = cells
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mean, "choose_cut", lambda *_: Cut(level, guess))
-        patch.setattr(mean, "cut_levels", lambda *_: [level, 1.0])
+        patch.setattr(mean, "choose_jumps", lambda *_: JumpPlan(level, orders, guess))
+        patch.setattr(mean, "jump_levels", lambda *_: [level, 1.0])
+        patch.setattr(mean, "class_edges", lambda *_: np.array(classes))
+        patch.setattr(terms, "fall_floors", lambda *_: floors)
+        patch.setattr(terms, "loss_floors", lambda *_: floors)
+        patch.setattr(mean, "_QUICK_ENUMERATION", 0)
         patch.setattr(mean, "_MAX_ATOMS", 1)
-        patch.setattr(mean, "edges_for", lambda *_: [np.array(edges, dtype=np.float64)])
+        patch.setattr(
+            mean, "edges_for", lambda total, _: [np.array(edges, dtype=float)] * len(total.laws)
+        )
         patch.setattr(contour, "saddle_point", lambda *_: tilt)
         with np.errstate(all="ignore"):
             enclosure = log_delta(gparv, n)

@@ -26,7 +26,10 @@ PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glo
 FENCE = re.compile(r"^```(\{?[\w-]+\}?)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 #: Packages without which the examples of a page cannot run.
-NEEDED = {"certificates": "flint"}
+#: Pages whose examples take long.
+LONG = {"dp-accounting"}
+
+NEEDED = {"certificates": "flint", "dp-accounting": "dp_accounting"}
 
 
 def blocks(page: str, *languages: str) -> list[tuple[str, str, int]]:
@@ -73,8 +76,14 @@ def test_blocks_are_of_known_kinds():
         assert len(re.findall(r"^```", text, flags=re.MULTILINE)) == 2 * len(blocks(page))
 
 
-@EVERY_CASE
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python", "pycon")])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.heavy if page in LONG else EVERY_CASE)
+        for page in PAGES
+        if blocks(page, "python", "pycon")
+    ],
+)
 def test_examples(page):
     if page in NEEDED:
         pytest.importorskip(NEEDED[page])
@@ -167,6 +176,7 @@ def test_every_public_name_is_in_the_reference():
     assert set(names) >= set(shuffledp.__all__)
 
 
+@pytest.mark.heavy
 def test_first_row_of_the_table_of_compositions():
     sys.path.insert(0, str(DOCS))
     try:

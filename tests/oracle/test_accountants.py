@@ -6,10 +6,11 @@ from typing import Literal
 
 import pytest
 
-from oracle.judge import Verdict, judge_accountant
+from oracle.judge import Verdict, judge_accountant, judge_upper
 from oracle.random_mechanisms import Generator
 from oracle.reader import read
 from oracle.truth import Truth
+from shuffledp import ShuffleAccountant
 
 #: Exotic inputs may be refused, but rarely.
 _MOST_REFUSED = 0.02
@@ -55,6 +56,44 @@ def test_best_bounds(kinds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) ->
     judge_many(Generator(105, kinds, effort=1_000), 10, 3, 1, "best")
 
 
+@pytest.mark.heavy(keep=2)
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        ("discrete_laplace(epsilon0=1.5, bound=2)", 4),
+        ("discrete_laplace(epsilon0=0.7, bound=3)", 4),
+        ("discrete_laplace(epsilon0=3.0, bound=4)", 3),
+        ("discrete_laplace(epsilon0=0.4, bound=2)", 6),
+        ("subsample(discrete_laplace(epsilon0=1.5, bound=2), rate=0.5)", 3),
+        pytest.param("laplace(epsilon0=0.8, domain='interval')", 3, marks=pytest.mark.slow),
+        ("krr(k=2, epsilon0=1.0)", 6),
+        ("krr(k=2, epsilon0=0.3)", 5),
+        ("krr(k=2, epsilon0=3.0)", 6),
+    ],
+)
+def test_best_bounds_of_many_types(text: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guarantees from several types and pairs at once, wherever they are the smaller ones."""
+    monkeypatch.setattr("shuffledp.divergence.proposals.swap._FEWEST_BLANKET_USERS", 0.0)
+    channel = read(text)
+    epsilons = [0.0, 0.01, 0.1, 0.2, 0.3, 0.5, 1.0]
+    verdict = judge_accountant(text, Truth(channel, n), epsilons, [1e-4, 0.05], bound="best")
+    assert not verdict.violations, "\n".join(verdict.violations)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_best_generic_bound_covers_randomized_response(
+    k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shuffledp.divergence.proposals.swap._FEWEST_BLANKET_USERS", 0.0)
+    verdict = Verdict()
+    for epsilon0, n in ((0.5, 6), (2.0, 4)):
+        text = f"any_pure_ldp(epsilon0={epsilon0})"
+        truth = Truth(read(f"krr(k={k}, epsilon0={epsilon0})"), n)
+        accountant = ShuffleAccountant(text, n, bound="best")
+        judge_upper(text, accountant, truth, [0.0, 0.2, 0.4], [], verdict)
+    assert not verdict.violations, "\n".join(verdict.violations)
+
+
 def test_parallel_mechanisms() -> None:
     judge_many(Generator(103, ("parallel",), effort=3_000), 30, 3, 1)
 
@@ -92,3 +131,13 @@ def test_many_single_joint_and_subsampled_mechanisms(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2001, 2007))
 def test_many_compositions(seed: int) -> None:
     judge_many(Generator(seed), 250, 5, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kinds", [(), ("joint", "subsample"), ("parallel",)], ids=str)
+@pytest.mark.parametrize("seed", range(3001, 3004))
+def test_many_best_bounds(
+    seed: int, kinds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shuffledp.divergence.proposals.swap._FEWEST_BLANKET_USERS", 0.0)
+    judge_many(Generator(seed, kinds, effort=1_500), 50, 3, 1, "best")

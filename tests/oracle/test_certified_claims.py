@@ -11,6 +11,7 @@ import pytest
 from oracle.random_mechanisms import Generator
 from oracle.truth import Truth
 from shuffledp import CertificateError, ShuffleAccountant, certify, parse, verify
+from shuffledp.accounting.report import Bound
 from shuffledp.certification import Certificate
 from shuffledp.errors import NoAnswerError
 
@@ -25,12 +26,12 @@ def with_delta(certificate: Certificate, delta: Fraction) -> Certificate:
     return replace(altered, digest=altered.computed_digest())
 
 
-def judge_certificates(generator: Generator, count: int) -> None:
+def judge_certificates(generator: Generator, count: int, bound: Bound = "blanket") -> None:
     issued = 0
     for instance in generator.instances(count):
         truth = Truth(instance.channel, instance.n)
         try:
-            accountant = ShuffleAccountant(parse(instance.text), instance.n)
+            accountant = ShuffleAccountant(parse(instance.text), instance.n, bound=bound)
             if generator.random.random() < 0.5:
                 epsilon = generator.epsilons(instance.channel, 2)[1]
                 certificate = certify(accountant, target_epsilon=epsilon)
@@ -62,7 +63,12 @@ def test_certificates_of_compositions() -> None:
     judge_certificates(Generator(402, ("joint", "subsample"), effort=2_000), 6)
 
 
+def test_certificates_of_the_best_bound() -> None:
+    judge_certificates(Generator(403, (), effort=2_000), 12, "best")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4001, 4003))
-def test_certificates_of_many_mechanisms(seed: int) -> None:
-    judge_certificates(Generator(seed), 100)
+@pytest.mark.parametrize("bound", ["blanket", "best"])
+def test_certificates_of_many_mechanisms(seed: int, bound: Bound) -> None:
+    judge_certificates(Generator(seed), 100, bound)

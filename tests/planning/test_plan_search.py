@@ -100,7 +100,7 @@ def test_accurate_epsilon0():
     assert least_epsilon([family], task, ToyAnalysis((1.0,)), 1 / 301) is None
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["krr", "olh", "subset"])
 def test_agrees_with_calibration_of_every_choice(name):
     task = Frequency(n=N, domain_size=20)

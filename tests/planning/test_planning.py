@@ -31,7 +31,7 @@ def names(found):
     return [option.name for option in found.options]
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
 @pytest.mark.parametrize("kind", TARGETS)
 def test_targets(kind):
@@ -114,6 +114,7 @@ def check_forwards(back, target):
     assert forward.best.ours.error == pytest.approx(back.target_error, rel=2e-4)
 
 
+@pytest.mark.heavy
 def test_error_out_of_reach_of_some():
     found = plan(n=100, target_delta=DELTA, target_error=0.04, task="mean", domain_size=3)
     assert names(found) == ["discrete_laplace"]
@@ -141,6 +142,7 @@ def test_known_distribution_of_a_mean():
     assert found.best.ours.expected.rms_error < 0.3 * found.best.ours.worst_case.rms_error
 
 
+@pytest.mark.heavy
 def test_weak_target():
     found = plan(n=10, target_epsilon=300, target_delta=DELTA, domain_size=5)
     assert {o.ours.randomizer.epsilon0 for o in found.options} == {300.0}
@@ -160,6 +162,7 @@ def test_without_failure_probability_there_is_no_amplification():
         assert option.gain == pytest.approx(1, abs=1e-4)
 
 
+@pytest.mark.heavy
 def test_one_user():
     found = plan(n=1, target_epsilon=1.0, target_delta=1e-3, domain_size=3)
     for option in found.options:

@@ -115,6 +115,7 @@ def test_families_report_bad_parameters_at_once():
         parse_family("joint(krr(k=1), oue())")
 
 
+@pytest.mark.heavy
 def test_calibrating_a_composition():
     level = calibrate_epsilon0(
         "joint(krr(k=4), krr(k=4))", n=1000, target_epsilon=0.5, target_delta=1e-6

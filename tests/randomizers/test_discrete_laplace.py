@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -215,3 +216,39 @@ def test_fine_grids_tend_to_the_laplace_mechanism():
     np.testing.assert_allclose(
         excess(fine.lower, thresholds), excess(limit.lower, thresholds), atol=1e-6
     )
+
+
+def test_slot_laws_are_those_of_the_clamped_matrix():
+    """All triples of inputs, whose laws depend on two distances alone."""
+    bound, rate = 3, 0.5
+    mechanism = DiscreteLaplace(epsilon0=rate * bound, bound=bound)
+    alpha = math.exp(-rate)
+    rows = np.array([[alpha ** abs(x - y) for y in range(bound + 1)] for x in range(bound + 1)])
+    rows[:, 1:-1] *= 1 - alpha  # reports beyond an end count as the end
+    matrix = MatrixRandomizer(rows / rows.sum(axis=1, keepdims=True))
+    laws = mechanism.slot_laws(Pair(0, bound))
+    assert laws is not None
+    places = [(d, e) for d in range(1, bound + 1) for e in range(d - bound, bound + 1)]
+    for x, other, v in itertools.product(range(bound + 1), repeat=3):
+        if x < other:
+            place = places.index((other - x, v - x))
+            assert laws.levels[place] == pytest.approx(rate * (other - x))
+            found = laws.backgrounds[place].at(0.2).upper
+            law = matrix.background(Pair(x, other), v).at(0.2).upper
+            for strike in np.linspace(-3, 3, 25):
+                own, expected = (
+                    float(np.maximum(some.values - strike, 0) @ some.weights)
+                    for some in (found, law)
+                )
+                assert own == pytest.approx(expected, abs=1e-12)
+
+
+def test_pairs_that_reveal_nothing_are_left_out():
+    mechanism = DiscreteLaplace(epsilon0=3.0, bound=3)
+    laws = mechanism.slot_laws(Pair(0, 3))
+    assert laws is not None
+    assert len(laws.backgrounds) == len(laws.revealing(0.0)) == 4 + 5 + 6
+    assert len(laws.revealing(1.5)) == 4 + 5
+    assert laws.revealing(3.1) == ()
+    assert DiscreteLaplace(epsilon0=3.0, bound=21).slot_laws(Pair(0, 21)) is None
+    assert mechanism.slot_laws(Pair(0, 2)) is None

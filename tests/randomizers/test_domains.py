@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from blankets import blanket_accountant
 
 from shuffledp import KRR, ShuffleAccountant, joint, one_of, parallel, parse, subsample
 from shuffledp.randomizers import Integers, MatrixRandomizer, Pair, Tuples, UnitInterval
@@ -100,15 +101,15 @@ def test_pairs_of_parallel_are_all_pairs_of_its_domain():
         part = parse(inner)
         both = parallel({part: 1.0})
         assert set(both.neighbours()) == set(part.input_domain.neighbours())
-        assert ShuffleAccountant(both, 3).get_delta(0.3) >= 0.9999 * (
-            ShuffleAccountant(part, 3).get_delta(0.3)
+        assert blanket_accountant(both, 3).get_delta(0.3) >= 0.9999 * (
+            blanket_accountant(part, 3).get_delta(0.3)
         )
 
 
 def test_a_mixture_of_a_mechanism_with_itself_is_that_mechanism():
     part = parse("joint(krr(k=2, epsilon0=2), krr(k=2, epsilon0=1), at_most=1)")
     twice = parse(f"parallel(0.5*{part}, 0.5*{part})")
-    one, other = (ShuffleAccountant(r, 3).delta_report(0.3) for r in (part, twice))
+    one, other = (blanket_accountant(r, 3).delta_report(0.3) for r in (part, twice))
     assert other.guarantee.upper == pytest.approx(one.guarantee.upper, rel=1e-9)
     assert other.lower_bound == pytest.approx(0.56407737578, rel=1e-9)
 

@@ -7,6 +7,7 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 from enumeration import assert_dominated, assert_same_law, clamped_geometric_matrix, krr_matrix
 
 from shuffledp import (
@@ -70,7 +71,7 @@ def overlap(first, second, tolerance: float = 1e-8) -> bool:
 
 
 def delta(randomizer, n: int, epsilon: float, rtol: float = 1e-5):
-    return ShuffleAccountant(randomizer, n, rtol=rtol).delta_interval(epsilon)
+    return blanket_accountant(randomizer, n, rtol=rtol).delta_interval(epsilon)
 
 
 def upper_delta(randomizer, n: int, epsilon: float) -> float:
@@ -179,7 +180,7 @@ def test_an_attribute_that_does_not_change_can_be_the_worst(response):
     for (second, changed), value in expected.items():
         pair = Pair((0, second), (1, changed))
         assert blanket_delta(whole, pair, 3000, 0.05) == pytest.approx(value, abs=5e-5)
-    report = ShuffleAccountant(whole, 3000).delta_report(0.05)
+    report = blanket_accountant(whole, 3000).delta_report(0.05)
     assert report.worst_pair in (Pair((0, 0), (1, 0)), Pair((1, 0), (0, 0)))
     assert report.pairs == f"compared {len(whole.neighbours())} pairs"
     assert report.guarantee.upper == pytest.approx(0.1598, abs=5e-5)
@@ -227,7 +228,7 @@ def test_asymmetric_noise_is_worst_inside():
     expected = {(0, 2): 2.70e-3, (2, 0): 2.59e-3, (2, 1): 3.34e-3, (1, 2): 3.29e-3}
     for pair, value in expected.items():
         assert blanket_delta(noise, Pair(*pair), 10**4, 0.05) == pytest.approx(value, rel=3e-3)
-    report = ShuffleAccountant(noise, 10**4).delta_report(0.05)
+    report = blanket_accountant(noise, 10**4).delta_report(0.05)
     assert report.worst_pair == Pair(2, 1)
     assert report.pairs == "compared 6 pairs"
 
@@ -236,7 +237,7 @@ def test_noise_with_two_modes_is_worst_inside():
     noise = location_family([6, 21, 1, 21, 6], (6, 6), (0.9, 0.9))
     assert blanket_delta(noise, Pair(0, 2), 1, 0.05) == pytest.approx(0.179, abs=5e-4)
     assert blanket_delta(noise, Pair(0, 1), 1, 0.05) == pytest.approx(0.232, abs=5e-4)
-    assert ShuffleAccountant(noise, 1).delta_report(0.05).worst_pair != Pair(0, 2)
+    assert blanket_accountant(noise, 1).delta_report(0.05).worst_pair != Pair(0, 2)
 
 
 def test_retuned_mechanisms_are_not_monotone():
@@ -324,10 +325,10 @@ def test_more_changed_attributes_reveal_more(part):
 
 def test_more_changed_noisy_attributes_reveal_more():
     parts = (DiscreteLaplace(epsilon0=1.0, bound=3), Laplace(epsilon0=0.5), KRR(k=3, epsilon0=0.5))
-    accountants = [ShuffleAccountant(joint(*parts, exactly=d), 100, rtol=1e-3) for d in (1, 2, 3)]
+    accountants = [blanket_accountant(joint(*parts, exactly=d), 100, rtol=1e-3) for d in (1, 2, 3)]
     values = [accountant.get_delta(0.1) for accountant in accountants]
     assert values == sorted(values)
-    whole = ShuffleAccountant(joint(*parts), 100, rtol=1e-3).get_delta(0.1)
+    whole = blanket_accountant(joint(*parts), 100, rtol=1e-3).get_delta(0.1)
     assert values[-1] == pytest.approx(whole, rel=2e-3)
 
 
@@ -461,12 +462,12 @@ def check_gain(name: str, level: float, count: int, n: int) -> None:
     make = MECHANISMS[name]
     whole = joint(*[make(level / count)] * count)
     target = 1e-6
-    epsilon = ShuffleAccountant(whole, n, rtol=1e-3).epsilon_interval(target).upper
-    generic = ShuffleAccountant(AnyPureLDP(epsilon0=level), n).epsilon_interval(target)
+    epsilon = blanket_accountant(whole, n, rtol=1e-3).epsilon_interval(target).upper
+    generic = blanket_accountant(AnyPureLDP(epsilon0=level), n).epsilon_interval(target)
     assert whole.epsilon0 == pytest.approx(level)
     assert epsilon < generic.lower
     assert generic.upper <= standard_clone_epsilon(level, n, target) * (1 + 1e-6)
-    single = ShuffleAccountant(make(level), n).epsilon_interval(target).upper
+    single = blanket_accountant(make(level), n).epsilon_interval(target).upper
     # The one exception: two binary hashes at 2 + 2 hide a little less than one at 4 if n is large.
     exception = name == "BLH" and (level, count) == (4.0, 2) and n >= 10**4
     assert (epsilon > single) == exception

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 from enumeration import assert_same_law, krr_matrix
 
 from shuffledp import (
@@ -33,7 +34,7 @@ def stack(weights, *matrices) -> MatrixRandomizer:
 
 
 def delta(randomizer, n: int, epsilon: float):
-    return ShuffleAccountant(randomizer, n, rtol=1e-5).delta_interval(epsilon)
+    return blanket_accountant(randomizer, n, rtol=1e-5).delta_interval(epsilon)
 
 
 def overlap(first, second) -> bool:
@@ -63,9 +64,9 @@ def test_parallel_of_randomized_responses_is_the_stacked_matrix():
     mixed = parallel({KRR(k=3, epsilon0=1.0): 0.25, KRR(k=3, epsilon0=2.0): 0.75})
     whole = stack((0.25, 0.75), krr_matrix(3, 1.0), krr_matrix(3, 2.0))
     assert_same_law(mixed.blanket(Pair(0, 1)), whole.blanket(Pair(0, 1)))
-    report = ShuffleAccountant(mixed, 40).delta_report(0.1)
+    report = blanket_accountant(mixed, 40).delta_report(0.1)
     assert report.pairs == "proved"
-    reference = ShuffleAccountant(whole, 40).delta_report(0.1)
+    reference = blanket_accountant(whole, 40).delta_report(0.1)
     assert report.guarantee.upper == pytest.approx(reference.guarantee.upper, rel=2e-4)
     assert report.lower_bound == pytest.approx(reference.lower_bound, rel=2e-4)
 
@@ -77,8 +78,8 @@ def test_randomized_response_beside_a_matrix_is_the_stacked_matrix():
         other = random_matrix(rng, 3, 3)
         mixed = parallel({KRR(k=3, epsilon0=2.0): 0.5, other: 0.5})
         whole = stack((0.5, 0.5), krr_matrix(3, 2.0), other.matrix)
-        mine = ShuffleAccountant(mixed, 5).delta_report(0.1)
-        reference = ShuffleAccountant(whole, 5).delta_report(0.1)
+        mine = blanket_accountant(mixed, 5).delta_report(0.1)
+        reference = blanket_accountant(whole, 5).delta_report(0.1)
         assert mine.guarantee.upper == pytest.approx(reference.guarantee.upper, rel=3e-4)
         assert mine.lower_bound == pytest.approx(reference.lower_bound, rel=3e-4)
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from blankets import blanket_accountant
 from enumeration import assert_dominated, assert_same_law, krr_matrix
 
 from shuffledp import (
@@ -49,7 +50,7 @@ def test_subsampling_adds_a_constant_output(rate):
     assert_same_law(explicit.blanket(pair), whole.blanket(pair))
     for n in (1, 30, 1000):
         mine, reference = (
-            ShuffleAccountant(r, n, rtol=1e-5).delta_interval(0.05) for r in (sampled, whole)
+            blanket_accountant(r, n, rtol=1e-5).delta_interval(0.05) for r in (sampled, whole)
         )
         assert mine.upper == pytest.approx(reference.upper, rel=3e-5)
 
@@ -70,7 +71,7 @@ def test_rate_one_is_no_subsampling(part):
     pair = part.neighbours()[0]
     if part.blanket(pair).spread is None:
         assert_same_law(subsample(part, 1).blanket(pair), part.blanket(pair))
-    one, other = (ShuffleAccountant(r, 50).delta_interval(0.1) for r in (part, subsample(part, 1)))
+    one, other = (blanket_accountant(r, 50).delta_interval(0.1) for r in (part, subsample(part, 1)))
     assert one == other
 
 
@@ -82,7 +83,7 @@ def test_smaller_rates_reveal_less(part):
         laws = [subsample(part, rate).blanket(pair).at(epsilon).lower for rate in rates]
         for smaller, larger in pairwise(laws):
             assert_dominated(smaller, larger)
-    deltas = [ShuffleAccountant(subsample(part, rate), 50).get_delta(0.05) for rate in rates]
+    deltas = [blanket_accountant(subsample(part, rate), 50).get_delta(0.05) for rate in rates]
     assert deltas == sorted(deltas)
 
 
@@ -107,9 +108,9 @@ def test_everything_else_is_inherited():
 
 def test_subsampling_any_pure_ldp_is_a_valid_bound():
     """Dominated for every mechanism of that level; what is not allowed is composing it further."""
-    generic = ShuffleAccountant(subsample(AnyPureLDP(epsilon0=1.0), 0.5), 100).get_delta(0.1)
+    generic = blanket_accountant(subsample(AnyPureLDP(epsilon0=1.0), 0.5), 100).get_delta(0.1)
     for part in (KRR(k=2, epsilon0=1.0), KRR(k=5, epsilon0=1.0), OUE(epsilon0=1.0)):
-        assert ShuffleAccountant(subsample(part, 0.5), 100).delta_interval(0.1).lower <= generic
+        assert blanket_accountant(subsample(part, 0.5), 100).delta_interval(0.1).lower <= generic
 
 
 @pytest.mark.parametrize("rate", [0, 0.0, -0.1, 1.0000001, 2, float("nan"), float("inf")])
@@ -134,7 +135,7 @@ def test_bad_part():
 def test_tiny_rates_keep_their_accuracy():
     """delta falls in proportion to a tiny rate when there is one user."""
     part = KRR(k=3, epsilon0=1.0)
-    alone = ShuffleAccountant(part, 1).get_delta(0.5)
+    alone = blanket_accountant(part, 1).get_delta(0.5)
     for rate in (1e-3, 1e-9):
-        sampled = ShuffleAccountant(subsample(part, rate), 1).get_delta(0.5)
+        sampled = blanket_accountant(subsample(part, rate), 1).get_delta(0.5)
         assert sampled == pytest.approx(rate * alone, rel=1e-6)

@@ -9,12 +9,16 @@ from shuffledp.accounting.calibration import (
 )
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.general_clone import GeneralClone
-from shuffledp.accounting.honest import as_accountant
+from shuffledp.accounting.given import as_accountant
+from shuffledp.accounting.max_rounds import AllowedRounds, max_rounds
 from shuffledp.accounting.mixed import Group, MixedAccountant, Tier
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import Report
+from shuffledp.accounting.rounds import Rounds
+from shuffledp.accounting.rounds_report import RoundsReport
 
 __all__ = [
+    "AllowedRounds",
     "Calibration",
     "Datasets",
     "GeneralClone",
@@ -23,9 +27,12 @@ __all__ = [
     "Profile",
     "Report",
     "RequiredUsers",
+    "Rounds",
+    "RoundsReport",
     "ShuffleAccountant",
     "Tier",
     "as_accountant",
     "calibrate_epsilon0",
+    "max_rounds",
     "required_users",
 ]

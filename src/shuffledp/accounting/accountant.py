@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shuffledp.accounting.adaptive_bound import AdaptiveBound
-from shuffledp.accounting.best_bound import BestBound
-from shuffledp.accounting.candidates import Candidate, backgrounds, blankets
+from shuffledp.accounting.candidates import Candidate
 from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.known_bounds import KnownBounds
 from shuffledp.accounting.profile import Profile
-from shuffledp.accounting.report import BOUNDS, Bound, Proof, Report, check_order
-from shuffledp.accounting.sum_view import Attained, ExactSum, Unattained, View, check_view, is_exact
-from shuffledp.accounting.swap_bound import SwapBound
-from shuffledp.accounting.worst_case import WorstCase
+from shuffledp.accounting.report import (
+    DEFAULT_BOUND,
+    Bound,
+    Proof,
+    Report,
+    check_bound,
+    check_order,
+)
+from shuffledp.accounting.sum_view import Attained, View, check_view
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import (
     AccuracyWarning,
@@ -31,15 +36,12 @@ from shuffledp.errors import (
 from shuffledp.interval import Interval, exp_down, exp_up
 from shuffledp.randomizers import (
     LocalRandomizer,
-    Pair,
     as_randomizer,
-    pairs_to_compare,
     why_no_other_is_worse,
 )
-from shuffledp.randomizers.aggregate import SameAsMultiset
 
-#: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
-_MAX_LOWER_PAIRS = 64
+if TYPE_CHECKING:
+    from shuffledp.accounting.rounds import Rounds
 
 _RTOL = 1e-4
 
@@ -50,8 +52,8 @@ class ShuffleAccountant:
     """Certified privacy of n users who run a local randomizer behind a shuffler.
 
     n counts all users, the one whose input changes included. Neighbouring datasets replace one
-    user's input. The analyst sees the shuffled multiset of whole reports. Guarantees are rounded
-    up, lower bounds down, and the cost does not grow with n.
+    user's input. The analyst sees the shuffled multiset of whole reports, or only their sum.
+    Guarantees are rounded up, lower bounds down, and the cost does not grow with n.
 
     Args:
         randomizer: what each user runs, or its text such as ``"krr(k=10, epsilon0=2)"``.
@@ -67,12 +69,12 @@ class ShuffleAccountant:
         corrupted: how many users the analyst controls, a number or a share of n such as 0.1: their
             reports are known or set. Who they are is fixed before the reports are drawn.
         corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
-            shuffled ones, chosen one after the other; only for the blanket bound of the multiset.
+            shuffled ones, chosen one after the other; "best" then gives the blanket, too.
         view: what the analyst sees: "multiset", the shuffled reports, or "sum", nothing but their
             sum, as after secure aggregation. For added noise and unary encodings the privacy of the
-            sum itself is computed, and intervals enclose the truth. Where the sum tells as much as
-            the multiset, or no bound of its own is known, the answer is that of the multiset, and
-            the report says so.
+            sum itself is computed, whatever ``bound`` says, and intervals enclose the truth. Where
+            the sum tells as much as the multiset, or no bound of its own is known, the answer is
+            that of the multiset, and the report says so.
 
     >>> from shuffledp import KRR
     >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000)
@@ -100,7 +102,7 @@ class ShuffleAccountant:
         n: int,
         *,
         rtol: float = _RTOL,
-        bound: Bound = "blanket",
+        bound: Bound = DEFAULT_BOUND,
         corrupted: float | Fraction = 0,
         corrupted_adaptively: float | Fraction = 0,
         view: View = "multiset",
@@ -109,33 +111,13 @@ class ShuffleAccountant:
         self.n = check_users(n)
         self.crowd = crowd_of(self.n, corrupted, corrupted_adaptively)
         self.rtol = check_rtol(rtol)
-        if bound not in BOUNDS:
-            raise ValueError(f"bound must be one of {', '.join(BOUNDS)}, got {bound!r}")
-        if bound == "best" and self.crowd.corrupted_adaptively:
-            raise ValueError("bound must be 'blanket' with corrupted_adaptively, got 'best'")
-        self.bound: Bound = bound
+        self.bound: Bound = check_bound(bound)
         self.view: View = check_view(view)
-        if self._only_sum and (bound == "best" or self.crowd.corrupted_adaptively):
-            raise ValueError(
-                "view must be 'multiset' with bound='best' or corrupted_adaptively, got 'sum'"
-            )
-
-    @property
-    def _only_sum(self) -> bool:
-        """Whether the analyst sees less than the multiset."""
-        return self.view == "sum" and not isinstance(self.randomizer.aggregate, SameAsMultiset)
-
-    @cached_property
-    def _exact(self) -> ExactSum | None:
-        """The exact privacy of the sum, where it is known."""
-        if not self._only_sum or not is_exact(self.randomizer, self.n):
-            return None
-        return ExactSum(self.randomizer, self._blanket)
 
     def __repr__(self) -> str:
         """Return the constructor call."""
         rtol = "" if self.rtol == _RTOL else f", rtol={self.rtol!r}"
-        bound = "" if self.bound == "blanket" else f", bound={self.bound!r}"
+        bound = "" if self.bound == DEFAULT_BOUND else f", bound={self.bound!r}"
         crowd = "".join(
             f", {name}={count}"
             for name in ("corrupted", "corrupted_adaptively")
@@ -165,12 +147,15 @@ class ShuffleAccountant:
     def epsilon_interval(self, target_delta: float) -> Interval:
         """Enclose the epsilon at ``target_delta``: that of the blanket bound, or the true one."""
         delta = check_delta(target_delta)
-        if self.bound == "best":
-            return self._best.epsilon(delta).guarantee
-        interval, _ = self._upper.epsilon(delta)
-        if not self._reached(interval):
-            finite = interval.upper < math.inf
-            self._warn("epsilon", interval.width / interval.upper if finite else math.inf)
+        if self._bounds.is_best:
+            best = self._bounds.best.epsilon(delta)
+            interval, computed = best.guarantee, best.computed
+        else:
+            interval, _ = self._bounds.upper.epsilon(delta)
+            computed = interval
+        if computed is not None and not self._reached(computed):
+            finite = computed.upper < math.inf
+            self._warn("epsilon", computed.width / computed.upper if finite else math.inf)
         return interval
 
     def delta_interval(self, target_epsilon: float) -> Interval:
@@ -187,19 +172,19 @@ class ShuffleAccountant:
         No analysis of this mechanism can claim less.
         """
         delta = check_delta(target_delta)
-        if not self._many_pairs or self._only_sum:
-            return self._lower(None).epsilon(delta)[0].lower
-        guarantee, worst = self._upper.epsilon(delta)
-        lower = self._lower(worst).epsilon(delta)[0].lower
+        if not self._bounds.lower_needs_upper:
+            return self._bounds.lower(None).epsilon(delta)[0].lower
+        guarantee, worst = self._bounds.upper.epsilon(delta)
+        lower = self._bounds.lower(worst).epsilon(delta)[0].lower
         return check_order(lower, guarantee.upper)
 
     def delta_lower_bound(self, target_epsilon: float) -> float:
         """Return a delta that a concrete pair of datasets attains at ``target_epsilon``."""
         epsilon = check_epsilon(target_epsilon)
-        if not self._many_pairs or self._only_sum:
-            return _to_delta(self._lower(None).log_delta(epsilon)[0]).lower
-        guarantee, worst = self._upper.log_delta(epsilon)
-        lower = self._lower(worst).log_delta(epsilon)[0]
+        if not self._bounds.lower_needs_upper:
+            return _to_delta(self._bounds.lower(None).log_delta(epsilon)[0]).lower
+        guarantee, worst = self._bounds.upper.log_delta(epsilon)
+        lower = self._bounds.lower(worst).log_delta(epsilon)[0]
         check_order(lower.lower, guarantee.upper)
         return _to_delta(lower).lower
 
@@ -221,13 +206,14 @@ class ShuffleAccountant:
         proof: Proof = "blanket"
         pair: Candidate | Attained | None
         datasets: Candidate | Attained | None
-        if self.bound == "best":
-            best = self._best.epsilon(delta)
+        if self._bounds.is_best:
+            best = self._bounds.best.epsilon(delta)
             guarantee, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
-            proof, reached = best.proof, best.proof == "swap" or self._reached(best.blanket)
+            proof, reached = best.proof, best.computed is None or self._reached(best.computed)
         else:
-            guarantee, pair = self._upper.epsilon(delta)
-            lower, datasets = self._lower(pair).epsilon(delta)
+            guarantee, worst = self._bounds.upper.epsilon(delta)
+            lower, datasets = self._bounds.lower(worst).epsilon(delta)
+            pair = worst
             reached = self._reached(guarantee)
         return Report(
             randomizer=self.randomizer,
@@ -240,10 +226,11 @@ class ShuffleAccountant:
             lower_bound=lower.lower,
             worst_pair=None if pair is None else pair.pair,
             datasets=_datasets(datasets),
-            pairs=why_no_other_is_worse(self.randomizer, self._pairs),
+            pairs=why_no_other_is_worse(self.randomizer, self._bounds.pairs),
             rtol_reached=reached,
             bound=proof,
             wanted=self.bound,
+            bound_reason=self._bounds.reason,
         )
 
     def delta_report(self, target_epsilon: float) -> Report:
@@ -252,13 +239,15 @@ class ShuffleAccountant:
         proof: Proof = "blanket"
         pair: Candidate | Attained | None
         datasets: Candidate | Attained | None
-        if self.bound == "best":
-            best = self._best.log_delta(epsilon)
+        if self._bounds.is_best:
+            best = self._bounds.best.log_delta(epsilon)
             value, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
-            proof, reached = best.proof, best.proof == "swap" or best.blanket.width <= self.rtol
+            proof = best.proof
+            reached = best.computed is None or best.computed.width <= self.rtol
         else:
-            value, pair = self._upper.log_delta(epsilon)
-            lower, datasets = self._lower(pair).log_delta(epsilon)
+            value, worst = self._bounds.upper.log_delta(epsilon)
+            lower, datasets = self._bounds.lower(worst).log_delta(epsilon)
+            pair = worst
             reached = value.width <= self.rtol
         return Report(
             randomizer=self.randomizer,
@@ -271,13 +260,41 @@ class ShuffleAccountant:
             lower_bound=_to_delta(lower).lower,
             worst_pair=None if pair is None else pair.pair,
             datasets=_datasets(datasets),
-            pairs=why_no_other_is_worse(self.randomizer, self._pairs),
+            pairs=why_no_other_is_worse(self.randomizer, self._bounds.pairs),
             rtol_reached=reached,
             log_guarantee=_to_log_delta(value),
             log_lower_bound=_to_log_delta(lower).lower,
             bound=proof,
             wanted=self.bound,
+            bound_reason=self._bounds.reason,
         )
+
+    def rounds(self, times: int, *, at_most: int | None = None, rtol: float = 1e-3) -> Rounds:
+        """Return so many rounds like this one, with the same users; see :class:`shuffledp.Rounds`.
+
+        >>> weekly = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
+        >>> print(f"{weekly.rounds(52).get_epsilon(1e-6):.3f}")
+        0.661
+        """
+        from shuffledp.accounting.rounds import Rounds
+
+        return Rounds([(self, times)], at_most=at_most, rtol=rtol)
+
+    def meets(self, target_epsilon: float, target_delta: float) -> bool:
+        """Whether ``get_delta(target_epsilon) <= target_delta``, for less than it takes to tell.
+
+        Of two bounds one is enough, and of many pairs the first that fails.
+
+        >>> accountant = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
+        >>> accountant.meets(0.08, 1e-6), accountant.meets(0.079, 1e-6)
+        (True, False)
+        """
+        epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
+        if delta == 1:
+            return True
+        if self._bounds.is_best:
+            return self._bounds.best.meets(epsilon, delta)
+        return self.get_delta(epsilon) <= delta
 
     def is_hopeless(self, target_epsilon: float, target_delta: float) -> bool:
         """Whether an estimate leaves no doubt that ``get_delta`` would exceed ``target_delta``.
@@ -285,74 +302,29 @@ class ShuffleAccountant:
         It proves nothing, but saves a search many evaluations.
         """
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        if self._exact is not None:
-            return False
-        candidates = self._blanket.candidates
-        leader = candidates.leader()
+        bound = self._bounds.estimated()
+        leader = None if bound is None else bound.candidates.leader()
         if leader is None or delta == 1:
             return False
         if delta == 0:
-            return candidates.max_epsilon().lower > epsilon
-        if self.bound == "best":
-            return False  # the estimate is of the blanket
+            return self._bounds.upper.candidates.max_epsilon().lower > epsilon
         estimate, _ = estimate_log_delta(leader.decomposition, self.crowd.honest, epsilon)
         return estimate > math.log(delta) + _MARGIN
 
     @cached_property
-    def _pairs(self) -> Sequence[Pair]:
-        return pairs_to_compare(self.randomizer)
-
-    @property
-    def _many_pairs(self) -> bool:
-        return len(self._pairs) > _MAX_LOWER_PAIRS
-
-    @cached_property
-    def _blanket(self) -> WorstCase:
-        """The bound over all neighbours: one blanket per pair."""
-        return WorstCase(blankets(self.randomizer), self.crowd.honest, self.rtol)
-
-    @cached_property
-    def _upper(self) -> WorstCase | AdaptiveBound | ExactSum:
-        """The bound over all neighbours, whatever the analyst chooses to learn."""
-        if self._exact is not None:
-            return self._exact
-        if not self.crowd.corrupted_adaptively:
-            return self._blanket
-        return AdaptiveBound(self._blanket, self.crowd.corrupted_adaptively)
-
-    @cached_property
-    def _best(self) -> BestBound:
-        """The smaller of blanket and swap bound."""
-        swap = SwapBound(self.randomizer, self.crowd.honest)
-        return BestBound(self._blanket, self._lower_of_multiset, swap)
-
-    def _lower(self, worst: Candidate | Attained | None) -> WorstCase | ExactSum | Unattained:
-        """The bound of concrete datasets: one background per pair and common input."""
-        if self._only_sum:
-            return Unattained() if self._exact is None else self._exact
-        return self._lower_of_multiset(worst)
-
-    def _lower_of_multiset(self, worst: Candidate | Attained | None) -> WorstCase:
-        if not self._many_pairs:
-            return self._lower_of_all
-        pair = self._pairs[0] if worst is None else worst.pair
-        return self._lower_of((pair, pair.reversed))
-
-    @cached_property
-    def _lower_of_all(self) -> WorstCase:
-        return self._lower_of(tuple(self._pairs))
-
-    def _lower_of(self, pairs: tuple[Pair, ...]) -> WorstCase:
-        users = self.crowd.honest - self.crowd.corrupted_adaptively  # as if these were fixed, too
-        return WorstCase(backgrounds(self.randomizer, pairs), users, self.rtol)
+    def _bounds(self) -> KnownBounds:
+        return KnownBounds(self.randomizer, self.crowd, self.view, self.bound, self.rtol)
 
     def _log_delta(self, target_epsilon: float) -> LogEnclosure:
         epsilon = check_epsilon(target_epsilon)
-        if self.bound == "best":
-            return self._best.log_delta(epsilon).guarantee
-        value, _ = self._upper.log_delta(epsilon)
-        if value.width > self.rtol:
-            self._warn("delta", value.width)
+        if self._bounds.is_best:
+            best = self._bounds.best.log_delta(epsilon)
+            value, computed = best.guarantee, best.computed
+        else:
+            value, _ = self._bounds.upper.log_delta(epsilon)
+            computed = value
+        if computed is not None and computed.width > self.rtol:
+            self._warn("delta", computed.width)
         return value
 
     def _reached(self, epsilon: Interval) -> bool:

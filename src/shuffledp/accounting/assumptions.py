@@ -9,6 +9,24 @@ ASSUMPTIONS = (
     "the analyst sees the shuffled multiset of whole reports",
 )
 
+#: What several rounds assume, besides.
+ROUNDS = (
+    "every round has fresh noise and a fresh shuffle",
+    "reports of one user cannot be linked across rounds; if they can, they are one joint report",
+    "neighbouring datasets replace the inputs of one user in all rounds",
+    "mechanisms, numbers of users and of rounds are planned in advance; data may react to what was "
+    "published",
+)
+
+
+def limited(rounds: int) -> str:
+    """Return what it means that a user takes part in at most so many rounds."""
+    return (
+        f"each user takes part in at most {rounds:,} of the rounds, in a pattern that depends "
+        "neither on private data nor on own earlier reports"
+    )
+
+
 #: How the numbers of a proof are meant, besides.
 EXACT_NUMBERS = (
     "parameters of the mechanism are the doubles nearest to the decimals written",

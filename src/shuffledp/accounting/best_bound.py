@@ -9,11 +9,12 @@ from typing import Generic, TypeVar
 
 from shuffledp.accounting.candidates import Candidate
 from shuffledp.accounting.inversion import log_target
-from shuffledp.accounting.report import Proof
+from shuffledp.accounting.report import Proof, check_order
+from shuffledp.accounting.sum_view import Attained
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
-from shuffledp.errors import MAX_EPSILON0, ContradictionError
+from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval, exp_up
 
 _MAX_EVALUATIONS = 16
@@ -36,14 +37,23 @@ class Bounded(Generic[T]):
         worst: the candidate whose blanket is largest.
         leak: the candidate that datasets attain.
         proof: which bound is the smaller one.
+        is_sharp: whether the guarantee would be a single number, but for rounding.
     """
 
     guarantee: T
     blanket: T
     attained: T
-    worst: Candidate | None
-    leak: Candidate | None
+    worst: Candidate | Attained | None
+    leak: Candidate | Attained | None
     proof: Proof
+    is_sharp: bool = False
+
+    @property
+    def computed(self) -> T | None:
+        """The enclosure whose width is that of the computation alone, if there is one."""
+        if self.proof == "blanket":
+            return self.blanket
+        return self.guarantee if self.is_sharp else None
 
 
 class BestBound:
@@ -60,18 +70,20 @@ class BestBound:
     ) -> None:
         self.upper, self.lower, self.swap = upper, lower, swap
 
+    def proved(self, epsilon: float) -> tuple[float, Proof]:
+        """Return the smaller bound on log delta, and which one it is."""
+        blanket, _ = self.upper.log_delta(epsilon)
+        swapped = self._swapped(epsilon)
+        return (swapped, self.swap.proof) if swapped < blanket.upper else (blanket.upper, "blanket")
+
     def log_delta(self, epsilon: float) -> Bounded[LogEnclosure]:
         """Enclose the logarithm of the true delta."""
         blanket, worst = self.upper.log_delta(epsilon)
         attained, leak = self.lower(worst).log_delta(epsilon)
         swapped = self._swapped(epsilon)
-        proof: Proof = "swap" if swapped < blanket.upper else "blanket"
+        proof: Proof = self.swap.proof if swapped < blanket.upper else "blanket"
         proved = min(swapped, blanket.upper)
-        if not attained.lower <= proved:
-            raise ContradictionError(
-                f"datasets attain log delta = {attained.lower!r}, but at most {proved!r} is proved"
-            )
-        guarantee = LogEnclosure(attained.lower, proved)
+        guarantee = LogEnclosure(check_order(attained.lower, proved), proved)
         return Bounded(guarantee, blanket, attained, worst, leak, proof)
 
     def epsilon(self, delta: float) -> Bounded[Interval]:
@@ -86,10 +98,39 @@ class BestBound:
         if self.swap.is_available and 0 < delta < 1 and low < high:
             better = self._search(low, high, delta, leak)
             if better < high:
-                high, proof = better, "swap"
-        if not low <= high:
-            raise ContradictionError(f"datasets attain epsilon = {low!r}, but {high!r} is proved")
-        return Bounded(Interval(low, high), blanket, attained, worst, leak, proof)
+                high, proof = better, self.swap.proof
+        return Bounded(
+            Interval(check_order(low, high), high), blanket, attained, worst, leak, proof
+        )
+
+    def meets(self, epsilon: float, delta: float) -> bool:
+        """Whether ``log_delta`` would end at or below the logarithm of ``delta``.
+
+        Either bound proves it. An estimate says which one to try first; what datasets attain is not
+        needed.
+        """
+        proofs = [self._blanket_meets, self._swap_meets]
+        leader = self.upper.candidates.leader()
+        if leader is not None and 0 < delta < 1:
+            estimate, _ = estimate_log_delta(leader.decomposition, self.upper.n, epsilon)
+            if estimate > math.log(delta):
+                proofs.reverse()
+        return any(proof(epsilon, delta) for proof in proofs)
+
+    def _blanket_meets(self, epsilon: float, delta: float) -> bool:
+        blanket, _ = self.upper.log_delta(epsilon)
+        return exp_up(blanket.upper) <= delta
+
+    def _swap_meets(self, epsilon: float, delta: float) -> bool:
+        """Whether every pair meets delta; the first one that does not decides."""
+        if not self.swap.is_available:
+            return False
+        for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
+            if exp_up(bound) <= delta:
+                break
+            if exp_up(self.swap.log_delta(candidate.pair, epsilon)) > delta:
+                return False
+        return True
 
     def _search(self, low: float, high: float, delta: float, leak: Candidate | None) -> float:
         """Return the smallest epsilon found at which the swap bound is at most delta.

@@ -7,12 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.level import SMALLEST_EPSILON0, first_step, largest_level, settle_level
-from shuffledp.accounting.report import Report
+from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report, check_bound
+from shuffledp.accounting.rounds_report import RoundsReport
 from shuffledp.accounting.sum_view import View, check_view
 from shuffledp.accounting.target import Target
-from shuffledp.errors import MAX_USERS, NoAnswerError, check_delta, check_epsilon, check_users
+from shuffledp.errors import (
+    MAX_USERS,
+    NoAnswerError,
+    check_delta,
+    check_epsilon,
+    check_rounds,
+    check_users,
+)
 from shuffledp.randomizers import LocalRandomizer, as_family, as_randomizer
 
 
@@ -26,6 +33,8 @@ class Calibration:
         n: number of users.
         target_epsilon: the epsilon that is met.
         target_delta: the delta that is met.
+        rounds: after how many rounds.
+        bound: which bound meets them.
         view: what the analyst sees, "multiset" or "sum".
     """
 
@@ -34,13 +43,16 @@ class Calibration:
     n: int
     target_epsilon: float
     target_delta: float
+    rounds: int = 1
+    bound: Bound = DEFAULT_BOUND
     view: View = "multiset"
 
     @cached_property
-    def report(self) -> Report:
+    def report(self) -> Report | RoundsReport:
         """The epsilon that the mechanism has at ``target_delta``, computed when first asked for."""
-        accountant = ShuffleAccountant(self.mechanism, self.n, view=self.view)
-        return accountant.epsilon_report(self.target_delta)
+        targets = self.target_epsilon, self.target_delta
+        target = Target(*targets, self.rounds, self.bound, self.view)
+        return target.report(self.mechanism, self.n)
 
     def __float__(self) -> float:
         """Return epsilon0."""
@@ -56,6 +68,8 @@ class RequiredUsers:
         mechanism: what each user runs.
         target_epsilon: the epsilon that is met.
         target_delta: the delta that is met.
+        rounds: after how many rounds.
+        bound: which bound meets them.
         view: what the analyst sees, "multiset" or "sum".
     """
 
@@ -63,13 +77,16 @@ class RequiredUsers:
     mechanism: LocalRandomizer
     target_epsilon: float
     target_delta: float
+    rounds: int = 1
+    bound: Bound = DEFAULT_BOUND
     view: View = "multiset"
 
     @cached_property
-    def report(self) -> Report:
+    def report(self) -> Report | RoundsReport:
         """The epsilon of n users at ``target_delta``, computed when first asked for."""
-        accountant = ShuffleAccountant(self.mechanism, self.n, view=self.view)
-        return accountant.epsilon_report(self.target_delta)
+        targets = self.target_epsilon, self.target_delta
+        target = Target(*targets, self.rounds, self.bound, self.view)
+        return target.report(self.mechanism, self.n)
 
     def __int__(self) -> int:
         """Return n."""
@@ -86,6 +103,8 @@ def calibrate_epsilon0(
     n: int,
     target_epsilon: float,
     target_delta: float,
+    rounds: int = 1,
+    bound: Bound = DEFAULT_BOUND,
     view: View = "multiset",
 ) -> Calibration:
     """Find the largest epsilon0 whose shuffled reports are (target_epsilon, target_delta)-DP.
@@ -105,21 +124,25 @@ def calibrate_epsilon0(
         n: number of users.
         target_epsilon: the epsilon to be met.
         target_delta: the delta to be met.
-        view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`.
+        rounds: by how many rounds together, see :class:`shuffledp.Rounds`; their bounds are wider,
+            so the answer is the largest up to a relative 1e-3.
+        bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
+        view: what the analyst sees, see :class:`shuffledp.ShuffleAccountant`.
 
     Raises:
         NoAnswerError: if not even epsilon0 = 1e-9 meets the target.
 
     >>> found = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1.0, target_delta=1e-6)
     >>> round(found.epsilon0, 4), found.mechanism.name, found.report.guarantee.upper <= 1
-    (3.5083, 'krr', True)
+    (3.5086, 'krr', True)
     """
     # Both promises are about one mechanism, also if the family makes another at every call.
     make = cache(as_family(family))
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
-    target = Target(epsilon, delta, check_view(view))
+    times = check_rounds(rounds, "rounds")
+    target = Target(epsilon, delta, times, check_bound(bound), check_view(view))
 
     def proof(epsilon0: float) -> LocalRandomizer | None:
         return made if target.is_met(made := make(epsilon0), n) else None
@@ -135,7 +158,7 @@ def calibrate_epsilon0(
             f"delta = {delta!r} with n = {n}"
         )
     level, mechanism = found
-    return Calibration(level, mechanism, n, epsilon, delta, view)
+    return Calibration(level, mechanism, n, epsilon, delta, times, target.bound, target.view)
 
 
 def required_users(
@@ -143,6 +166,8 @@ def required_users(
     *,
     target_epsilon: float,
     target_delta: float,
+    rounds: int = 1,
+    bound: Bound = DEFAULT_BOUND,
     view: View = "multiset",
 ) -> RequiredUsers:
     """Find the smallest n whose shuffled reports are (target_epsilon, target_delta)-DP.
@@ -156,7 +181,10 @@ def required_users(
         randomizer: what each user runs, or its text.
         target_epsilon: the epsilon to be met.
         target_delta: the delta to be met.
-        view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`.
+        rounds: by how many rounds together, see :class:`shuffledp.Rounds`; their bounds are wider,
+            so the answer is the smallest up to a relative 1e-3.
+        bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
+        view: what the analyst sees, see :class:`shuffledp.ShuffleAccountant`.
 
     Raises:
         NoAnswerError: if not even 2**53 users are enough.
@@ -166,8 +194,9 @@ def required_users(
     (6562, True)
     """
     randomizer = as_randomizer(randomizer)
-    targets = check_epsilon(target_epsilon), check_delta(target_delta)
-    target = Target(*targets, check_view(view))
+    epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
+    times = check_rounds(rounds, "rounds")
+    target = Target(epsilon, delta, times, check_bound(bound), check_view(view))
     unsafe, safe = 0, 1
     while not target.is_met(randomizer, safe):
         if safe == MAX_USERS:
@@ -183,7 +212,7 @@ def required_users(
         # Epsilon falls like the root of n, or faster.
         step = 2 * step if step else math.ceil(first_step(4 * above) * safe)
         safe = min(safe + step, MAX_USERS)
-    return RequiredUsers(safe, randomizer, target.epsilon, target.delta, view)
+    return RequiredUsers(safe, randomizer, epsilon, delta, times, target.bound, target.view)
 
 
 def _too_few(target: Target, randomizer: LocalRandomizer) -> NoAnswerError:

@@ -1,4 +1,4 @@
-"""The privacy profile."""
+"""Privacy profiles: delta as a function of epsilon."""
 
 from __future__ import annotations
 

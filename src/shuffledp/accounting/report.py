@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 Quantity = Literal["epsilon", "delta"]
 
 #: Which bound proved a guarantee.
-Proof = Literal["blanket", "swap"]
+Proof = Literal["blanket", "swap", "exact"]
 
 #: Which bound to compute.
-Bound = Literal["blanket", "best"]
-BOUNDS: tuple[Bound, ...] = ("blanket", "best")
+Bound = Literal["best", "blanket"]
+BOUNDS: tuple[Bound, ...] = ("best", "blanket")
+
+#: Which one to compute if nothing is said.
+DEFAULT_BOUND: Bound = "best"
 
 #: Where there is no worst pair, and no datasets.
 NOBODY = "no two inputs differ"
@@ -59,8 +62,11 @@ class Report:
         rtol_reached: whether the enclosure is as narrow as was asked for.
         log_guarantee: for delta, the enclosure of its logarithm, which never underflows.
         log_lower_bound: for delta, the logarithm of the lower bound.
-        bound: which bound proves the guarantee, "blanket" or "swap".
+        bound: what proves the guarantee, "blanket", "swap", or "exact" where the largest delta of
+            all datasets is known.
         wanted: which bound was asked for, "blanket" or "best".
+        bound_reason: why the blanket stands, if the swap bound was asked for and is not
+            established for this mechanism.
 
     >>> from shuffledp import ShuffleAccountant
     >>> report = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).epsilon_report(1e-6)
@@ -85,7 +91,8 @@ class Report:
     log_guarantee: Interval | None = None
     log_lower_bound: float | None = None
     bound: Proof = "blanket"
-    wanted: Bound = "blanket"
+    wanted: Bound = DEFAULT_BOUND
+    bound_reason: str | None = None
     view: View = "multiset"
 
     def __post_init__(self) -> None:
@@ -108,7 +115,7 @@ class Report:
     @property
     def view_in_words(self) -> str:
         """What the analyst sees, and what follows from it."""
-        return view_in_words(self.randomizer, self.view, self.n)
+        return view_in_words(self.randomizer, self.view, self.crowd)
 
     @property
     def target_epsilon(self) -> float | None:
@@ -168,6 +175,7 @@ class Report:
             "pairs": self.pairs,
             "datasets": self.datasets_in_words,
             "bound": self.bound,
+            "bound_reason": self.bound_reason,
             "rtol": self.rtol,
             "rtol_reached": self.rtol_reached,
         }
@@ -254,6 +262,13 @@ def in_words(where: Pair | Datasets | None) -> str:
     ('x1 = 0 vs 1', 'no two inputs differ')
     """
     return NOBODY if where is None else str(where)
+
+
+def check_bound(bound: Bound) -> Bound:
+    """Return which bound to compute; refuse an unknown one."""
+    if bound not in BOUNDS:
+        raise ValueError(f"bound must be one of {', '.join(BOUNDS)}, got {bound!r}")
+    return bound
 
 
 def check_order(lower: float, guarantee: float) -> float:

@@ -6,19 +6,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from shuffledp.accounting.count_search import MAX_USERS, CountSearch
 from shuffledp.accounting.crossing import cross
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.inversion import log_target
-from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.arrays import UNIT
 from shuffledp.divergence import LogEnclosure
 from shuffledp.divergence.geometric_shift import geometric_log_shift
 from shuffledp.divergence.laplace_shift import laplace_log_shift
 from shuffledp.divergence.normal_shift import normal_log_shift
 from shuffledp.divergence.two_counts import Bit, Bounds
-from shuffledp.errors import MAX_EPSILON0
+from shuffledp.errors import MAX_EPSILON0, ContradictionError
 from shuffledp.interval import Interval
 from shuffledp.randomizers import Input, LocalRandomizer, Pair
 from shuffledp.randomizers.aggregate import (
@@ -29,6 +29,9 @@ from shuffledp.randomizers.aggregate import (
     OnlyMultiset,
     SameAsMultiset,
 )
+
+if TYPE_CHECKING:
+    from shuffledp.accounting.report import Proof
 
 #: What the analyst sees.
 View = Literal["multiset", "sum"]
@@ -65,33 +68,57 @@ class ExactSum:
 
     Args:
         randomizer: a mechanism that adds noise, or a unary encoding.
-        multiset: the bound if all reports are seen, for the same users.
+        n: number of users.
+        rtol: relative width of enclosures of epsilon.
+        multiset: bounds log delta from above if all reports are seen, for the same users, and says
+            what proves it.
     """
 
-    def __init__(self, randomizer: LocalRandomizer, multiset: WorstCase) -> None:
-        n, self.rtol = multiset.n, multiset.rtol
-        self.multiset, self.n = multiset, n
+    def __init__(
+        self,
+        randomizer: LocalRandomizer,
+        n: int,
+        rtol: float,
+        multiset: Callable[[float], tuple[float, Proof]],
+    ) -> None:
+        self.n, self.rtol, self.multiset = n, rtol, multiset
         self.evaluate, self.end = _noise(randomizer, n)
         self.pair = randomizer.neighbours()[0]
         seen = randomizer.aggregate
         self.bits = seen if isinstance(seen, BitSums) else None
-        self._known: dict[float, LogEnclosure] = {}
+        self._known: dict[float, tuple[LogEnclosure, Proof]] = {}
         self._roots: dict[float, Interval] = {}
 
     def log_delta(self, epsilon: float) -> tuple[LogEnclosure, Attained]:
         """Enclose log delta; where little is known, the bound of the multiset helps."""
+        return self._value(epsilon)[0], self._attained(epsilon)
+
+    def proof(self, epsilon: float) -> Proof:
+        """Return what proves the bound: "exact", or that of the multiset where it is smaller."""
+        return "exact" if epsilon > MAX_EPSILON0 else self._value(epsilon)[1]
+
+    def _value(self, epsilon: float) -> tuple[LogEnclosure, Proof]:
         if epsilon not in self._known:
             value = self.evaluate(epsilon)
+            proof: Proof = "exact"
             if value.width > _VAGUE or self.bits is not None:
-                bound = self.multiset.log_delta(epsilon)[0].upper
-                value = LogEnclosure(value.lower, min(value.upper, bound))
-            self._known[epsilon] = value
-        return self._known[epsilon], self._attained(epsilon)
+                bound, other = self.multiset(epsilon)
+                if bound < value.lower:
+                    raise ContradictionError(
+                        f"the sum attains a log delta of {value.lower!r}, the multiset's is at "
+                        f"most {bound!r}"
+                    )
+                if bound < value.upper:
+                    value, proof = LogEnclosure(value.lower, bound), other
+            self._known[epsilon] = value, proof
+        return self._known[epsilon]
 
     def epsilon(self, delta: float) -> tuple[Interval, Attained]:
         """Enclose the smallest epsilon at which delta is at most the target."""
         if delta == 0:
             return Interval(self.end, self.end), self._attained(0.0)
+        if delta == 1:
+            return Interval(0.0, 0.0), self._attained(0.0)
         if delta not in self._roots:
             deviation = math.sqrt(max(-log_target(delta).lower, 0.1))
             start = deviation / math.sqrt(self.n)
@@ -127,7 +154,7 @@ class Unattained:
         return Interval(0.0, 0.0), None
 
 
-def view_in_words(randomizer: LocalRandomizer, view: View, n: int) -> str:
+def view_in_words(randomizer: LocalRandomizer, view: View, crowd: Crowd) -> str:
     """Return what the analyst sees and what follows from it."""
     if view == "multiset":
         return "the shuffled multiset of whole reports"
@@ -136,7 +163,12 @@ def view_in_words(randomizer: LocalRandomizer, view: View, n: int) -> str:
         return f"the sum of the reports, which is as good as the multiset: {seen.reason}"
     if isinstance(seen, OnlyMultiset):
         return f"the sum of the reports; the guarantee is that of the multiset: {seen.reason}"
-    if not is_exact(randomizer, n):
+    if crowd.corrupted_adaptively:
+        return (
+            "the sum of the reports; the guarantee is that of the multiset: reports are learned "
+            "adaptively"
+        )
+    if not is_exact(randomizer, crowd):
         return (
             "the sum of the reports; the guarantee is that of the multiset: sums of bits are "
             f"analysed for up to {MAX_USERS:,} users"
@@ -144,12 +176,17 @@ def view_in_words(randomizer: LocalRandomizer, view: View, n: int) -> str:
     return "the sum of the reports alone"
 
 
-def is_exact(randomizer: LocalRandomizer, n: int) -> bool:
+def tells_less(randomizer: LocalRandomizer) -> bool:
+    """Whether the sum may tell less than the multiset."""
+    return not isinstance(randomizer.aggregate, SameAsMultiset)
+
+
+def is_exact(randomizer: LocalRandomizer, crowd: Crowd) -> bool:
     """Whether the privacy of the sum itself is computed."""
     seen = randomizer.aggregate
-    if isinstance(seen, BitSums):
-        return n <= MAX_USERS
-    return not isinstance(seen, SameAsMultiset | OnlyMultiset)
+    if isinstance(seen, SameAsMultiset | OnlyMultiset) or crowd.corrupted_adaptively:
+        return False
+    return not isinstance(seen, BitSums) or crowd.honest <= MAX_USERS
 
 
 def _noise(randomizer: LocalRandomizer, n: int) -> tuple[Callable[[float], LogEnclosure], float]:

@@ -5,31 +5,38 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from shuffledp.accounting.binary_response import MOST_USERS, binary_response
+from shuffledp.accounting.report import Proof
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.swap import swap_log_delta
-from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.randomizers import KRR, DiscreteLaplace, LocalRandomizer, Pair
 from shuffledp.randomizers.base import SlotLaws
 
 #: How much smoothing and subdivision may add to log delta: a few parts in 10,000 of epsilon.
 _TOLERANCE = 2e-3
 
-#: With more pairs that have to be looked at one by one, it takes too long.
-_MAX_PAIRS = 32
+#: With more pairs, of which the blanket discards most, it takes too long.
+_MAX_PAIRS = 240
 
 
 class SwapBound:
     """Upper bounds on delta over all datasets, pair by pair, for n users.
 
+    Binary randomized response of a few users is computed exactly instead.
+
     Attributes:
         pairs: the pairs that stand for all; empty if the bound is not available, see ``reason``.
         reason: why it is not available.
+        proof: which of the two it is.
     """
 
     def __init__(self, randomizer: LocalRandomizer, n: int) -> None:
         self.randomizer, self.n = randomizer, n
         self.pairs, self.reason = _available(randomizer)
         self._known: dict[tuple[Pair, float], float] = {}
+        self._level = _binary_level(randomizer) if 1 < n <= MOST_USERS else None
+        self.proof: Proof = "swap" if self._level is None else "exact"
 
     @property
     def is_available(self) -> bool:
@@ -38,18 +45,29 @@ class SwapBound:
 
     def log_delta(self, pair: Pair, epsilon: float) -> float:
         """Return an upper bound on log delta for one pair; infinite if it is of no use."""
+        if self._level is not None:
+            return binary_response(self._level, self.n).log_delta(epsilon)
         key = (pair, epsilon)
         if key not in self._known:
             laws = _slot_laws(self.randomizer, pair)
             bound = math.inf
-            if laws is not None:
-                slots = Slots.of(laws.blanket, laws.backgrounds, epsilon)
+            backgrounds = () if laws is None else laws.revealing(epsilon)
+            if laws is not None and backgrounds:
+                slots = Slots.of(laws.blanket, backgrounds, epsilon)
                 bound = swap_log_delta(slots, self.n, _TOLERANCE)
             self._known[key] = bound
         return self._known[key]
 
 
-@lru_cache(maxsize=64)
+def _binary_level(randomizer: LocalRandomizer) -> float | None:
+    """Return the level of a mechanism that is binary randomized response, None of any other."""
+    binary = isinstance(randomizer, KRR) and randomizer.k == 2
+    # Reports of discrete noise on {0, 1} beyond an end tell as much as the end.
+    noise = isinstance(randomizer, DiscreteLaplace) and randomizer.bound == 1
+    return randomizer.epsilon0 if binary or noise else None
+
+
+@lru_cache(maxsize=512)
 def _slot_laws(randomizer: LocalRandomizer, pair: Pair) -> SlotLaws | None:
     """Return the laws, which depend neither on n nor on epsilon; None if ratios are unbounded."""
     laws = randomizer.slot_laws(pair)
@@ -67,9 +85,9 @@ def _available(randomizer: LocalRandomizer) -> tuple[tuple[Pair, ...], str]:
     """Return the pairs of the swap bound, or none and why."""
     pairs = randomizer.pairs_to_swap()
     if pairs is None:
-        return (), "which pairs are worst beyond the blanket is not known for this mechanism"
+        return (), "which pairs are worst for the swap bound is not known"
     if len(pairs) > _MAX_PAIRS:
-        return (), f"more than {_MAX_PAIRS} pairs would have to be compared"
-    if any(_slot_laws(randomizer, pair) is None for pair in pairs):
-        return (), "which backgrounds stand for all is not known for this mechanism"
+        return (), f"the swap bound would have to compare more than {_MAX_PAIRS} pairs"
+    if pairs and _slot_laws(randomizer, pairs[0]) is None:
+        return (), "which backgrounds are worst for the swap bound is not known"
     return tuple(pairs), ""

@@ -8,18 +8,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report
+from shuffledp.accounting.rounds import Rounds
+from shuffledp.accounting.rounds_report import RoundsReport
 from shuffledp.accounting.sum_view import View
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer
 
+_LITTLE = 2.0**-30
+
 
 @dataclass(frozen=True)
 class Target:
-    """An epsilon and a delta that the reports of n users shall have, as an analyst sees them.
+    """An epsilon and a delta that the reports of n users shall have, as seen in all rounds.
 
-    A mechanism keeps it if an accountant of default accuracy, whoever makes it, gives both answers:
-    ``get_delta(epsilon) <= delta`` and ``get_epsilon(delta) <= epsilon``. Either is a proof by
-    itself. As both are bounds of some width, both are asked for.
+    A mechanism keeps it if an accountant of this bound and view, whoever makes it, gives both
+    answers: ``get_delta(epsilon) <= delta`` and ``get_epsilon(delta) <= epsilon``. Either is a
+    proof by itself. As both are bounds of some width, both are asked for.
 
     >>> from shuffledp import KRR
     >>> target = Target(epsilon=0.08, delta=1e-6)
@@ -29,27 +34,49 @@ class Target:
 
     epsilon: float
     delta: float
+    rounds: int = 1
+    bound: Bound = DEFAULT_BOUND
     view: View = "multiset"
 
     def is_met(self, randomizer: LocalRandomizer, n: int) -> bool:
-        """Whether ``get_delta(epsilon) <= delta``; not tried where an estimate is far above."""
+        """Whether ``get_delta(epsilon) <= delta``; not tried where an estimate is far above.
+
+        Of several rounds it is what a first look shows: a yes is certified.
+        """
+        accountant = ShuffleAccountant(randomizer, n, bound=self.bound, view=self.view)
+        if accountant.is_hopeless(self.epsilon, self.delta):  # in one round already
+            return False
         if self.delta == 1:
             return True
-        accountant = ShuffleAccountant(randomizer, n, view=self.view)
-        if accountant.is_hopeless(self.epsilon, self.delta):
-            return False
-        with _wide_is_enough():
-            return accountant.get_delta(self.epsilon) <= self.delta
+        if self.rounds > 1:
+            return accountant.rounds(self.rounds).meets(self.epsilon, self.delta)
+        with wide_is_enough():
+            return accountant.meets(self.epsilon, self.delta)
 
     def excess(self, randomizer: LocalRandomizer, n: int) -> float:
-        """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0."""
-        with _wide_is_enough():
-            epsilon = ShuffleAccountant(randomizer, n, view=self.view).get_epsilon(self.delta)
-        return 0.0 if epsilon <= self.epsilon else 1 - self.epsilon / epsilon
+        """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0.
+
+        Of several rounds it is a little above 0, too, if ``get_delta(epsilon)`` is above delta.
+        """
+        asked = self._asked(randomizer, n)
+        with wide_is_enough():
+            epsilon = asked.get_epsilon(self.delta)
+            if epsilon > self.epsilon:
+                return 1 - self.epsilon / epsilon
+            kept = self.rounds == 1 or asked.get_delta(self.epsilon) <= self.delta
+        return 0.0 if kept else _LITTLE
+
+    def report(self, randomizer: LocalRandomizer, n: int) -> Report | RoundsReport:
+        """Return the answer to "which epsilon at this delta?"."""
+        return self._asked(randomizer, n).epsilon_report(self.delta)
+
+    def _asked(self, randomizer: LocalRandomizer, n: int) -> ShuffleAccountant | Rounds:
+        accountant = ShuffleAccountant(randomizer, n, bound=self.bound, view=self.view)
+        return accountant if self.rounds == 1 else accountant.rounds(self.rounds)
 
 
 @contextmanager
-def _wide_is_enough() -> Iterator[None]:
+def wide_is_enough() -> Iterator[None]:
     """Ignore that an enclosure is wide: the comparison with its safe end is certified anyway."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)

@@ -10,7 +10,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn
 
 from shuffledp._version import __version__
+from shuffledp.accounting.report import Proof as Bound
 from shuffledp.wording import shorten
+
+#: The bounds that can be proved in ball arithmetic.
+PROOFS = ("blanket", "swap")
 
 #: Version of the fields below.
 FORMAT = "shuffledp certificate 1"
@@ -37,7 +41,8 @@ class Statement:
         epsilon: the epsilon of the claim, an exact decimal.
         delta: the delta of the claim, an exact decimal.
         where: the pair of inputs, or the datasets, that attain the bound.
-        lower: at ``epsilon`` the bound is at least this.
+        lower: at ``epsilon`` the bound is at least this; 0 if that was not asked, as for the swap
+            bound.
         upper: at ``epsilon`` the bound is at most this.
         method: how the two ends were computed.
     """
@@ -59,6 +64,7 @@ class Certificate:
         format: version of these fields.
         mechanism: what each user runs.
         n: number of users.
+        bound: which bound proves the guarantee, "blanket" or "swap".
         guarantee: the bound over all pairs of inputs is at most delta.
         pairs: how it is known that no other pair is worse.
         lower_bound: two datasets whose delta is at least that, if any are known.
@@ -70,6 +76,7 @@ class Certificate:
     format: str
     mechanism: str
     n: int
+    bound: Bound
     guarantee: Statement
     pairs: str
     lower_bound: Statement | None
@@ -130,6 +137,10 @@ def _read(found: object) -> Certificate:
         raise CertificateError(f"format must be {FORMAT!r}, got {_show(values['format'])}")
     for name in ("mechanism", "pairs", "digest"):
         _check(isinstance(values[name], str), name, "a text", values[name])
+    bound = values["bound"]
+    _check(
+        isinstance(bound, str) and bound in PROOFS, "bound", f"one of {', '.join(PROOFS)}", bound
+    )
     n = values["n"]
     _check(isinstance(n, int) and not isinstance(n, bool) and n >= 1, "n", "an integer >= 1", n)
     assumptions, versions = values["assumptions"], values["versions"]
@@ -144,6 +155,7 @@ def _read(found: object) -> Certificate:
         format=values["format"],
         mechanism=values["mechanism"],
         n=n,
+        bound=bound,
         guarantee=_read_statement("guarantee", values["guarantee"]),
         pairs=values["pairs"],
         lower_bound=None if lower is None else _read_statement("lower_bound", lower),

@@ -55,11 +55,14 @@ def check_certificate(certificate: Certificate, progress: Progress) -> None:
                 f"epsilon must be at most {MAX_EPSILON0:g} and delta at most 1, got "
                 f"{statement.epsilon} and {statement.delta}"
             )
-        return Claim(randomizer, certificate.n, epsilon, delta)
+        return Claim(randomizer, certificate.n, epsilon, delta, certificate.bound)
 
     guarantee, lower = certificate.guarantee, certificate.lower_bound
     _check("guarantee", guarantee, guarantee_in_words, certificate.n)
-    proof = prove_guarantee(claim(guarantee), progress)
+    try:
+        proof = prove_guarantee(claim(guarantee), progress)
+    except NoAnswerError as error:
+        raise CertificateError(f"guarantee: {error}") from None
     if not proof.upper <= Decimal(guarantee.delta):
         raise CertificateError(
             f"guarantee: delta at this epsilon is proved to be at most {proof.upper} only, not "

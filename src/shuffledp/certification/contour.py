@@ -32,6 +32,7 @@ from flint import arb
 
 from shuffledp.certification.balls import logarithm, short
 from shuffledp.certification.enclosure import Enclosure, PrecisionError
+from shuffledp.certification.grid import alias_points, choose_grid
 from shuffledp.certification.law import Law
 from shuffledp.certification.nodes import Nodes, NodeSums, sum_nodes
 from shuffledp.certification.progress import Progress
@@ -40,10 +41,6 @@ from shuffledp.certification.tilt import FloatArray, TiltedLaw, tilt
 _ROUNDS = 10
 _MAX_RTOL = 0.5
 _SQRT_2PI = math.sqrt(2 * math.pi)
-_MAX_NODES = 2**52
-#: Candidates for s: distances from 1 in standard deviations of the sum, and factors of 1.
-_STEPS = np.array([0.5, 1, 2, 3, 4, 6, 8, 12])
-_FACTORS = np.array([0.15, 0.4, 0.7, 0.9, 1.5, 2, 3, 5])
 
 
 def contour_mean(
@@ -87,9 +84,7 @@ class _Contour:
         saddle = 1 / (_SQRT_2PI * math.hypot(self.sigma, math.sqrt(2)))
         guess = logarithm(hint) - logarithm(self.unit)
         self.value = min(saddle, math.exp(min(max(guess, -640.0), 0.0)))
-        spread = _STEPS / max(self.sigma, 0.1)
-        points = np.concatenate([1 - spread, 1 + spread, _FACTORS])
-        self.points = np.array([short(s, 40) for s in points if s > 1e-3])
+        self.points = alias_points(self.sigma)
         self.log_mgf = self._log_mgf(self.points)
 
     def refine(self, progress: Progress) -> Enclosure | None:
@@ -140,21 +135,8 @@ class _Contour:
     def _grid(self, tau: float) -> tuple[Nodes, float, float]:
         """Choose the nodes so that aliasing and truncation stay within 4% of the tolerance."""
         allowance = 0.04 * self.rtol * self.value
-        log_factor = self.n * self.log_mgf + 0.5 * tau**2 * (self.points**2 - 1)
-        log_factor -= np.log(math.e * self.points)
-        # q/(1-q) e^factor = allowance/2  =>  q = 1/(1 + 2 e^factor/allowance)
-        log_q = -np.logaddexp(0.0, log_factor - math.log(allowance / 2))
-        lengths = -log_q / np.abs(self.points - 1)
-        right = np.where(self.points > 1, lengths, math.inf)
-        left = np.where(self.points < 1, lengths, math.inf)
-        length = max(float(right.min()), float(left.min()))
-        cut = 3.0
-        while tau * math.exp(-cut * cut / 2) / (math.pi * cut**3) > allowance:
-            cut += 0.25
-        step = short(2 * math.pi / length)
-        count = max(math.ceil(min(cut / tau / step, _MAX_NODES)), 1)
-        best = float(self.points[int(np.argmin(right))]), float(self.points[int(np.argmin(left))])
-        return Nodes(self.n, tau, step, count), *best
+        grid = choose_grid(tau, self.points, self.n * self.log_mgf, allowance)
+        return Nodes(self.n, tau, grid.step, grid.count), grid.right, grid.left
 
     def _alias(self, nodes: Nodes, s: float) -> arb:
         """Bound the terms m > 0 (s > 1) or m < 0 (s < 1) of the Poisson sum."""

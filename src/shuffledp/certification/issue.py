@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from shuffledp.accounting import Report, ShuffleAccountant
 from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS
+from shuffledp.accounting.report import Proof as Bound
 from shuffledp.accounting.report import in_words
 from shuffledp.certification.certificate import FORMAT, Certificate, Statement, current_versions
 from shuffledp.certification.mechanism import self_contained
@@ -22,34 +23,96 @@ _SLACK = Decimal("1.000001")
 
 
 def issue_for_delta(accountant: ShuffleAccountant, delta: float, progress: Progress) -> Certificate:
-    """Prove the epsilon of the accountant at a delta, or one that is a little larger."""
+    """Prove the epsilon of the accountant at a delta, or one that is a little larger.
+
+    An epsilon below that of the blanket is proved by the swap bound, if that can be done.
+    """
     report = accountant.epsilon_report(delta)
+    proved = None
+    if report.bound != "blanket":
+        proved = _prove_swap_at_delta(accountant, report, delta, progress)
+        if proved is None:
+            return issue_for_delta(_with_blanket(accountant), delta, progress)
+    claim, proof = proved or _prove_at_delta(accountant, report, delta, progress)
+    return _certificate(claim, proof, _leak_at_delta(accountant, report, delta, progress))
+
+
+def _prove_at_delta(
+    accountant: ShuffleAccountant, report: Report, delta: float, progress: Progress
+) -> tuple[Claim, Proof]:
     claim = _claim(accountant, report.guarantee.upper, delta)
     proof = prove_guarantee(claim, progress)
     nudge = 0.0
     while not proof.upper <= claim.delta:
         nudge = _nudge(nudge, claim, proof.upper)
-        epsilon = float(claim.epsilon)
-        epsilon = max(epsilon + nudge, math.nextafter(epsilon, math.inf))
-        claim = _claim(accountant, epsilon, delta)
+        claim = _claim(accountant, _moved(claim, nudge), delta)
         proof = prove_guarantee(claim, progress)
-    return _certificate(claim, proof, _leak_at_delta(accountant, report, delta, progress))
+    return claim, proof
+
+
+def _prove_swap_at_delta(
+    accountant: ShuffleAccountant, report: Report, delta: float, progress: Progress
+) -> tuple[Claim, Proof] | None:
+    """Prove an epsilon below that of the blanket; None if the swap bound does not."""
+    epsilon, ceiling, nudge = report.guarantee.upper, None, 0.0
+    for _ in range(_MAX_NUDGES):
+        claim = _claim(accountant, epsilon, delta, "swap")
+        try:
+            proof = prove_guarantee(claim, progress)
+        except NoAnswerError:
+            return None
+        if proof.upper <= claim.delta:
+            return claim, proof
+        nudge = _nudge(nudge, claim, proof.upper)
+        epsilon = _moved(claim, nudge)
+        if ceiling is None:
+            ceiling = _with_blanket(accountant).get_epsilon(delta)
+        if not epsilon < ceiling:
+            break
+    return None
 
 
 def issue_for_epsilon(
     accountant: ShuffleAccountant, epsilon: float, progress: Progress
 ) -> Certificate:
-    """Prove the delta of the accountant at an epsilon, or one that is a little larger."""
+    """Prove the delta of the accountant at an epsilon, or one that is a little larger.
+
+    A delta below that of the blanket is proved by the swap bound, if that can be done.
+    """
     report = accountant.delta_report(epsilon)
-    claim = _claim(accountant, epsilon, report.guarantee.upper)
-    proof = prove_guarantee(claim, progress)
+    bound: Bound = "blanket" if report.bound == "blanket" else "swap"
+    claim = _claim(accountant, epsilon, report.guarantee.upper, bound)
+    try:
+        proof = prove_guarantee(claim, progress)
+    except NoAnswerError:
+        if claim.bound == "blanket":
+            raise
+        return issue_for_epsilon(_with_blanket(accountant), epsilon, progress)
     slack = Decimal(1)
     for _ in range(_MAX_NUDGES):
         if proof.upper <= claim.delta:
             break
         claim = replace(claim, delta=_double(proof.upper * slack, math.inf))
+        if claim.bound == "swap":
+            blanket = _with_blanket(accountant)
+            if not float(claim.delta) < blanket.get_delta(epsilon):
+                return issue_for_epsilon(blanket, epsilon, progress)
         proof, slack = prove_guarantee(claim, progress), _SLACK
     return _certificate(claim, proof, _leak_at_epsilon(accountant, report, epsilon, progress))
+
+
+def _with_blanket(accountant: ShuffleAccountant) -> ShuffleAccountant:
+    return ShuffleAccountant(
+        accountant.randomizer, accountant.n, rtol=accountant.rtol, bound="blanket"
+    )
+
+
+def bound_in_words(bound: Bound) -> str:
+    """Return what a certificate proves besides the words of its statements."""
+    return {
+        "blanket": "blanket, the optimal decomposition",
+        "swap": "swap, over everything that others may hold",
+    }[bound]
 
 
 def guarantee_in_words(n: int, epsilon: str, delta: str) -> str:
@@ -69,14 +132,21 @@ def _users(n: int) -> str:
     return "1 user" if n == 1 else f"{n} users"
 
 
-def _claim(accountant: ShuffleAccountant, epsilon: float, delta: float) -> Claim:
+def _claim(
+    accountant: ShuffleAccountant, epsilon: float, delta: float, bound: Bound = "blanket"
+) -> Claim:
     if epsilon > MAX_EPSILON0:
         raise NoAnswerError(
             f"no epsilon up to {MAX_EPSILON0:g} is proved at delta = {delta!r} for {accountant.n} "
             "users"
         )
     randomizer = self_contained(accountant.randomizer)
-    return Claim(randomizer, accountant.n, Decimal(repr(epsilon)), Decimal(repr(delta)))
+    return Claim(randomizer, accountant.n, Decimal(repr(epsilon)), Decimal(repr(delta)), bound)
+
+
+def _moved(claim: Claim, nudge: float) -> float:
+    epsilon = float(claim.epsilon)
+    return max(epsilon + nudge, math.nextafter(epsilon, math.inf))
 
 
 def _nudge(previous: float, claim: Claim, found: Decimal) -> float:
@@ -142,6 +212,7 @@ def _certificate(claim: Claim, proof: Proof, leak: Statement | None) -> Certific
         format=FORMAT,
         mechanism=str(claim.randomizer),
         n=claim.n,
+        bound=claim.bound,
         guarantee=_statement(words, claim, proof),
         pairs=pairs_looked_at(claim.randomizer),
         lower_bound=leak,

@@ -107,7 +107,7 @@ class _Summation:
         widest = max(int(_BLOCK / (spread * nodes.step)), 1)
         if self.dense_cost(main) + nodes.count / widest * single > max_work:
             return False
-        stack = list(_blocks(main + 1, nodes.count + 1, widest))[::-1]
+        stack = list(blocks(main + 1, nodes.count + 1, widest))[::-1]
         while stack:
             if self.sums.work + self.dense_cost(main) > max_work:
                 return False
@@ -116,7 +116,7 @@ class _Summation:
             if self._skip(start, size):
                 continue
             if size > _SMALL_BLOCK:
-                stack += _quarters(start, size)
+                stack += quarters(start, size)
                 continue
             self.sums.work += size * single
             for k in range(start, start + size):
@@ -250,7 +250,7 @@ def _power(base: acb, n: int, shift: acb) -> acb:
     return acb(arb(0, radius), arb(0, radius))
 
 
-def _blocks(begin: int, end: int, widest: int) -> Iterator[tuple[int, int]]:
+def blocks(begin: int, end: int, widest: int) -> Iterator[tuple[int, int]]:
     """Cut nodes into blocks that grow with their distance from 0 up to a largest width."""
     while begin < end:
         size = min(int(_GROWTH * begin) + 1, widest, end - begin)
@@ -258,6 +258,7 @@ def _blocks(begin: int, end: int, widest: int) -> Iterator[tuple[int, int]]:
         begin += size
 
 
-def _quarters(start: int, size: int) -> list[tuple[int, int]]:
+def quarters(start: int, size: int) -> list[tuple[int, int]]:
+    """Cut a block in four."""
     cuts = [start + size * i // 4 for i in range(5)]
     return [(a, b - a) for a, b in pairwise(cuts)]

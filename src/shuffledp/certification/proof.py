@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from flint import arb, ctx
 
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.report import Proof as Bound
 from shuffledp.certification.balls import above, ball, below
 from shuffledp.certification.bound import Question, enclose
 from shuffledp.certification.derivation import background, check_known
 from shuffledp.certification.enclosure import Enclosure, Method, PrecisionError
 from shuffledp.certification.progress import Progress
-from shuffledp.certification.worst_pair import enclose_worst_pair
+from shuffledp.certification.slots import pairs_to_swap
+from shuffledp.certification.worst_pair import bound_worst_swap, enclose_worst_pair
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.wording import shorten
 
 _PRECISIONS = (128, 256, 512, 1024)
 _RTOLS = (5e-5, 5e-6, 5e-7)
+_SWAP_TOLERANCES = (1e-3, 2e-4)  # of log delta
+_FAR = Decimal("1.05")  # a smaller tolerance does not make up for more than this
 _HEAVY_RTOLS = (1e-3, 2e-4)  # where single large values may rule, more digits cost too much
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed of n users of a randomizer: delta at epsilon, both exact decimals."""
+    """What is claimed of n users of a randomizer: delta at epsilon, both exact decimals.
+
+    ``bound`` is the one by which a guarantee is to be proved.
+    """
 
     randomizer: LocalRandomizer
     n: int
     epsilon: Decimal
     delta: Decimal
+    bound: Bound = "blanket"
 
     def hint(self) -> arb:
         """Return a guess of delta."""
@@ -60,15 +69,42 @@ _Attempt = Callable[[float], tuple[Enclosure, Pair | Datasets | None]]
 
 
 def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
-    """Enclose the optimal decomposition bound; stop when it is proved to be at most delta."""
+    """Enclose the optimal decomposition bound; stop when it is proved to be at most delta.
+
+    The swap bound is bounded from above only: the lower end of its enclosure is 0.
+
+    Raises:
+        NoAnswerError: if the law of the mechanism, or its swap bound, is not known to the prover.
+    """
     check_known(claim.randomizer)
+    if claim.bound == "swap":
+        return _prove_swap(claim, progress)
 
     def attempt(rtol: float) -> tuple[Enclosure, Pair | None]:
         question = Question(claim.n, rtol, claim.hint(), progress)
         worst = enclose_worst_pair(claim.randomizer, ball(claim.epsilon), question)
         return worst.enclosure, worst.pair
 
-    return _prove(claim, attempt, lambda proof: proof.upper <= claim.delta)
+    return _prove(claim, attempt, lambda proof: proof.upper <= claim.delta, _rtols(claim))
+
+
+def _prove_swap(claim: Claim, progress: Progress) -> Proof:
+    if claim.n < 2 or not pairs_to_swap(claim.randomizer):
+        raise NoAnswerError(
+            f"the swap bound of {claim.n} users of {shorten(str(claim.randomizer))} is not known "
+            "to the prover"
+        )
+
+    def attempt(tolerance: float) -> tuple[Enclosure, Pair | None]:
+        worst = bound_worst_swap(
+            claim.randomizer, ball(claim.epsilon), claim.n, tolerance, progress
+        )
+        return worst.enclosure, worst.pair
+
+    def done(proof: Proof) -> bool:
+        return proof.upper <= claim.delta or proof.upper > claim.delta * _FAR
+
+    return _prove(claim, attempt, done, _SWAP_TOLERANCES)
 
 
 def prove_leak(claim: Claim, datasets: Datasets, progress: Progress) -> Proof:
@@ -84,20 +120,21 @@ def prove_leak(claim: Claim, datasets: Datasets, progress: Progress) -> Proof:
         )
         return enclose(lower, upper, question), datasets
 
-    return _prove(claim, attempt, lambda proof: proof.lower >= claim.delta)
+    return _prove(claim, attempt, lambda proof: proof.lower >= claim.delta, _rtols(claim))
+
+
+def _rtols(claim: Claim) -> Sequence[float]:
+    return _RTOLS if math.isfinite(claim.randomizer.epsilon0) else _HEAVY_RTOLS
 
 
 def _prove(
-    claim: Claim,
-    attempt: _Attempt,
-    holds: Callable[[Proof], bool],
+    claim: Claim, attempt: _Attempt, done: Callable[[Proof], bool], rtols: Sequence[float]
 ) -> Proof:
-    """Try ever smaller tolerances until the proof holds, or cannot."""
-    pure = math.isfinite(claim.randomizer.epsilon0)
-    for rtol in _RTOLS if pure else _HEAVY_RTOLS:
+    """Try ever smaller tolerances until the proof is done, or settles that it cannot be."""
+    for rtol in rtols:
         proof = _with_enough_bits(attempt, rtol)
         settled = proof.lower > claim.delta or proof.upper < claim.delta
-        if holds(proof) or settled:
+        if done(proof) or settled:
             break
     return proof
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shuffledp.accounting import ShuffleAccountant, as_accountant
+from shuffledp.accounting.report import Bound
 from shuffledp.certification.certificate import Certificate
 from shuffledp.certification.progress import Progress, silent
 from shuffledp.errors import check_delta, check_epsilon
@@ -16,6 +17,7 @@ def certify(
     *,
     target_delta: float | None = None,
     target_epsilon: float | None = None,
+    bound: Bound | None = None,
     progress: Progress = silent,
 ) -> Certificate:
     """Prove an answer of an accountant in ball arithmetic.
@@ -23,14 +25,18 @@ def certify(
     The epsilon at ``target_delta``, or the delta at ``target_epsilon``, is computed again from the
     definition of the mechanism, with every error term and every rounding enclosed. Where the
     accountant's answer is sharper than what could be proved, a slightly larger one is certified. So
-    is, from below, what the accountant's pair of datasets reveals. A certificate proves the blanket
-    bound, also where the accountant was asked for the best one.
+    is, from below, what the accountant's pair of datasets reveals.
+
+    With ``bound="best"`` the swap bound is proved where it is smaller and known to the prover: for
+    support mechanisms, matrices of few rows, binary noise and compositions of these. Elsewhere the
+    certificate proves the blanket bound; its field ``bound`` says which.
 
     Args:
         accountant: the mechanism and the number of users; or the mechanism, or its text.
         n: number of users, only where no accountant is given.
         target_delta: the delta at which to prove an epsilon.
         target_epsilon: the epsilon at which to prove a delta; exactly one of the two is given.
+        bound: "blanket" or "best", as for an accountant; None for that of the accountant.
         progress: is told how far a long proof is.
 
     Raises:
@@ -41,6 +47,9 @@ def certify(
     >>> certificate.guarantee.epsilon[:6], certificate.guarantee.delta
     ('0.0798', '0.000001')
     >>> verify(certificate)
+    >>> sharper = certify("blh(epsilon0=1)", n=1000, target_delta=1e-6, bound="best")
+    >>> sharper.guarantee.epsilon[:6], sharper.bound
+    ('0.0848', 'swap')
     """
     accountant = as_accountant(accountant, n)
     if (target_delta is None) == (target_epsilon is None):
@@ -53,8 +62,10 @@ def certify(
     from shuffledp.certification.issue import issue_for_delta, issue_for_epsilon
 
     check_known(accountant.randomizer)
-    if accountant.bound != "blanket":  # which is what can be proved
-        accountant = ShuffleAccountant(accountant.randomizer, accountant.n, rtol=accountant.rtol)
+    if bound is not None and bound != accountant.bound:
+        accountant = ShuffleAccountant(
+            accountant.randomizer, accountant.n, rtol=accountant.rtol, bound=bound
+        )
     if target_delta is not None:
         return issue_for_delta(accountant, check_delta(target_delta), progress)
     return issue_for_epsilon(accountant, check_epsilon(target_epsilon), progress)

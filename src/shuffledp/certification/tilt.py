@@ -54,7 +54,11 @@ class TiltedLaw:
 
 def tilt(law: Law, n: int) -> TiltedLaw:
     """Tilt a law whose largest value is positive by its saddle point for n summands."""
-    theta = saddle_point(law, n)
+    return tilt_by(law, saddle_point(law, n))
+
+
+def tilt_by(law: Law, theta: arb) -> TiltedLaw:
+    """Tilt a law by a number."""
     values = tuple(theta * atom.value for atom in law.atoms)
     grown = [atom.weight * x.exp() for atom, x in zip(law.atoms, values, strict=True)]
     mgf = law.zero + total(grown)

@@ -10,8 +10,11 @@ from flint import arb
 
 from shuffledp.certification.bound import Question, cheap_upper_bound, enclose
 from shuffledp.certification.derivation import blanket
-from shuffledp.certification.enclosure import Enclosure
+from shuffledp.certification.enclosure import Enclosure, Method
 from shuffledp.certification.law import Law
+from shuffledp.certification.progress import Progress
+from shuffledp.certification.slots import pairs_to_swap, slots_of
+from shuffledp.certification.swap import SwapBound, bound_swap
 from shuffledp.randomizers import (
     LocalRandomizer,
     MatrixRandomizer,
@@ -54,6 +57,32 @@ def enclose_worst_pair(randomizer: LocalRandomizer, epsilon: arb, question: Ques
             best = WorstPair(found.from_below(lower), candidate.pair)
         else:
             best = WorstPair(best.enclosure.from_below(lower), best.pair)
+    return best
+
+
+def bound_worst_swap(
+    randomizer: LocalRandomizer, epsilon: arb, n: int, tolerance: float, progress: Progress
+) -> WorstPair:
+    """Bound the largest delta over all pairs and all backgrounds by the swap bound.
+
+    A cheap bound, of the blanket, settles a pair that is below the largest bound found so far, or
+    whose swap bound is larger.
+    """
+    pairs = [
+        (cheap_upper_bound(blanket(randomizer, pair, "upper").at(epsilon), n), pair)
+        for pair in pairs_to_swap(randomizer)
+    ]
+    nothing: Method = {"name": "elementary"}
+    best = WorstPair(Enclosure.between(arb(0), arb(0), nothing), None)
+    for cheap, pair in sorted(pairs, key=lambda found: found[0].fmpq(), reverse=True):
+        if best.pair is not None and cheap <= best.enclosure.upper:
+            break
+        slots = slots_of(randomizer, pair, epsilon)
+        found = None if slots is None else bound_swap(slots, n, tolerance, progress)
+        if found is None or not found.upper < cheap:
+            found = SwapBound(cheap, nothing)
+        if best.pair is None or found.upper > best.enclosure.upper:
+            best = WorstPair(Enclosure(arb(0), found.upper, nothing, found.method), pair)
     return best
 
 

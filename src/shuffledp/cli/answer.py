@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 
 from shuffledp.accounting import Report
 from shuffledp.accounting.report import in_words
 from shuffledp.cli.document import envelope
+from shuffledp.cli.shown import shown_guarantee
 from shuffledp.rounding import below, gap, plain, round_down, round_up
 from shuffledp.wording import fill
 
@@ -61,12 +61,8 @@ class Answer:
 
     @property
     def _guarantee(self) -> str:
-        """The guarantee in few digits, rounded up; the target, if that takes it there or beyond."""
-        upper, met = self.report.decimal_guarantee, self.met
-        rounded = round_up(upper, self.report.digits)
-        if met is None or upper > met or Decimal(rounded) < Decimal(plain(met)):
-            return rounded
-        return plain(met)
+        upper = self.report.decimal_guarantee
+        return shown_guarantee(upper, round_up(upper, self.report.digits), self.met)
 
     @property
     def _bound(self) -> str:
@@ -87,14 +83,17 @@ class Answer:
 
     @property
     def _notes(self) -> list[str]:
-        report = self.report
+        report, notes = self.report, []
+        if report.bound_reason is not None:
+            notes.append(f"Note: the blanket bound stands, because {report.bound_reason}.")
         if report.rtol_reached:
-            return []
+            return notes
         log = report.log_guarantee
         start = below(report.guarantee.lower, None if log is None else log.lower)
         lower = round_down(start, report.digits + 2)
         upper = round_up(report.decimal_guarantee, report.digits + 2)
         return [
+            *notes,
             f"Note: the guarantee is certified, but known less precisely than asked: its enclosure "
-            f"[{lower}, {upper}] is wider than rtol = {plain(report.rtol)}."
+            f"[{lower}, {upper}] is wider than rtol = {plain(report.rtol)}.",
         ]

@@ -5,18 +5,22 @@ from __future__ import annotations
 import click
 
 from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.report import Bound
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM, USERS, optional
+from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, MECHANISM, USERS, optional
 from shuffledp.cli.terminal import proving
 from shuffledp.randomizers import LocalRandomizer
 
 
-@click.command(params=[MECHANISM, USERS, optional(DELTA), optional(EPSILON)], epilog=EPILOG)
-def certify(mechanism: LocalRandomizer, n: int, delta: float | None, epsilon: float | None) -> None:
+@click.command(params=[MECHANISM, USERS, optional(DELTA), optional(EPSILON), BOUND], epilog=EPILOG)
+def certify(
+    mechanism: LocalRandomizer, n: int, delta: float | None, epsilon: float | None, bound: Bound
+) -> None:
     """Prove the epsilon at a delta, or the delta at an epsilon.
 
     The answer is computed again in ball arithmetic, rounding included, and printed as a certificate
-    (JSON) that "shuffledp verify" checks. Needs the extra "certify".
+    (JSON) that "shuffledp verify" checks. Needs the extra "certify". The certificate names the
+    bound that it proves: where the prover does not know the swap bound it is the blanket bound.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
@@ -25,7 +29,7 @@ def certify(mechanism: LocalRandomizer, n: int, delta: float | None, epsilon: fl
         raise click.UsageError("give one of --delta and --epsilon: the other one is proved")
     from shuffledp.certification import certify as prove
 
-    accountant = ShuffleAccountant(mechanism, n)
+    accountant = ShuffleAccountant(mechanism, n, bound=bound)
     with proving() as progress:
         certificate = prove(
             accountant, target_delta=delta, target_epsilon=epsilon, progress=progress

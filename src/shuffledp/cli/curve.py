@@ -1,4 +1,4 @@
-"""``shuffledp curve``: bounds against users, epsilon0, delta or epsilon."""
+"""``shuffledp curve``: bounds against users, epsilon0, delta, epsilon or rounds."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ _PARAMETERS = [
     click.Option(
         ["--from", "low"],
         metavar="NUMBER",
-        help="Where the curves start. Default: 1e3 users, epsilon0 0.1, delta 1e-12, epsilon 0.",
+        help="Where the curves start. Default: 1e3 users, epsilon0 0.1, delta 1e-12, epsilon 0, "
+        "1 round.",
     ),
     click.Option(
         ["--to", "high"],
         metavar="NUMBER",
-        help="Where they end. Default: 1e6 users, epsilon0 8, delta 1e-3, or the epsilon at which "
-        "all guarantees have come down to delta 1e-12.",
+        help="Where they end. Default: 1e6 users, epsilon0 8, delta 1e-3, 1e3 rounds, or the "
+        "epsilon at which all guarantees have come down to delta 1e-12.",
     ),
     click.Option(
         ["--points", "count"],
@@ -72,7 +73,7 @@ _PARAMETERS = [
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
 def curve(**options: Any) -> None:
-    """Draw bounds against users, epsilon0, delta or epsilon.
+    """Draw bounds against users, epsilon0, delta, epsilon or rounds.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)", one or several; see
     "shuffledp mechanisms" for all of them. Against epsilon0 leave that out, as in "krr(k=10)".

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.parameters import DELTA, EPSILON, USERS
+from shuffledp.cli.parameters import DELTA, EPSILON, TIMES, USERS
 from shuffledp.comparison import AXES, Axis, Course, Families, end_of_profile, read_families
 from shuffledp.errors import check_epsilon0
 from shuffledp.rounding import plain
@@ -76,7 +76,7 @@ class CurveRequest:
         """Read one end of the range, by the rules of what varies."""
         if self.against == "epsilon0":
             return _read_epsilon0(name, text)
-        option = {"users": USERS, "delta": DELTA, "epsilon": EPSILON}[self.against]
+        option = {"users": USERS, "delta": DELTA, "epsilon": EPSILON, "rounds": TIMES}[self.against]
         read: Any = option.callback
         end: float = read(click.get_current_context(), _parameter(name), text)
         if self.axis.log and end == 0:

@@ -19,11 +19,13 @@ from shuffledp.cli.epsilon import epsilon
 from shuffledp.cli.estimate import estimate
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.internal_error import InternalError
+from shuffledp.cli.ledger import ledger
 from shuffledp.cli.mechanisms import mechanisms
 from shuffledp.cli.misspelling import with_guess
 from shuffledp.cli.plan import plan
 from shuffledp.cli.randomize import randomize
 from shuffledp.cli.reproduce import reproduce
+from shuffledp.cli.rounds import rounds
 from shuffledp.cli.tiers import tiers
 from shuffledp.cli.users import users
 from shuffledp.cli.verify import verify
@@ -88,7 +90,9 @@ for _command in (
     delta,
     calibrate,
     users,
+    rounds,
     tiers,
+    ledger,
     plan,
     compare,
     curve,

@@ -10,9 +10,16 @@ from typing import NoReturn, TypeVar
 
 import click
 
-from shuffledp.accounting.report import BOUNDS
+from shuffledp.accounting.report import BOUNDS, DEFAULT_BOUND
 from shuffledp.accounting.sum_view import VIEWS
-from shuffledp.errors import MAX_USERS, check_delta, check_epsilon, check_probability, check_rtol
+from shuffledp.errors import (
+    MAX_ROUNDS,
+    MAX_USERS,
+    check_delta,
+    check_epsilon,
+    check_probability,
+    check_rtol,
+)
 from shuffledp.randomizers import parse, parse_family
 from shuffledp.wording import shorten
 
@@ -160,7 +167,7 @@ RTOL = click.Option(
 BOUND = click.Option(
     ["--bound"],
     type=click.Choice(BOUNDS),
-    default="blanket",
+    default=DEFAULT_BOUND,
     show_default=True,
     help="blanket: the optimal decomposition bound. best: the smaller of that and the swap bound, "
     "which is often within a tenth of a percent of what an attacker attains.",
@@ -193,6 +200,17 @@ CORRUPTED_ADAPTIVELY = click.Option(
     show_default=True,
     help="Users whose reports the analyst learns, besides, and chooses after seeing the shuffled "
     "reports: a number or a share.",
+)
+
+
+TIMES = click.Option(
+    ["--rounds", "times"],
+    callback=reading(whole("rounds", 1, MAX_ROUNDS)),
+    metavar="INTEGER",
+    default="1",
+    show_default=True,
+    help="Number of rounds with the same users that meet the target together, each with fresh "
+    "noise and a fresh shuffle.",
 )
 
 

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import click
 
-from shuffledp.cli.answer import Answer
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
 from shuffledp.cli.terminal import progress
 
 
-def question(*parameters: click.Parameter) -> Callable[[Callable[..., Answer]], click.Command]:
+class Printable(Protocol):
+    """An answer for people and programs."""
+
+    def to_text(self) -> str:
+        """Return aligned lines and one sentence of meaning."""
+        ...
+
+    def to_json(self, command: str) -> str:
+        """Return one JSON object."""
+        ...
+
+
+def question(*parameters: click.Parameter) -> Callable[[Callable[..., Printable]], click.Command]:
     """Make a command of a function that returns an answer; its docstring is the help text.
 
     Nothing is printed before the whole answer is there.
     """
 
-    def decorate(function: Callable[..., Answer]) -> click.Command:
+    def decorate(function: Callable[..., Printable]) -> click.Command:
         name = function.__name__
 
         def run(as_json: bool, **arguments: object) -> None:

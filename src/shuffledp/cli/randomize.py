@@ -14,7 +14,7 @@ from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM
 from shuffledp.cli.signals import ending_tidily
 from shuffledp.cli.terminal import progress
-from shuffledp.files import Column, DataError, Randomization, Sidecar, sidecar_path
+from shuffledp.files import Column, DataError, Ledger, Randomization, Sidecar, sidecar_path
 from shuffledp.files.formats import is_csv
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
@@ -96,6 +96,12 @@ _PARAMETERS = [
         metavar="INTEGER",
         help="Make reports that can be repeated, for simulations: the guarantee does not hold.",
     ),
+    click.Option(
+        ["--ledger"],
+        metavar="FILE",
+        help="Record the round in this ledger, and refuse to exceed its budget; see shuffledp "
+        "ledger.",
+    ),
     click.Option(["--force"], is_flag=True, help="Replace the files if they exist."),
     JSON,
 ]
@@ -112,11 +118,14 @@ class _Request:
     out: Path
     values: tuple[tuple[str, ...] | None, ...]
     seed: int | None
+    ledger: str | None
     force: bool
     as_json: bool
 
     def randomization(self) -> Randomization:
         """Return the mechanism on its columns; what does not fit together is a usage error."""
+        if self.ledger is not None and self.seed is not None:
+            raise click.UsageError("--seed voids the guarantee: no --ledger records such reports")
         labels = self.values or (None,) * len(self.names)
         if len(labels) != len(self.names):
             raise click.UsageError(
@@ -148,6 +157,7 @@ def randomize(**options: Any) -> None:
                 target_delta=request.delta,
                 assumptions=(*ASSUMPTIONS, _ONE_ROW),
                 force=request.force,
+                ledger=None if request.ledger is None else Ledger(request.ledger),
             )
     except DataError as error:
         raise click.ClickException(str(error)) from None

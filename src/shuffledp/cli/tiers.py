@@ -79,7 +79,7 @@ def tiers(
     corrupted: int | Fraction,
     as_json: bool,
 ) -> None:
-    """Find the epsilon, or the delta, of users who run different levels.
+    """Find epsilon, or delta, of users with different levels.
 
     All reports go through one shuffler. Every tier gets its own answer: users of mechanisms that
     share a blanket law hide each other, whatever their levels.

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from shuffledp.accounting import required_users
+from shuffledp.accounting.report import Bound
 from shuffledp.accounting.sum_view import View
-from shuffledp.cli.answer import Answer
-from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM, VIEW
-from shuffledp.cli.question import question
+from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, MECHANISM, TIMES, VIEW
+from shuffledp.cli.question import Printable, question
+from shuffledp.cli.solution import solution
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain
 from shuffledp.wording import shorten
 
 
-@question(MECHANISM, EPSILON, DELTA, VIEW)
-def users(mechanism: LocalRandomizer, epsilon: float, delta: float, view: View) -> Answer:
+@question(MECHANISM, EPSILON, DELTA, TIMES, BOUND, VIEW)
+def users(
+    mechanism: LocalRandomizer, epsilon: float, delta: float, times: int, bound: Bound, view: View
+) -> Printable:
     """Find the smallest n that meets epsilon and delta.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    found = required_users(mechanism, target_epsilon=epsilon, target_delta=delta, view=view)
-    return Answer(
+    found = required_users(
+        mechanism, target_epsilon=epsilon, target_delta=delta, rounds=times, bound=bound, view=view
+    )
+    return solution(
         head=(
             ("mechanism", shorten(str(mechanism))),
             ("target", f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"),

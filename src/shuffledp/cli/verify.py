@@ -41,15 +41,18 @@ def verify(file: TextIO, as_json: bool) -> None:
     except CertificateError as error:
         raise click.ClickException(f"not verified: {error}") from None
     if as_json:
-        kept = ("mechanism", "n", "guarantee", "lower_bound")
+        kept = ("mechanism", "n", "bound", "guarantee", "lower_bound")
         fields = {name: value for name, value in asdict(certificate).items() if name in kept}
         click.echo(to_json({"command": "verify", "verified": True, **fields}))
         return
+    from shuffledp.certification.issue import bound_in_words
+
     rows = [
         ("verified", "every statement is proved again"),
         ("mechanism", shorten(certificate.mechanism)),
         ("users", f"{certificate.n:,}"),
         ("guarantee", certificate.guarantee.statement),
+        ("bound", bound_in_words(certificate.bound)),
     ]
     if certificate.lower_bound is not None:
         rows.append(("lower bound", certificate.lower_bound.statement))

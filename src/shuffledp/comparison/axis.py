@@ -1,4 +1,4 @@
-"""What a bound can be drawn against: users, epsilon0, delta or epsilon."""
+"""What a bound can be drawn against: users, epsilon0, delta, epsilon or rounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from shuffledp.errors import check_delta, check_epsilon, check_epsilon0, check_users
+from shuffledp.errors import (
+    check_delta,
+    check_epsilon,
+    check_epsilon0,
+    check_rounds,
+    check_users,
+)
+
+#: What programs call the axes.
+AxisName = Literal["users", "epsilon0", "delta", "epsilon", "rounds"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +34,7 @@ class Axis:
         high: where it ends unless told; None if that depends on the mechanisms.
     """
 
-    name: Literal["users", "epsilon0", "delta", "epsilon"]
+    name: AxisName
     label: str
     quantity: Literal["epsilon", "delta"] = "epsilon"
     fixed: tuple[Literal["n", "delta"], ...]
@@ -36,7 +45,7 @@ class Axis:
     def points(self, low: float, high: float, count: int) -> tuple[float, ...]:
         """Return ``count`` increasing points from ``low`` to ``high``; a single one is ``low``.
 
-        Numbers of users are whole and occur once, so there can be fewer.
+        Numbers of users and of rounds are whole and occur once, so there can be fewer.
 
         >>> AXES["users"].points(1, 10, 6), AXES["epsilon"].points(0.0, 1.0, 3)
         ((1, 2, 3, 4, 6, 10), (0.0, 0.5, 1.0))
@@ -57,6 +66,8 @@ class Axis:
         name = f"x against {self.name}"
         if self.name == "users":
             return check_users(point, name)
+        if self.name == "rounds":
+            return check_rounds(point, name)
         checks = {"epsilon0": check_epsilon0, "delta": check_delta, "epsilon": check_epsilon}
         number = checks[self.name](point, name)
         if self.log and number == 0:
@@ -68,7 +79,7 @@ class Axis:
             x = math.exp(math.log(low) * (1 - part) + math.log(high) * part)
         else:
             x = low + (high - low) * part
-        return round(x) if self.name == "users" else _without_noise(x)
+        return round(x) if self.name in ("users", "rounds") else _without_noise(x)
 
 
 def _without_noise(x: float) -> float:
@@ -98,6 +109,13 @@ AXES: Mapping[str, Axis] = MappingProxyType(
                 log=False,
                 low=0.0,
                 high=None,
+            ),
+            Axis(
+                name="rounds",
+                label="number of rounds",
+                fixed=("n", "delta"),
+                low=1,
+                high=10**3,
             ),
         )
     }

@@ -23,6 +23,7 @@ class Bound:
 BOUNDS: Mapping[str, Bound] = MappingProxyType(
     {
         "guarantee": Bound("guarantee", "upper"),
+        "blanket": Bound("optimal blanket", "upper"),
         "lower_bound": Bound("lower bound", "lower"),
         **{name: Bound(analysis.title, analysis.kind) for name, analysis in BASELINES.items()},
     }
@@ -30,7 +31,7 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
 
 
 #: The names of our own bounds.
-OURS = ("guarantee", "lower_bound")
+OURS = ("guarantee", "blanket", "lower_bound")
 
 
 def bound_names(wanted: str | Iterable[str]) -> tuple[str, ...]:

@@ -212,10 +212,10 @@ def compare(
 
     >>> found = compare("krr(k=10, epsilon0=2)", n=10_000, target_delta=1e-6)
     >>> found.bounds[:3]
-    ('guarantee', 'lower_bound', 'erlingsson')
-    >>> found.epsilon[:3].round(4)
-    array([0.0798, 0.0798,    nan])
-    >>> found.rows[2].reason
+    ('guarantee', 'blanket', 'lower_bound')
+    >>> found.epsilon[:4].round(4)
+    array([0.0798, 0.0798, 0.0798,    nan])
+    >>> found.rows[3].reason
     'it needs epsilon0 below 1/2, got 2'
     """
     randomizer, n = as_randomizer(randomizer), check_users(n)

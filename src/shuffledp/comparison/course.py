@@ -74,6 +74,10 @@ class Course:
         users = int(point) if self.n is None else self.n
         return users, point if self.target_delta is None else self.target_delta
 
+    def rounds_at(self, point: float) -> int:
+        """Return the number of rounds at a point: one, unless they vary."""
+        return int(point) if self.axis.name == "rounds" else 1
+
 
 def end_of_profile(randomizers: Iterable[LocalRandomizer], n: int) -> float:
     """Return the epsilon at which the guarantees of all mechanisms have come down to delta 1e-12.
@@ -87,7 +91,8 @@ def end_of_profile(randomizers: Iterable[LocalRandomizer], n: int) -> float:
         warnings.simplefilter("ignore", AccuracyWarning)  # any end will do
         for randomizer in randomizers:
             try:
-                ends.append(ShuffleAccountant(randomizer, n, rtol=0.1).get_epsilon(_LEAST_DELTA))
+                accountant = ShuffleAccountant(randomizer, n, rtol=0.1, bound="blanket")
+                ends.append(accountant.get_epsilon(_LEAST_DELTA))
             except NoAnswerError:
                 continue
     end = max(end for end in ends if end <= MAX_EPSILON0)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.comparison.axis import AXES
+from shuffledp.comparison.axis import AXES, AxisName
 from shuffledp.comparison.bounds import BOUNDS, OURS, bound_names
 from shuffledp.comparison.course import Course, end_of_profile
 from shuffledp.comparison.curve import Curve
@@ -50,7 +50,7 @@ class Curves:
         )
 
     @property
-    def against(self) -> Literal["users", "epsilon0", "delta", "epsilon"]:
+    def against(self) -> AxisName:
         """What varies."""
         return self.course.axis.name
 
@@ -195,7 +195,7 @@ def _share(some: Sequence[object], curve: Curve) -> str:
 
 def curve(
     mechanisms: Mechanism | Iterable[Mechanism],
-    against: Literal["users", "epsilon0", "delta", "epsilon"] = "users",
+    against: AxisName = "users",
     x: Iterable[float] | None = None,
     *,
     n: int | None = None,
@@ -204,7 +204,7 @@ def curve(
     rtol: float = 1e-4,
     processes: int | None = 1,
 ) -> Curves:
-    """Compute bounds of mechanisms against users, epsilon0, delta or epsilon.
+    """Compute bounds of mechanisms against users, epsilon0, delta, epsilon or rounds.
 
     The curves show epsilon, or delta if epsilon varies. Where a bound has no answer they have a
     gap, and a reason.
@@ -228,10 +228,10 @@ def curve(
 
     >>> found = curve("krr(k=10, epsilon0=2)", x=[1_000, 10_000, 100_000], target_delta=1e-6)
     >>> found
-    <2 curves of epsilon against users, 3 points each>
-    >>> guarantee, lower_bound = found.curves
+    <3 curves of epsilon against users, 3 points each>
+    >>> guarantee, blanket, lower_bound = found.curves
     >>> guarantee.y.round(4)
-    array([0.2728, 0.0798, 0.0231])
+    array([0.2727, 0.0798, 0.0231])
     """
     if against not in AXES:
         raise ValueError(
@@ -278,7 +278,8 @@ def trace(
         series[text] = []
         for point in course.x:
             users, target = course.at(point)
-            question = Question(make(point), users, course.axis.quantity, target, names, rtol)
+            quantity, rounds = course.axis.quantity, course.rounds_at(point)
+            question = Question(make(point), users, quantity, target, names, rtol, rounds)
             series[text].append(question)
     answers = sweep(series, processes=processes, on_done=on_done)
     return Curves(

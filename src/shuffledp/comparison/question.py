@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.report import BOUNDS
 from shuffledp.baselines import BASELINES, Baseline
 from shuffledp.baselines.numeric import NumericBaseline
+from shuffledp.comparison.bounds import OURS
 from shuffledp.errors import AccuracyWarning, NoAnswerError
 from shuffledp.randomizers import LocalRandomizer
 
@@ -26,6 +29,7 @@ class Question:
         target: the delta at which epsilon is asked for, or the epsilon at which delta is.
         bounds: names of :data:`shuffledp.comparison.BOUNDS`, or other analyses.
         rtol: the relative width of the enclosures.
+        rounds: the number of rounds; published analyses answer for one only.
     """
 
     randomizer: LocalRandomizer
@@ -34,6 +38,7 @@ class Question:
     target: float
     bounds: tuple[str | type[Baseline], ...]
     rtol: float = 1e-4
+    rounds: int = 1
 
 
 @dataclass(frozen=True)
@@ -62,17 +67,23 @@ def answer(question: Question) -> tuple[Value, ...]:
     >>> round(ours.number, 4), theirs.reason
     (0.0798, 'it needs epsilon0 below 1/2, got 2')
     """
-    accountant = ShuffleAccountant(question.randomizer, question.n, rtol=question.rtol)
-    return tuple(_value(bound, question, accountant) for bound in question.bounds)
+    best, blanket = (
+        ShuffleAccountant(question.randomizer, question.n, rtol=question.rtol, bound=bound)
+        for bound in BOUNDS
+    )
+    ours = {"guarantee": best, "blanket": blanket, "lower_bound": best}
+    return tuple(_value(bound, question, ours) for bound in question.bounds)
 
 
-def _value(bound: str | type[Baseline], question: Question, accountant: ShuffleAccountant) -> Value:
+def _value(
+    bound: str | type[Baseline], question: Question, ours: Mapping[str, ShuffleAccountant]
+) -> Value:
     start = time.process_time()
     number, reason = None, None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AccuracyWarning)
         try:
-            number = _number(bound, question, accountant)
+            number = _number(bound, question, ours)
         except NoAnswerError as error:
             reason = str(error)
     if number == math.inf:
@@ -84,18 +95,31 @@ def _value(bound: str | type[Baseline], question: Question, accountant: ShuffleA
 
 
 def _number(
-    bound: str | type[Baseline], question: Question, accountant: ShuffleAccountant
+    bound: str | type[Baseline], question: Question, ours: Mapping[str, ShuffleAccountant]
 ) -> float:
     target = question.target
+    if question.rounds > 1:
+        return _number_of_rounds(bound, question, ours)
     if bound == "lower_bound":
         if question.quantity == "epsilon":
-            return accountant.epsilon_lower_bound(target)
-        return accountant.delta_lower_bound(target)
+            return ours[bound].epsilon_lower_bound(target)
+        return ours[bound].delta_lower_bound(target)
     analysis: ShuffleAccountant | Baseline
-    analysis = accountant if bound == "guarantee" else _baseline(bound, question)
+    analysis = ours[bound] if bound in OURS else _baseline(bound, question)
     if question.quantity == "epsilon":
         return analysis.get_epsilon(target)
     return analysis.get_delta(target)
+
+
+def _number_of_rounds(
+    bound: str | type[Baseline], question: Question, ours: Mapping[str, ShuffleAccountant]
+) -> float:
+    if bound not in OURS:
+        raise NoAnswerError("it is an analysis of a single round")
+    rounds = ours[bound].rounds(question.rounds, rtol=question.rtol)
+    if bound == "lower_bound":
+        return rounds.epsilon_lower_bound(question.target)
+    return rounds.get_epsilon(question.target)
 
 
 def _baseline(bound: str | type[Baseline], question: Question) -> Baseline:

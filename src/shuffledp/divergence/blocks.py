@@ -85,6 +85,12 @@ class BlockSum:
         pairs = zip(laws, self.blocks, strict=True)
         return replace(self, blocks=tuple(Block(law, block.times) for law, block in pairs))
 
+    @property
+    def negated(self) -> BlockSum:
+        """The sum of the opposite values."""
+        laws = [replace(law, values=-law.values) for law in self.laws]
+        return replace(self.with_laws(laws), offset=-self.offset)
+
     def in_units(self, factor: float) -> BlockSum:
         """Return ``factor`` times S, with losses that stay finite when squared.
 

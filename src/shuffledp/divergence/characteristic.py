@@ -49,11 +49,10 @@ def evaluate(tilted: TiltedLaw, t: FloatArray) -> Characteristic:
 def bound_square(tilted: TiltedLaw, centre: FloatArray, half: FloatArray) -> FloatArray:
     r"""Bound :math:`|\varphi|^2` where t is within ``half`` of ``centre``, by its second order."""
     rows = max(_CACHED // tilted.centred.size, 1)
-    parts = [
-        _square_and_slope(tilted, centre[begin : begin + rows])
-        for begin in range(0, centre.size, rows)
-    ]
-    square, slope = np.concatenate(parts, axis=1)
+    square, slope = np.empty_like(centre), np.empty_like(centre)
+    for begin in range(0, centre.size, rows):
+        part = slice(begin, begin + rows)
+        square[part], slope[part] = _square_and_slope(tilted, centre[part])
     bound = square + slope * half + tilted.variance * half**2
     # R moves by twice the error of phi; an angle t c has 3 roundings. The factors 4 and 8/3
     # that are left cover those of the slope and of the width, where they can matter: while the
@@ -63,11 +62,11 @@ def bound_square(tilted: TiltedLaw, centre: FloatArray, half: FloatArray) -> Flo
     return np.minimum(bound, 1.0)
 
 
-def _square_and_slope(tilted: TiltedLaw, t: FloatArray) -> FloatArray:
+def _square_and_slope(tilted: TiltedLaw, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     r"""Return :math:`|\varphi(t)|^2` and the absolute value of its derivative."""
     p, c = tilted.probability, tilted.centred
     angle = np.multiply.outer(t, c)
     sine, cosine = np.sin(angle), np.cos(angle)
     real, imag = cosine @ p, sine @ p
     real_slope, imag_slope = -(sine @ (p * c)), cosine @ (p * c)
-    return np.stack([real**2 + imag**2, 2 * np.abs(real * real_slope + imag * imag_slope)])
+    return real**2 + imag**2, 2 * np.abs(real * real_slope + imag * imag_slope)

@@ -79,7 +79,6 @@ def contour_log_mean(
     total: BlockSum,
     rtol: float,
     max_work: float,
-    hint: float = math.inf,
     kernel: Kernel = HINGE,
 ) -> LogEnclosure:
     """Enclose log E f(S) for a sum that can be positive.
@@ -88,7 +87,6 @@ def contour_log_mean(
         total: the sum S.
         rtol: relative width to aim for.
         max_work: stop refining when all rounds together would need more nodes times atoms.
-        hint: a guess of the logarithm, used where it is below the saddle-point estimate.
         kernel: the function f.
     """
     factor = saddle_point(total, kernel)
@@ -97,7 +95,7 @@ def contour_log_mean(
     best = LogEnclosure(-math.inf, _chernoff(tilted, kernel))
     shift = math.log(factor)
     while best.width == math.inf and rtol <= _MAX_RTOL:
-        best = best.intersect(_refine(total, kernel, tilted, rtol, max_work, hint + shift))
+        best = best.intersect(_refine(total, kernel, tilted, rtol, max_work))
         rtol *= _LESS
     # A logarithm is good to four units, the curvature to one; `widen` rounds the sums.
     slack = UNIT * (4 * abs(shift) + 2)
@@ -110,10 +108,9 @@ def _refine(
     tilted: TiltedSum,
     rtol: float,
     max_work: float,
-    hint: float,
 ) -> LogEnclosure:
     """Evaluate with ever less smoothing until the enclosure is narrow or the work is spent."""
-    smoothing = Smoothing(tilted, rtol, hint, kernel)
+    smoothing = Smoothing(tilted, rtol, kernel)
     best = LogEnclosure(-math.inf, math.inf)
     for _ in range(_ROUNDS):
         tau = smoothing.tau
@@ -217,14 +214,27 @@ def _exp(x: float) -> float:
     return math.exp(x) if x < _MAX_LOG else math.inf
 
 
-def chernoff_log_mean(total: BlockSum, kernel: Kernel = HINGE) -> float:
-    """Return an upper bound on log E f(S) from one tilt: E e^{theta S} max(f(x) e^{-theta x})."""
+@dataclass(frozen=True, eq=False)
+class ChernoffBound:
+    """An upper bound on log E f(S), and S in the units of its tilt."""
+
+    log_mean: float
+    tilted: TiltedSum
+
+
+def chernoff_bound(total: BlockSum, kernel: Kernel = HINGE) -> ChernoffBound:
+    """Bound log E f(S) from above by one tilt: E e^{theta S} max(f(x) e^{-theta x})."""
     factor = saddle_point(total, kernel)
     tilted = tilt_sum(total.in_units(factor), 1.0)
     shift = math.log(factor)
     bound = _chernoff(tilted, kernel.in_units(factor))
     # The logarithm is good to four units, a sum and the curvature to one.
-    return bound - shift + UNIT * (8 * (abs(shift) + abs(bound)) + 2)
+    return ChernoffBound(bound - shift + UNIT * (8 * (abs(shift) + abs(bound)) + 2), tilted)
+
+
+def chernoff_log_mean(total: BlockSum, kernel: Kernel = HINGE) -> float:
+    """Return an upper bound on log E f(S) from one tilt."""
+    return chernoff_bound(total, kernel).log_mean
 
 
 def _chernoff(tilted: TiltedSum, kernel: Kernel) -> float:

@@ -51,6 +51,23 @@ class LogEnclosure:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """A bound from below on log E[S_+] of one sum, and a bound from above on that of another one.
+
+    They enclose what lies between the two sums. If parts of it are kept apart, of different size
+    for the two, the sides can be compared only after these have been added.
+    """
+
+    lower: float
+    upper: float
+
+    @property
+    def enclosure(self) -> LogEnclosure:
+        """The enclosure, if nothing is kept apart."""
+        return LogEnclosure(self.lower, self.upper)
+
+
 def _size(x: float) -> float:
     return abs(x) + 1 if math.isfinite(x) else 0.0
 

@@ -8,14 +8,17 @@ from contextlib import suppress
 from shuffledp.arrays import UNIT
 from shuffledp.decomposition.gparv import GPARV
 from shuffledp.divergence.blocks import BlockSum
-from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
-from shuffledp.divergence.mean import Sides, log_mean_bound, log_mean_positive, log_mean_single
+from shuffledp.divergence.elementary import log_mean_single
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure, Sides
+from shuffledp.divergence.mean import log_mean_bound, log_mean_positive
+
+_NARROW = 1e-2  # enclosures that bounds from one tilt cannot improve
 
 
 def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
     """Enclose log delta; the width is at most ``rtol`` unless double precision or work forbid.
 
-    Where it is wider, the upper end is still no worse than :func:`log_delta_bound`. The answer is a
+    Where it is much wider, the upper end is no worse than :func:`log_delta_bound`. The answer is a
     function of the arguments: what one evaluation shows, the next one shows again. The cost does
     not grow with n: typically 1e4 sines and cosines, never more than 1e8.
 
@@ -33,7 +36,7 @@ def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
     result = LogEnclosure(-math.inf, alone.upper)  # delta falls with n
     with suppress(*BEYOND_DOUBLES):  # the bounds of one user and of one tilt are left
         result = result.intersect(_log_delta_of_many(gparv, n, rtol))
-    if result.width > rtol:
+    if result.width > max(rtol, _NARROW):
         result = result.intersect(LogEnclosure(-math.inf, log_delta_bound(gparv, n)))
     return result
 

@@ -37,25 +37,34 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.characteristic import bound_square, evaluate
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
+from shuffledp.divergence.geometric import geometric_sum
+from shuffledp.divergence.lead import (
+    Nodes,
+    ceiling_of_mixtures,
+    contenders,
+    leading_type,
+    loss_of_leading,
+)
 from shuffledp.divergence.proposals.swap import SwapProposal
+from shuffledp.divergence.shares import Points, halve
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.stretches import cover, listed, split
 from shuffledp.divergence.tilt import TiltedLaw, tilt
 
-_MAX_POINTS = 6000
+_MAX_WORK = 3e6  # cells times edges times nodes, in one round of cuts
+_FEW = 3  # types whose mixtures are all looked at
+_MAX_CORNERS = 5  # of more types, mixtures are not subdivided
 _MAX_NODES = 4000
 _ROUNDS = 6
 _SHORT = 10  # stretches of fewer nodes are evaluated
 _PARTS = 4  # into which the others are split
 _SHARE_OF_STRETCH = 1 / 300
 _LARGEST = 1e100  # values beyond it are left to the blanket
-_NEAR_ONE = 1e-9  # a ratio this close to 1, times the number of terms, makes them equal
 _VAGUE = 0.1  # nodes whose relative error is larger are bounded, not evaluated
 
 # Sums of positive terms: less than 50 units for adding them up, and exponents above -745.
@@ -107,16 +116,6 @@ class _Found:
     bias: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Points:
-    """Shares of the types, and at every node their exponent and the sums they lead to."""
-
-    shares: FloatArray
-    exponent: NDArray[np.complex128]
-    upper: FloatArray
-    density: FloatArray
-
-
 class _Spectrum:
     """The transforms of all slots at the nodes, in units of M_0 M_v^M at theta = 1, v the largest.
 
@@ -148,9 +147,10 @@ class _Spectrum:
         return 0 < self.nodes.size <= _MAX_NODES
 
     def _select(self, count: int, allowance: float) -> IntArray:
-        """Return the nodes that cannot be skipped; none if they are too many."""
+        """Return the nodes that cannot be skipped; none if they or their sum are too large."""
         main = min(count, max(self.proposal.main_nodes, 0))
-        if count < 1 or main > _MAX_NODES:
+        whole = float(self._height(np.zeros(1))[0])
+        if count < 1 or main > _MAX_NODES or not whole < math.inf:
             return np.zeros(0, dtype=np.int64)
         starts, sizes = cover(self.proposal.stretch_starts(main + 1), main + 1, count)
         kept, total = [np.arange(main + 1)], main
@@ -165,7 +165,6 @@ class _Spectrum:
             starts, sizes = split(starts[~short], sizes[~short], _PARTS)
         x = count * self.step * self.tau * (1 - 4 * UNIT)
         gaussian = math.exp(-x * x / 2 * (1 - 4 * UNIT)) * (1 + 16 * UNIT)
-        whole = float(self._height(np.zeros(1))[0])
         self.left_out += whole * self.tau * gaussian / (math.pi * x**3) * _ROUND_UP
         return np.concatenate(kept) if total <= _MAX_NODES else np.zeros(0, dtype=np.int64)
 
@@ -190,7 +189,8 @@ class _Spectrum:
         series += (self.terms - 1) * np.maximum(log_ratio, 0.0)
         power = self.others * exponent + series
         error = 8 * UNIT * (np.abs(self.others * exponent) + np.abs(series) + self.terms + 8)
-        height: FloatArray = self.gamma * np.exp(power + error) * _ROUND_UP
+        with np.errstate(over="ignore"):
+            height: FloatArray = self.gamma * np.exp(power + error) * _ROUND_UP
         return height
 
     def _evaluate(self) -> None:
@@ -236,9 +236,15 @@ class _Spectrum:
 
     def bound(self) -> _Found:
         """Bound the sum over the nodes for all shares of the types."""
-        points = self._at(np.eye(len(self.types)))
-        worst = self._cover(points)
-        total = worst + self._examined() + self.left_out + self._moved()
+        lead = leading_type(self._nodes)
+        points = self._at(np.eye(len(self.types))[[lead]])
+        settled = float(points.upper[0])
+        worst = settled + self._lost()
+        if worst > settled * (1 + self.proposal.share_of_cells):
+            kept = self._contenders()
+            points = self._at(np.eye(len(self.types))[kept])
+            worst = min(worst, self._mixed(points, kept) + self._examined())
+        total = worst + self.left_out + self._moved()
         base = self.others * self.top + self.first.log_mgf + 0.5 * self.tau**2
         size = self.others * abs(self.top) + abs(self.first.log_mgf)
         error = self.others * max(law.log_mgf_error for law in self.types)
@@ -261,7 +267,7 @@ class _Spectrum:
         moved = self.first.value_shift + self.others * max(law.value_shift for law in self.types)
         return float(self._height(np.zeros(1))[0]) * moved * math.exp(moved) * _ROUND_UP
 
-    def _at(self, shares: FloatArray) -> _Points:
+    def _at(self, shares: FloatArray) -> Points:
         """Evaluate the sum at several shares; ``upper`` has its rounding error added."""
         exponent = shares @ self.excess
         power = self.others * exponent
@@ -271,7 +277,7 @@ class _Spectrum:
             log_ratio = (self.log_rest - self.top) - exponent
             grows = log_ratio.real > 0
             power = np.where(grows, power + (self.terms - 1) * log_ratio, power)
-            series, series_error = _geometric(np.where(grows, -log_ratio, log_ratio), self.terms)
+            series, series_error = geometric_sum(np.where(grows, -log_ratio, log_ratio), self.terms)
         with np.errstate(under="ignore"):
             modulus = self.gamma * np.exp(power.real)
         turned = np.cos(power.imag) + 1j * np.sin(power.imag)
@@ -286,19 +292,21 @@ class _Spectrum:
         rounding_total = rounding.sum(axis=1) * _ROUND_UP
         rounding_total += 64 * UNIT * np.abs(values).sum(axis=1)
         density = (values * ((1 + 1j * self.t) ** 2)).sum(axis=1).real
-        return _Points(shares, exponent, total + rounding_total, density)
+        return Points(shares, exponent, total + rounding_total, density)
 
-    def _cover(self, points: _Points) -> float:
+    def _cover(self, points: Points) -> float:
         """Return a bound over all shares: cut simplices in two until the errors are small."""
-        corners = len(self.types)
+        corners = len(points.shares)
         cells = np.arange(corners)[None, :]
         if corners == 1:
             return float(points.upper[0])
-        settled = float(points.upper.max())
+        settled, before = float(points.upper.max()), math.inf
         goal = settled * (1 + self.proposal.share_of_cells)
         edges = list(combinations(range(corners), 2))
         denominator = 8 if corners == 2 else 6
         while cells.size:
+            if len(cells) * len(edges) * self.t.size > _MAX_WORK:
+                return max(settled, before)
             heights = self._height((points.shares @ self.largest)[cells].max(axis=1))
             exponent = points.exponent[cells]
             squares = np.array([np.abs(exponent[:, i] - exponent[:, j]) for i, j in edges])
@@ -309,8 +317,7 @@ class _Spectrum:
             bounds = bounds + (weight * share).sum(axis=1) * _ROUND_UP
             open_ = bounds > goal
             settled = max(settled, float(bounds[~open_].max(initial=0.0)))
-            if points.shares.shape[0] > _MAX_POINTS:
-                return max(settled, float(bounds.max()))
+            before = float(bounds.max())  # holds for the parts of all cells, too
             cells = cells[open_]
             if cells.size:
                 longest = np.argmax((weight[open_] * squares[:, open_]).sum(axis=2), axis=0)
@@ -318,25 +325,40 @@ class _Spectrum:
                 goal = max(goal, float(points.upper.max()) * (1 + self.proposal.share_of_cells))
         return settled
 
-    def _halve(self, cells: IntArray, points: _Points, edges: IntArray) -> tuple[IntArray, _Points]:
+    def _halve(self, cells: IntArray, points: Points, edges: IntArray) -> tuple[IntArray, Points]:
         """Cut each cell in the middle of an edge."""
-        rows = np.arange(len(cells))
-        ends = cells[rows[:, None], edges]
-        pairs, place = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
+        halves, pairs = halve(cells, edges, len(points.shares))
         added = self._at(0.5 * (points.shares[pairs[:, 0]] + points.shares[pairs[:, 1]]))
-        middle = points.shares.shape[0] + place.ravel()
-        halves = []
-        for side in (0, 1):
-            half = cells.copy()
-            half[rows, edges[:, side]] = middle
-            halves.append(half)
-        together = _Points(
-            np.concatenate([points.shares, added.shares]),
-            np.concatenate([points.exponent, added.exponent]),
-            np.concatenate([points.upper, added.upper]),
-            np.concatenate([points.density, added.density]),
+        return halves, points.joined(added)
+
+    @property
+    def _nodes(self) -> Nodes:
+        return Nodes(
+            self.kernel, self.size, self.first_error, self.phase_error, self.excess, self.relative
         )
-        return np.concatenate(halves), together
+
+    def _lost(self) -> float:
+        """Bound what mixtures add to the leading type."""
+        log_ratio = self.log_rest - self.top
+        return loss_of_leading(self._nodes, self.others, self.terms, log_ratio, self.gamma)
+
+    def _contenders(self) -> list[int]:
+        """Return the types whose mixtures are looked at."""
+        everything = list(range(len(self.types)))
+        return everything if len(everything) <= _FEW else contenders(self._nodes, self.others)
+
+    def _mixed(self, points: Points, kept: list[int]) -> float:
+        """Bound the sum for all mixtures, looking at those of some types."""
+        if len(kept) > _MAX_CORNERS:
+            return math.inf
+        cover = self._cover(points)
+        if len(kept) == len(self.types):
+            return cover
+        log_ratio = self.log_rest - self.top
+        ceiling, mixing = ceiling_of_mixtures(
+            self._nodes, kept, self.others, self.terms, log_ratio, self.gamma
+        )
+        return max(cover, ceiling) + mixing
 
     def _examined(self) -> float:
         """Bound the error of taking those examined in vain for an average sample."""
@@ -355,29 +377,3 @@ class _Spectrum:
         full = self.gamma * np.exp(self.others * self.largest.max(axis=0)) * _ROUND_UP
         bound = np.minimum(height * variance, full * rare * distance**2 / 6)
         return float(self.size @ np.minimum(bound, 2 * height)) * _ROUND_UP
-
-
-def _geometric(
-    log_ratio: NDArray[np.complex128], terms: int
-) -> tuple[NDArray[np.complex128], FloatArray]:
-    r"""Return :math:`\sum_{k<m}q^k`, m = ``terms``, |q| <= 1, and a bound on its error.
-
-    The quotient of :math:`q^m-1` and :math:`q-1`, both without cancellation. Next to q = 1 it is m,
-    with an error of at most :math:`m^2|\log q|`.
-    """
-    size = np.abs(log_ratio)
-    near = terms * size < _NEAR_ONE
-    x = np.where(near, -1.0, log_ratio)
-    bottom = _expm1(x)
-    quotient = _expm1(terms * x) / bottom
-    # The exponent of q^m has |m log q| units of a few; then two functions and a quotient.
-    error = 16 * UNIT * ((2 + terms * size) / np.abs(bottom) + np.abs(quotient))
-    return np.where(near, terms, quotient), np.where(near, terms * terms * size, error)
-
-
-def _expm1(x: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Return e^x - 1 from real functions, to a few units of its modulus."""
-    half = np.sin(0.5 * x.imag)
-    real = np.expm1(x.real) * np.cos(x.imag) - 2 * half * half
-    result: NDArray[np.complex128] = real + 1j * (np.exp(x.real) * np.sin(x.imag))
-    return result

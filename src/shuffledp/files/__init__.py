@@ -2,16 +2,22 @@
 
 from shuffledp.files.columns import Column
 from shuffledp.files.estimation import Estimation, Section, estimate_files
+from shuffledp.files.ledger import BudgetExceededError, Ledger
+from shuffledp.files.ledger_entries import Budget, RecordedRounds
 from shuffledp.files.problems import DataError
 from shuffledp.files.randomization import Randomization
 from shuffledp.files.sidecar import Guarantee, Sidecar, sidecar_path
 
 __all__ = [
+    "Budget",
+    "BudgetExceededError",
     "Column",
     "DataError",
     "Estimation",
     "Guarantee",
+    "Ledger",
     "Randomization",
+    "RecordedRounds",
     "Section",
     "Sidecar",
     "estimate_files",

@@ -11,6 +11,10 @@ from pathlib import Path
 from shuffledp.files.problems import DataError
 
 
+class BusyError(DataError):
+    """Another run is writing the same file."""
+
+
 @contextmanager
 def lock(out: Path) -> Iterator[None]:
     """Let one run at a time write ``out``: another one fails at once.
@@ -24,13 +28,14 @@ def lock(out: Path) -> Iterator[None]:
     ['.reports.csv.shuffledp-lock']
 
     Raises:
-        DataError: if another run holds it, or something else has the name of the hidden file.
+        BusyError: if another run holds it.
+        DataError: if something else has the name of the hidden file.
         OSError: if files cannot be created or locked in this folder.
     """
     path = out.with_name(f".{out.name}.shuffledp-lock")
     handle = _hold(path)
     if handle is None:
-        raise DataError(f"cannot write {str(out)!r}: another run is writing it")
+        raise BusyError(f"cannot write {str(out)!r}: another run is writing it")
     try:
         yield
     finally:

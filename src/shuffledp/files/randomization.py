@@ -18,9 +18,10 @@ from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.draft import draft
 from shuffledp.files.formats import reports_in, table_in
+from shuffledp.files.ledger import Ledger
 from shuffledp.files.mechanism_text import self_contained
 from shuffledp.files.problems import DataError
-from shuffledp.files.sidecar import Guarantee, Sidecar, digest
+from shuffledp.files.sidecar import Guarantee, Sidecar, digest, sidecar_path
 from shuffledp.files.table import Table
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.base import Values
@@ -78,10 +79,13 @@ class Randomization:
         target_delta: float,
         assumptions: Sequence[str],
         force: bool = False,
+        ledger: Ledger | None = None,
     ) -> Sidecar:
         """Randomize and shuffle the rows of a file; write the reports and their sidecar.
 
-        Nothing else of the file is written, and both files appear complete or not at all.
+        Nothing else of the file is written, and both files appear complete or not at all. With a
+        ledger the round is recorded before they appear: reports that somebody can see are in it,
+        whatever happens in between. If it is a crash, a round is in it that nobody has seen.
 
         Args:
             source: the file with the columns.
@@ -89,8 +93,11 @@ class Randomization:
             target_delta: the delta at which the guarantee is stated.
             assumptions: what the guarantee rests on.
             force: whether existing files may be replaced.
+            ledger: where to record the round.
 
         Raises:
+            BudgetExceededError: if the ledger's budget does not allow this round.
+            ValueError: if there are both a ledger and a seed, which leaves nothing to record.
             DataError: if a file cannot be read or written, or a cell does not fit the mechanism.
             NoAnswerError: if there is no guarantee at this delta.
         """
@@ -99,6 +106,8 @@ class Randomization:
         rows, table = rows_per_chunk(dtype), table_in(source, [c.name for c in self._columns])
         if out.exists() and out.samefile(source):
             raise DataError(f"cannot write {str(out)!r}: it is the file that is read")
+        if ledger is not None:
+            self._check_ledger(ledger, source, out)
         reports_in(out, dtype)  # a wrong ending, or a missing package, is said before the work
         with (
             draft(out, force=force) as new,
@@ -111,6 +120,8 @@ class Randomization:
             if not buckets.size:
                 raise DataError(f"{str(source)!r} has no rows")
             answer = self._answer(buckets.size, delta)
+            if ledger is not None:
+                ledger.check(answer.randomizer, answer.n)
             reports_in(new.reports, dtype).write(buckets.empty(rows))
             sidecar = Sidecar(
                 mechanism=str(answer.randomizer),
@@ -125,8 +136,17 @@ class Randomization:
                 version=__version__,
             )
             new.sidecar.write_text(sidecar.to_json() + "\n", encoding="utf-8")
+            if ledger is not None:
+                ledger.add(answer.randomizer, answer.n, reports=sidecar.sha256)
             new.publish()
         return sidecar
+
+    def _check_ledger(self, ledger: Ledger, source: Path, out: Path) -> None:
+        if self._seed is not None:
+            raise ValueError("reports from a seed have no guarantee, so no ledger records them")
+        for path in (source, out, sidecar_path(out)):
+            if path.exists() and path.samefile(ledger.path):
+                raise DataError(f"cannot use {str(path)!r}: it is the ledger")
 
     def _values(self, table: Table, rows: int) -> Iterator[Values]:
         """Yield the inputs of some users at a time."""

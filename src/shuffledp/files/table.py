@@ -8,6 +8,9 @@ from pathlib import Path
 
 from shuffledp.files.columns import Cells
 from shuffledp.files.problems import DataError, naming
+from shuffledp.wording import shorten
+
+_MAX_ECHO = 1000
 
 
 class Table(ABC):
@@ -33,7 +36,7 @@ class Table(ABC):
             count = self.titles.count(name)
             if count != 1:
                 problem = f"{count} columns are called" if count else "there is no column"
-                known = ", ".join(map(repr, self.titles)) or "none"
+                known = shorten(", ".join(map(repr, self.titles)) or "none", _MAX_ECHO)
                 raise DataError(f"{str(path)!r}: {problem} {name!r}; its columns are {known}")
 
     @abstractmethod

@@ -20,12 +20,15 @@ from shuffledp.randomizers.pair import Input, Pair
 
 @dataclass(frozen=True, repr=False)
 class AnyPureLDP(LocalRandomizer):
-    r"""The generic bound: valid for every epsilon0-LDP randomizer, also adaptively chosen ones.
+    r"""The generic bound: valid for every epsilon0-LDP randomizer that is fixed in advance.
+
+    With ``bound="blanket"`` it is also valid for users who run different randomizers of that level,
+    chosen adaptively; for the swap bound that is not proved.
 
     The GPARV of any epsilon0-LDP randomizer is dominated in convex order by that of binary
     randomized response, for :math:`|\varepsilon|\le\varepsilon_0`, and beyond that range both
-    bounds are trivial; so binary randomized response gives the best bound that depends on epsilon0
-    alone. It is never above the standard clone (Feldman, McMillan and Talwar 2021).
+    bounds are trivial; so binary randomized response gives the best blanket bound that depends on
+    epsilon0 alone. It is never above the standard clone (Feldman, McMillan and Talwar 2021).
 
     The lower bound is what the worst of binary and ternary randomized response reveals (ternary if
     the others hold 2): no analysis that knows epsilon0 alone can claim less.
@@ -93,8 +96,9 @@ class AnyPureLDP(LocalRandomizer):
     def slot_laws(self, pair: Pair) -> SlotLaws | None:
         r"""Return the five types that stand for all mechanisms of this level.
 
-        With :math:`c=R(x_1)/E` slot 0 has :math:`R(x_1)/c=E` and :math:`R(x_1')/c=Er`, r between
-        1/E and E with mean 1: r is spread to these ends. The ratios (a, b) of any other slot lie in
+        With :math:`c=(R(x_1)+R(x_1'))/(2E)` the ratios of slot 0 add up to 2E, each is between
+        :math:`2E/(E+1)` and E times that, and has the mean E: half of the mass is spread to either
+        end. The ratios (a, b) of any other slot lie in
         the hexagon :math:`1/E\le a,b,a/b\le E` and have the mean (1, 1). They are spread to its
         corners, and a law on the corners with that mean is a mixture of five: on the three
         diagonals, and on the two triangles of every second corner.
@@ -107,8 +111,9 @@ class AnyPureLDP(LocalRandomizer):
             {(level, 0.0): small, (0.0, level): small, (-level, -level): 1.0},
             {(level, level): small, (-level, 0.0): 1.0, (0.0, -level): 1.0},
         )
-        first = {(level, 0.0): 1.0, (level, 2 * level): small}
-        blanket = _atoms(first, mass=small, residual=-math.expm1(-level))
+        low = math.log(2) - math.log1p(small)
+        first = {(level + low, low): 0.5, (low, level + low): 0.5}
+        blanket = _atoms(first, mass=small, residual=-math.expm1(-level), units=8 * (1 + level))
         return SlotLaws(blanket, tuple(map(_atoms, types)))
 
     def accepts(self, other: Input) -> bool:
@@ -122,9 +127,15 @@ class AnyPureLDP(LocalRandomizer):
 
 
 def _atoms(
-    shares: Mapping[tuple[float, float], float], mass: float = 1.0, residual: float = 0.0
+    shares: Mapping[tuple[float, float], float],
+    mass: float = 1.0,
+    residual: float = 0.0,
+    units: float = 0.0,
 ) -> Decomposition:
-    """Return a decomposition into atoms with given log ratios, whose weights sum to ``mass``."""
+    """Return a decomposition into atoms with given log ratios, whose weights sum to ``mass``.
+
+    ``units`` bounds the error of the log ratios, in units round-off.
+    """
     weights = np.array(list(shares.values()))
     log0, log1 = np.array(list(shares)).T
     return Decomposition(
@@ -132,6 +143,7 @@ def _atoms(
         log_ratio1=log1,
         weight=weights * (mass / weights.sum()),
         residual=residual,
+        log_ratio_error=np.array(units * UNIT),
         weight_error=np.array(16 * UNIT),  # two exponentials, a sum, a quotient, a product
         residual_error=4 * UNIT,
     )

@@ -27,15 +27,29 @@ _MAX_ROWS, _MAX_BYTES = 1 << 16, 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class SlotLaws:
-    """The laws of the swap bound at a pair of inputs.
+    """The laws of the swap bound at a pair of inputs, or at all pairs that it stands for.
+
+    The bound is linear in the law of each slot and grows with it in convex order. So laws of
+    several pairs may be put together: the others are free to choose among all of them.
 
     Attributes:
         blanket: a decomposition with c at most R(v) for all v.
-        backgrounds: decompositions with c = R(v), one per type of input that others may hold.
+        backgrounds: decompositions with c = R(v), one per type of input that others may hold, or
+            what dominates them in convex order.
+        levels: for each background, the largest epsilon at which its pair reveals anything, rounded
+            up; beyond it the pair needs no bound. Empty if all belong to one pair.
     """
 
     blanket: Decomposition
     backgrounds: tuple[Decomposition, ...]
+    levels: tuple[float, ...] = ()
+
+    def revealing(self, epsilon: float) -> tuple[Decomposition, ...]:
+        """Return the backgrounds of pairs that reveal something at this epsilon."""
+        if not self.levels:
+            return self.backgrounds
+        both = zip(self.backgrounds, self.levels, strict=True)
+        return tuple(background for background, level in both if level > epsilon)
 
 
 class LocalRandomizer(ABC):

@@ -10,12 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
+from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0, check_integer
 from shuffledp.randomizers.aggregate import Aggregate, GeometricSum, OnlyMultiset
+from shuffledp.randomizers.base import SlotLaws
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
+from shuffledp.randomizers.pair import Pair
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_integers
 from shuffledp.sampling.geometric import two_sided_geometric
+
+#: With more inputs there are too many types of background for the swap bound.
+_MAX_SWAPPED = 20
 
 #: Slower decay makes noise that does not fit into 64 bits.
 _SLOWEST = Fraction(1, 1 << 40)
@@ -98,6 +104,45 @@ class DiscreteLaplace(SymmetricNoise):
     def log_density(self, noise: IntArray) -> FloatArray:
         r"""Return :math:`|z|\log\alpha`."""
         return -(self.epsilon0 / self.bound) * np.abs(noise)
+
+    def slot_laws(self, pair: Pair) -> SlotLaws | None:
+        """Return the laws of all pairs x < x' and all backgrounds v; reflection gives the rest.
+
+        Noise does not depend on the input, so a law depends on x' - x and v - x alone. Slot 0 is
+        that of the end points, which dominates the others.
+        """
+        bound = self.bound
+        if bound > _MAX_SWAPPED or pair not in self.neighbours():
+            return None
+        triples = [(d, e) for d in range(1, bound + 1) for e in range(d - bound, bound + 1)]
+        return SlotLaws(
+            self.blanket(pair),
+            tuple(self._slot(distance, holder) for distance, holder in triples),
+            tuple(self.epsilon0 * d / bound * (1 + 4 * UNIT) for d, _ in triples),
+        )
+
+    def _slot(self, distance: int, holder: int) -> Decomposition:
+        """Return the decomposition with c = R(holder) for the pair of 0 and ``distance``.
+
+        All outputs beyond all three inputs have the same ratios. Errors in units: logarithms 2 of
+        themselves; a mass 12, and 3 times its exponent.
+        """
+        rate = self.epsilon0 / self.bound
+        lowest, highest = min(0, holder), max(distance, holder)
+        outputs = np.arange(lowest, highest + 1)
+        far = np.abs(outputs - holder)
+        log0, log1 = (rate * (far - np.abs(outputs - x)) for x in (0, distance))
+        share = 1 / (1 + math.exp(-rate))
+        weight = share * np.exp(-rate * far)
+        weight[1:-1] *= -math.expm1(-rate)
+        return Decomposition(
+            log_ratio0=log0,
+            log_ratio1=log1,
+            weight=weight,
+            residual=0.0,
+            log_ratio_error=4 * UNIT * np.maximum(np.abs(log0), np.abs(log1)),
+            weight_error=UNIT * (16 + 4 * rate * far),
+        )
 
     def half_cells(self) -> HalfCells:
         """Return runs of consecutive outputs (single ones up to B = 8192) and the end atom.

@@ -11,7 +11,10 @@ import numpy as np
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.errors import check_epsilon0
 from shuffledp.randomizers.aggregate import Aggregate, LaplaceSum, OnlyMultiset
+from shuffledp.randomizers.base import SlotLaws
+from shuffledp.randomizers.laplace_slots import interval_slots
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
+from shuffledp.randomizers.pair import Pair
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_reals
 from shuffledp.sampling.doubles import laplace
@@ -36,8 +39,9 @@ class Laplace(SymmetricNoise):
 
     Args:
         epsilon0: replace-one LDP level.
-        domain: "binary" for inputs {0, 1}, "interval" for [0, 1]. The bounds are the same: the pair
-            (0, 1) is the worst one of the interval, and its blanket is that of the end points.
+        domain: "binary" for inputs {0, 1}, "interval" for [0, 1]. The blanket bounds are the same:
+            the pair (0, 1) is the worst one of the interval, and its blanket is that of the end
+            points.
 
     >>> str(Laplace(epsilon0=1.0)), str(Laplace(epsilon0=1.0, domain="interval"))
     ('laplace(epsilon0=1.0)', "laplace(epsilon0=1.0, domain='interval')")
@@ -101,6 +105,13 @@ class Laplace(SymmetricNoise):
     def log_density(self, noise: FloatArray) -> FloatArray:
         r"""Return :math:`-\varepsilon_0|z|`."""
         return -self.epsilon0 * np.abs(noise)
+
+    def slot_laws(self, pair: Pair) -> SlotLaws | None:
+        """Return the types that stand for all pairs and inputs of the interval, if it is one."""
+        if not self.is_interval:
+            return super().slot_laws(pair)
+        types = interval_slots(self.epsilon0) if pair in self.neighbours() else None
+        return None if types is None else SlotLaws(self.blanket(pair), *types)
 
     def half_cells(self) -> HalfCells:
         """Return cells of equal width in v, the placement of least loss, and the atom.

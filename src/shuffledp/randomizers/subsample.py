@@ -114,7 +114,8 @@ class Subsample(LocalRandomizer):
         laws = self.part.slot_laws(pair)
         if laws is None:
             return None
-        return SlotLaws(self._mix(laws.blanket), tuple(map(self._mix, laws.backgrounds)))
+        backgrounds = tuple(map(self._mix, laws.backgrounds))
+        return SlotLaws(self._mix(laws.blanket), backgrounds, laws.levels)
 
     @property
     def covers_unchanged(self) -> bool:

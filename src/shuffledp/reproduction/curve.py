@@ -51,7 +51,7 @@ class Curve:
 def question(bounds: Sequence[str], mechanism: str, n: int) -> Question:
     """Return what bounds of a mechanism are asked: epsilon at the delta of the paper.
 
-    >>> question(["guarantee"], "krr(k=10, epsilon0=2)", 10_000).target
+    >>> question(["blanket"], "krr(k=10, epsilon0=2)", 10_000).target
     1e-06
     """
     asked = tuple(SecondInputBackground if name == SECOND_INPUT else name for name in bounds)

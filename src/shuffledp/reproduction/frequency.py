@@ -67,7 +67,11 @@ def largest_level(analysis: str, target_epsilon: float) -> float:
     """
     if analysis == OURS:
         return calibrate_epsilon0(
-            f"krr(k={K})", n=USERS, target_epsilon=target_epsilon, target_delta=DELTA
+            f"krr(k={K})",
+            n=USERS,
+            target_epsilon=target_epsilon,
+            target_delta=DELTA,
+            bound="blanket",
         ).epsilon0
 
     def is_safe(level: float) -> bool:
@@ -87,7 +91,7 @@ def delta_at(analysis: str, level: float, target_epsilon: float) -> float:
     """Return the delta an analysis has at a level, rounded down: above the target it is unsafe."""
     randomizer = KRR(k=K, epsilon0=level)
     if analysis == OURS:
-        accountant = ShuffleAccountant(randomizer, USERS, rtol=1e-6)
+        accountant = ShuffleAccountant(randomizer, USERS, rtol=1e-6, bound="blanket")
         return accountant.delta_interval(target_epsilon).lower
     return BlanketBennett(randomizer, USERS).get_delta(target_epsilon) * (1 - _FORMULA_RTOL)
 

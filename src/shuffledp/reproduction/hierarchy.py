@@ -97,7 +97,7 @@ HIERARCHY = Hierarchy(
     curves=(
         Curve(CLONE, "standard_clone", _TEXT),
         Curve(GENERIC, "restored_generic", _TEXT),
-        Curve(OURS, "guarantee", _TEXT, group="blanket"),
+        Curve(OURS, "blanket", _TEXT, group="blanket"),
         Curve(LOWER, "lower_bound", _TEXT, "lower", group="blanket"),
     ),
 )

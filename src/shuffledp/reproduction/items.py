@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from shuffledp.reproduction import mixtures, variations
+from shuffledp.reproduction.beyond import BEYOND
 from shuffledp.reproduction.decompositions import FINITE_TABLE, LIMIT_TABLE
 from shuffledp.reproduction.frequency import FREQUENCY_TABLE
 from shuffledp.reproduction.gparv import GPARV_TABLE
@@ -33,6 +34,7 @@ ITEMS: Mapping[str, Item] = MappingProxyType(
                 *mixtures.FIGURES,
                 *variations.FIGURES,
                 LAPLACE_CDF,
+                BEYOND,
                 GPARV_TABLE,
                 FINITE_TABLE,
                 LIMIT_TABLE,

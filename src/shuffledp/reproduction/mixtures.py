@@ -70,9 +70,9 @@ def parallel_figure(size: str) -> ParallelFigure:
         paper="The curve of the mixture lies between those of its parts.",
         curves=(
             *previous_curves(mixture),
-            Curve(KRR10.title, "guarantee", first),
-            Curve(BLH.title, "guarantee", second),
-            Curve(OURS, "guarantee", mixture, group="mixture"),
+            Curve(KRR10.title, "blanket", first),
+            Curve(BLH.title, "blanket", second),
+            Curve(OURS, "blanket", mixture, group="mixture"),
             Curve(LOWER, "lower_bound", mixture, "lower", group="mixture"),
         ),
     )
@@ -110,7 +110,7 @@ def poisson_figure(size: str) -> PoissonFigure:
     """Return the figure of subsampled 10-RR at one level."""
     level = LEVELS[size]
     texts = {rate: f"subsample({KRR10.at(level)}, rate={rate!r})" for rate in RATES}
-    upper = [Curve(rate_label(rate), "guarantee", text) for rate, text in texts.items()]
+    upper = [Curve(rate_label(rate), "blanket", text) for rate, text in texts.items()]
     lower = [Curve(lower_label(rate), "lower_bound", text, "lower") for rate, text in texts.items()]
     return PoissonFigure(
         name=f"poisson-{size}",

@@ -146,13 +146,13 @@ def panel(mechanism: Mechanism, size: str) -> Panel:
     text = mechanism.at(level)
     curves = [
         *previous_curves(text),
-        Curve(OURS, "guarantee", text, group="one report"),
+        Curve(OURS, "blanket", text, group="one report"),
         Curve(LOWER, "lower_bound", text, "lower", group="one report"),
     ]
     if mechanism is LAPLACE:
         curves.append(Curve(POOR_LOWER, SECOND_INPUT, text, "lower"))
     curves += [
-        Curve(parts_label(parts), "guarantee", mechanism.split(level, parts)) for parts in PARTS
+        Curve(parts_label(parts), "blanket", mechanism.split(level, parts)) for parts in PARTS
     ]
     return Panel(
         name=f"{mechanism.key}-{size}",

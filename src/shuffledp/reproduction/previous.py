@@ -16,7 +16,7 @@ from shuffledp.rounding import round_up
 
 GENERIC, STRONGER = "generic, restored", "stronger clone, corrected"
 
-_BOUNDS = {OURS: "guarantee", **PREVIOUS, GENERIC: "restored_generic", STRONGER: "stronger_clone"}
+_BOUNDS = {OURS: "blanket", **PREVIOUS, GENERIC: "restored_generic", STRONGER: "stronger_clone"}
 _USERS = (10**3, 10**4, 10**5)
 #: Mechanism, level and number of users.
 _Key = tuple[Cell, ...]

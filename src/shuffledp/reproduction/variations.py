@@ -65,7 +65,7 @@ def domain_figure(size: str) -> DomainFigure:
         ),
         curves=(
             Curve(CLONE, "standard_clone", limit),
-            *(Curve(domain_label(d), "guarantee", text) for d, text in texts.items()),
+            *(Curve(domain_label(d), "blanket", text) for d, text in texts.items()),
             Curve(LOWER, "lower_bound", limit, "lower", group=domain_label(None)),
         ),
     )
@@ -110,7 +110,7 @@ def hamming_figure(size: str) -> HammingFigure:
             "treat all inputs alike (docs/compositions.md), so one evaluation is enough.",
         ),
         curves=tuple(
-            Curve(distance_label(d), "guarantee", f"joint({parts}, exactly={d})") for d in DISTANCES
+            Curve(distance_label(d), "blanket", f"joint({parts}, exactly={d})") for d in DISTANCES
         ),
     )
 

@@ -1,8 +1,9 @@
 r"""Where to put the edges of cells.
 
-A spread of variance v per summand changes :math:`\log E[S_+]` by about :math:`\frac12\theta^2nv`,
-which tells how many edges are needed. They are chosen by the tilted law, the one that decides the
-answer.
+A value that is spread between two edges with variance v, seen from the saddle point theta, adds
+about :math:`\frac12\theta^2v` times its tilted probability to :math:`\log E[S_+]`. Where cells are
+wide, as among losses that the tilt makes negligible, it adds what the larger edge has: in the
+coordinate :math:`x=2e^{\theta g/2}` both are about the probability times the squared width.
 """
 
 from __future__ import annotations
@@ -13,58 +14,51 @@ import numpy as np
 
 from shuffledp.arrays import FloatArray
 from shuffledp.decomposition.cells import choose_edges, interpolate
+from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.blocks import Block, BlockSum
 from shuffledp.divergence.proposals.size import estimate_saddle
 
 _FIRST_EDGES = 150
 _MAX_EDGES = 600
 _SHARE_OF_RTOL = 0.3
+_MAX_EXPONENT = 300.0
 
 
-def edges_for(total: BlockSum, rtol: float, log_mean: float) -> list[FloatArray]:
-    """Return edges for each law, among its values, whose cells cost about ``rtol/2`` in the log.
-
-    ``log_mean`` is a guess that, if far below the saddle-point estimate, says that single large
-    values rule.
-    """
+def edges_for(total: BlockSum, rtol: float) -> list[FloatArray]:
+    """Return edges for each law, among its values, whose cells cost about ``rtol/2`` in the log."""
     saddle = estimate_saddle(total)
     share = _SHARE_OF_RTOL * rtol / len(total.blocks)
-    pairs = list(zip(total.blocks, saddle.probabilities, strict=True))
-    if log_mean < saddle.log_mean - 1:
-        return [
-            choose_edges(block.law.values, _jump_measure(total, block, tilted), _MAX_EDGES)
-            for block, tilted in pairs
-        ]
-    return [_edges(block, tilted, saddle.theta, share) for block, tilted in pairs]
+    return [
+        _edges(block, tilted, saddle.theta, share)
+        for block, tilted in zip(total.blocks, saddle.probabilities, strict=True)
+    ]
 
 
 def _edges(block: Block, tilted: FloatArray, theta: float, allowance: float) -> FloatArray:
     """Return edges that cost at most about ``allowance``."""
-    values = block.law.values
-    edges = choose_edges(values, tilted, _FIRST_EDGES)
-    index, share = interpolate(values, edges)
-    gap = np.append(np.diff(edges), 0.0)[index]
-    variance = float(tilted @ (share * (1 - share) * gap**2))
-    loss = 0.5 * theta**2 * block.times * variance
-    wanted = _FIRST_EDGES * math.sqrt(loss / allowance)
+    law = block.law
+    edges = _chosen(law, theta, _FIRST_EDGES)
+    index, share = interpolate(law.values, edges)
+    above = edges[np.minimum(index + 1, edges.size - 1)] - law.values
+    below = law.values - edges[index]
+    growth = share * _growth(theta * above) + (1 - share) * _growth(-theta * below)
+    loss = block.times * float(tilted @ growth)
+    wanted = _FIRST_EDGES * math.sqrt(max(loss, 0.0) / allowance)
     if wanted > _FIRST_EDGES:
-        edges = choose_edges(values, tilted, int(min(wanted, _MAX_EDGES)))
+        edges = _chosen(law, theta, int(min(wanted, _MAX_EDGES)))
     return edges
 
 
-def _jump_measure(total: BlockSum, block: Block, tilted: FloatArray) -> FloatArray:
-    """Return where cells cost most if one large value makes the sum positive.
+def _growth(exponents: FloatArray) -> FloatArray:
+    return np.expm1(np.minimum(exponents, _MAX_EXPONENT))
 
-    They are the common values, and those that just make up for the drift of all others.
-    """
-    law = block.law
-    means = [float(b.law.weights @ b.law.values) for b in total.blocks]
-    drift = -sum(b.times * mean for b, mean in zip(total.blocks, means, strict=True))
-    drift += float(law.weights @ law.values) + total.offset
-    spread = 0.0
-    for b in total.blocks:
-        common = np.where(b.law.values < drift / 2, b.law.values, 0.0)
-        spread += b.times * float(b.law.weights @ common**2)
-    kink = law.weights * np.exp(-0.5 * ((law.values - drift) / math.sqrt(spread)) ** 2)
-    weight = float(kink.sum())
-    return (tilted + law.weights + (kink / weight if weight > 0 else 0.0)) / 3
+
+def _chosen(law: Law, theta: float, count: int) -> FloatArray:
+    """Return the edges that are best for cells measured by their width in x."""
+    values = np.sort(law.values)
+    # In units of the largest e^{theta g/2}, so that nothing overflows.
+    x = np.exp(0.5 * theta * (values - values[-1]))
+    order = np.argsort(law.values, kind="stable")
+    edges = choose_edges(x, law.weights[order], count)
+    chosen: FloatArray = values[np.searchsorted(x, edges, side="right") - 1]
+    return chosen

@@ -9,9 +9,8 @@ import numpy as np
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
-from shuffledp.divergence.proposals.cuts import choose_cut
-from shuffledp.divergence.proposals.size import estimate_jump, estimate_saddle
-from shuffledp.divergence.tail import cut_above
+from shuffledp.divergence.proposals.jumps import choose_jumps
+from shuffledp.divergence.proposals.size import below, estimate_jump, estimate_saddle
 from shuffledp.errors import MAX_EPSILON0
 
 _TAIL_RTOL = 1e-2
@@ -36,10 +35,12 @@ def _estimate(decomposition: Decomposition, n: int, epsilon: float) -> tuple[flo
     scale = max(float(np.abs(law.values).max()), 1.0)
     law = law.scaled(1 / scale)
     total = BlockSum.of((law, n))
-    cut = choose_cut(total, _TAIL_RTOL)
-    estimate = estimate_saddle(BlockSum.of((cut_above(law, cut.level).law, n)))
-    if cut.log_mean < estimate.log_mean - 1:
-        estimate = estimate_jump(total)  # large values rule: the saddle point misleads
+    plan = choose_jumps(total, _TAIL_RTOL)
+    estimate = estimate_saddle(BlockSum.of((below(plan.level, law), n)))
+    if plan.level < math.inf:
+        jump = estimate_jump(total)
+        if plan.log_mean < estimate.log_mean - 1 or jump.log_mean > estimate.log_mean:
+            estimate = jump  # large values rule: the saddle point misleads
     probability = estimate.probabilities[0][: decomposition.size]
     fall = float(probability @ np.exp(decomposition.log_ratio1 + epsilon))
     log_delta = estimate.log_mean - math.log(n) + math.log(scale)

@@ -15,6 +15,8 @@ from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.divergence.tilt import tilt_sum
 
 _MAX_KURTOSIS = 0.7  # of the tilted sum, beyond which its law is far from normal
+_MOST_KURTOSIS = 10.0  # beyond it, a saddle point means nothing
+_RARE_FALLS = 1e-3  # how often losses occur, on average, that are left out
 _SKETCH = 256  # atoms of a law are merged to about so many before the tail is studied
 _SETTLED = 0.1  # the estimate has converged if log E[S_+] changes by less
 _FAR = 1e70  # in standard deviations; the fourth power must stay finite
@@ -54,14 +56,12 @@ def estimate_saddle(total: BlockSum) -> Estimate:
 
 
 def estimate_jump(total: BlockSum) -> Estimate:
-    r"""Estimate by one jump, all other summands at their means: sum of :math:`E[(G+ES-EG)_+]`."""
-    means = [float(law.weights @ law.values) for law in total.laws]
-    drift = sum(block.times * mean for block, mean in zip(total.blocks, means, strict=True))
-    drift -= total.offset
+    r"""Estimate by one jump, all other summands at their usual means: sum of :math:`E[(G+d)_+]`."""
+    drift, _ = usual_drift(total)
     value = mass = 0.0
     jumps = []
-    for block, mean in zip(total.blocks, means, strict=True):
-        excess = block.law.values + (drift - mean)
+    for block in total.blocks:
+        excess = block.law.values + drift * (1 - 1 / total.summands)
         jumps.append(block.law.weights * (excess > 0))
         value += block.times * float(jumps[-1] @ excess)
         mass += block.times * float(jumps[-1].sum())
@@ -75,18 +75,32 @@ def estimate_jump(total: BlockSum) -> Estimate:
     return Estimate(math.log(value), 1 / value, probabilities)
 
 
-def estimate_log_mean(total: BlockSum, levels: Sequence[float]) -> float:
+def usual_drift(total: BlockSum) -> tuple[float, float]:
+    """Return mean and variance of the sum without losses that hardly ever occur."""
+    drift, variance = -total.offset, 0.0
+    for block in total.blocks:
+        law = block.law
+        order = np.argsort(law.values, kind="stable")
+        rate = block.times * np.cumsum(law.weights[order])
+        least = law.values[order[min(int(np.searchsorted(rate, _RARE_FALLS)), law.size - 1)]]
+        values = np.maximum(law.values, min(least, 0.0))
+        mean = float(law.weights @ values)
+        drift += block.times * mean
+        variance += block.times * float(law.weights @ (values - mean) ** 2)
+    return drift, variance
+
+
+def estimate_log_mean(total: BlockSum, small: BlockSum, levels: Sequence[float]) -> float:
     """Estimate log E[S_+]: one jump, or moderate values together, whichever is larger.
 
-    Values above a level are left out, for higher and higher ``levels``. If the saddle-point
-    estimate settles, large values do not matter; if it keeps growing, it is believed as long as the
-    tilted sum is nearly normal.
+    Values above a level are left out, for higher and higher ``levels``, of a sketch of the sum. If
+    the saddle-point estimate settles, large values do not matter; if it keeps growing, it is
+    believed as long as the tilted sum is nearly normal.
     """
-    sketch = total.with_laws([_sketch(law) for law in total.laws])
     believed = previous = -math.inf
     for level in levels:
-        estimate = estimate_saddle(sketch.with_laws([_below(level, law) for law in sketch.laws]))
-        if abs(estimate.log_mean - previous) < _SETTLED:
+        estimate = estimate_saddle(small.with_laws([below(level, law) for law in small.laws]))
+        if abs(estimate.log_mean - previous) < _SETTLED and estimate.kurtosis <= _MOST_KURTOSIS:
             return estimate.log_mean
         if estimate.kurtosis <= _MAX_KURTOSIS:
             believed = estimate.log_mean
@@ -94,7 +108,7 @@ def estimate_log_mean(total: BlockSum, levels: Sequence[float]) -> float:
     return max(believed, estimate_jump(total).log_mean)
 
 
-def _sketch(law: Law) -> Law:
+def sketch(law: Law) -> Law:
     """Merge neighbouring atoms."""
     order = np.argsort(-law.values, kind="stable")
     starts = np.arange(0, law.size, -(-law.size // _SKETCH))
@@ -104,7 +118,7 @@ def _sketch(law: Law) -> Law:
     return Law(values, weights, zeros, zeros)
 
 
-def _below(level: float, law: Law) -> Law:
+def below(level: float, law: Law) -> Law:
     """Set values above the level to 0; the level itself may have been rounded."""
     values = np.where(law.values > level * (1 + 1e-9), 0.0, law.values)
     return Law(values, law.weights, law.value_error, law.weight_error)

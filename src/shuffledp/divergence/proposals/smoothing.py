@@ -9,7 +9,6 @@ from shuffledp.divergence.tilt import TiltedSum
 
 _SQRT_2PI = math.sqrt(2 * math.pi)
 _SMALLEST_VALUE = 1e-290
-_MAX_LOG = 700.0
 
 # Shares of the tolerance.
 _SHARE_OF_SMOOTHING = 0.2
@@ -35,14 +34,13 @@ class Smoothing:
     ``value`` is the answer as it is known so far, in units of F(theta).
     """
 
-    def __init__(self, tilted: TiltedSum, rtol: float, hint: float, kernel: Kernel = HINGE) -> None:
+    def __init__(self, tilted: TiltedSum, rtol: float, kernel: Kernel = HINGE) -> None:
         theta, other = tilted.theta, tilted.theta + kernel.curvature
         self.rtol = rtol
         self.sigma = math.sqrt(tilted.variance)
         self.poles = theta * other  # of the kernel, at the saddle point
         value = 1 / (self.poles * _SQRT_2PI * math.hypot(self.sigma, 1 / theta, 1 / other))
-        guess = math.exp(min(hint - tilted.log_mgf, _MAX_LOG))
-        self.value = max(min(value, guess), _SMALLEST_VALUE)
+        self.value = max(value, _SMALLEST_VALUE)
         self.tau = self._first_tau(tilted, min(_LARGEST_TAU / theta, 1 / other))
 
     def _first_tau(self, tilted: TiltedSum, tau: float) -> float:

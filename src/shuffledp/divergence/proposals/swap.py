@@ -17,6 +17,7 @@ from shuffledp.divergence.tilt import log_mgf, log_mgf_of_sum, tilt_sum
 
 _TILTS = 13  # tried between those of the types
 _SPREAD = 1.4  # beyond them
+_CLOSE = 1.3  # of neighbouring tilts, the quotient at which no closer look is taken
 
 # Shares of the tolerance.
 _SHARE_OF_SMOOTHING = 0.2
@@ -43,10 +44,15 @@ class SwapProposal:
         if not self.is_promising:
             return
         own = [saddle_point(BlockSum.of((law, n))) for law in positive]
-        tilts = np.geomspace(min(own) / _SPREAD, max(own) * _SPREAD, _TILTS)
-        heights = np.array([(n - 1) * log_mgf(law, tilts)[0] for law in types])
-        total = heights.max(axis=0) + log_mgf(first, tilts)[0] - 2 * np.log(tilts)
-        place = int(np.argmin(total))
+        low, high = min(own) / _SPREAD, max(own) * _SPREAD
+        while True:
+            tilts = np.geomspace(low, high, _TILTS)
+            heights = np.array([(n - 1) * log_mgf(law, tilts)[0] for law in types])
+            total = heights.max(axis=0) + log_mgf(first, tilts)[0] - 2 * np.log(tilts)
+            place = int(np.argmin(total))
+            low, high = tilts[max(place - 1, 0)], tilts[min(place + 1, _TILTS - 1)]
+            if high <= _CLOSE * low:
+                break
         self.theta = float(tilts[place])
         lead = types[int(np.argmax(heights[:, place]))]
         self._lead = BlockSum.of((lead.scaled(self.theta), n - 1))

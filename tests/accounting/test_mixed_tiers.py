@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 
 import pytest
+from blankets import blanket_accountant
 from click.testing import CliRunner
 
 from shuffledp import KRR, Group, Laplace, MixedAccountant, ShuffleAccountant, SubsetSelection
@@ -163,7 +164,7 @@ def test_an_epsilon_keeps_its_word():
 
 
 def test_one_tier_is_the_accountant():
-    alone = ShuffleAccountant(KRR(10, 2.0), 300, rtol=1e-3)
+    alone = blanket_accountant(KRR(10, 2.0), 300, rtol=1e-3)
     for accountant in (krr(10, (2, 300)), krr(10, (2, 100), (2, 200))):
         assert set(accountant.epsilons(1e-6)) == {alone.get_epsilon(1e-6)}
         assert set(accountant.deltas(0.2)) == {alone.get_delta(0.2)}
@@ -192,7 +193,7 @@ def test_the_worst_users_are_corrupted():
 def test_mechanisms_without_a_common_law_count_on_their_own_tier():
     accountant = MixedAccountant([Group(Laplace(1.0), 400), Group(KRR(5, 1.0), 600)])
     expected = [
-        ShuffleAccountant(r, n, rtol=1e-3).get_epsilon(1e-6)
+        blanket_accountant(r, n, rtol=1e-3).get_epsilon(1e-6)
         for r, n in ((Laplace(1.0), 400), (KRR(5, 1.0), 600))
     ]
     assert list(accountant.epsilons(1e-6)) == expected
@@ -209,6 +210,7 @@ def test_noise_and_dummies():
     assert helped < 0.8 * plain
 
 
+@pytest.mark.heavy
 def test_subsets_of_one_size_share_a_law_and_others_do_not():
     same = [SubsetSelection(level, domain_size=8, size=2) for level in (1.0, 3.0)]
     other = SubsetSelection(3.0, domain_size=8, size=3)
@@ -302,6 +304,7 @@ def test_wrong_numbers_are_refused():
 LINE = ("tiers", "--group", "krr(k=10, epsilon0=1)=500", "--group", "krr(10, 4)=5e2")
 
 
+@pytest.mark.heavy
 def test_the_command():
     text = CliRunner().invoke(main, [*LINE, "--delta", "1e-6"]).stdout
     assert "krr(k=10, epsilon0=4.0)  500    0.7" in text

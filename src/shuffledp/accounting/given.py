@@ -1,4 +1,4 @@
-"""Accountants of honest users and the multiset, for proofs and runs."""
+"""Accountants that are given as such, or as a mechanism and a number of users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def as_accountant(
     """
     if isinstance(value, ShuffleAccountant) and n is None:
         if value.view != "multiset":
-            raise ValueError(f"accountant must be one of the multiset here, got {value!r}")
+            raise ValueError(
+                f"accountant must have view='multiset' here, got {value!r}: what holds for the "
+                "multiset holds for the sum"
+            )
         if value.crowd != Crowd(value.n):
             raise ValueError(
                 f"accountant must be one of honest users here, got {value.crowd}; of users fixed "

@@ -1,0 +1,147 @@
+"""One round as several rounds need it: the profile of its bound, and that of two datasets."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.report import Bound
+from shuffledp.accounting.sum_view import View, is_exact, tells_less
+from shuffledp.arrays import UNIT
+from shuffledp.decomposition import Decomposition
+from shuffledp.divergence import LogEnclosure, log_delta
+from shuffledp.errors import AccuracyWarning
+from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers.aggregate import BitSums
+from shuffledp.rounds import RoundProfile
+from shuffledp.rounds.grid import scale_of
+
+_SHARE = 0.2  # of rtol is what the values of one round may err, of delta
+_MAX_RTOL = 1e-4
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Two datasets, the same in every round, and the profile of what they reveal."""
+
+    datasets: Datasets
+    profile: RoundProfile
+
+
+@lru_cache(maxsize=256)  # a ledger may hold a year of weeks, each with its own number of users
+def bound_profile(
+    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, view: View, rtol: float
+) -> RoundProfile:
+    """Return the profile of what is proved.
+
+    It is the largest one over all neighbours in both orders, so it is its own reverse.
+    """
+    accountant = _accountant(randomizer, crowd, bound, view, rtol)
+
+    def forward(epsilon: float) -> LogEnclosure:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)  # laws of wide values are valid
+            ends = accountant.log_delta_interval(epsilon)
+        return LogEnclosure(ends.lower, ends.upper)
+
+    # Cells cost the upper law a fifth of what they cost both; of "best" there is no lower law.
+    width = rtol if bound == "blanket" else min(4 * rtol, 0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        end = accountant.epsilon_interval(0.0).upper
+    return RoundProfile(forward, forward, end, width)
+
+
+@lru_cache(maxsize=16)
+def attack(randomizer: LocalRandomizer, crowd: Crowd, view: View, rtol: float) -> Attack | None:
+    """Return the datasets that reveal most about where losses mostly are; None if there are none.
+
+    Which ones are taken decides how good the lower bound is, never whether it is valid. What the
+    multiset reveals, the sum may not: there, only noise has datasets, and any will do.
+    """
+    if view == "sum" and tells_less(randomizer):
+        return _attack_on_noise(randomizer, crowd, rtol)
+    n = crowd.honest - crowd.corrupted_adaptively  # as if these were fixed, too
+    accountant = _accountant(randomizer, Crowd(n), "blanket", "multiset", rtol)
+    scale = scale_of(accountant.delta_lower_bound(0.0))
+    datasets = accountant.delta_report(min(scale, 1.0)).datasets
+    if datasets is None:
+        return None
+    decomposition = randomizer.background(datasets.pair, datasets.other)
+    exchanged = decomposition.swap()
+
+    def forward(epsilon: float) -> LogEnclosure:
+        return log_delta(decomposition.at(epsilon), n, rtol=accountant.rtol)
+
+    def backward(epsilon: float) -> LogEnclosure:
+        return log_delta(exchanged.at(epsilon), n, rtol=accountant.rtol)
+
+    end = max(decomposition.max_epsilon, exchanged.max_epsilon, 0.0)
+    same = _rows(decomposition) == _rows(exchanged)
+    profile = RoundProfile(
+        forward, forward if same else backward, end, rtol, _exposed(decomposition)
+    )
+    return Attack(datasets, profile)
+
+
+def _attack_on_noise(randomizer: LocalRandomizer, crowd: Crowd, rtol: float) -> Attack | None:
+    """Return what a shift of the sum reveals, the same whatever the others hold."""
+    if not is_exact(randomizer, crowd) or isinstance(randomizer.aggregate, BitSums):
+        return None
+    accountant = _accountant(randomizer, crowd, "blanket", "sum", rtol)
+    datasets = accountant.delta_report(0.0).datasets
+    if datasets is None:
+        return None
+
+    def forward(epsilon: float) -> LogEnclosure:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)
+            ends = accountant.log_delta_interval(epsilon)
+        return LogEnclosure(ends.lower, ends.upper)
+
+    end = accountant.epsilon_interval(0.0).upper
+    return Attack(datasets, RoundProfile(forward, forward, end, rtol))
+
+
+def _exposed(decomposition: Decomposition) -> float:
+    """Return a lower bound on the probability of outputs that the second input cannot have."""
+    exposed = decomposition.singular0[decomposition.singular1 == 0]
+    rounding = (4 + exposed.size) * UNIT
+    mass: float = float(exposed.sum()) * (1 - decomposition.singular_error - rounding)
+    return max(mass, 0.0)
+
+
+def _rows(decomposition: Decomposition) -> list[list[tuple[float, ...]]]:
+    """Return all numbers of a decomposition, each with its errors, in an order of their own."""
+    tables = []
+    for side in (decomposition, decomposition.upper):
+        columns = (side.log_ratio0, side.log_ratio1, side.weight)
+        errors = (side.log_ratio_error, side.weight_error)
+        size = side.weight.size
+        rows = zip(
+            *(np.broadcast_to(x, (size,)).tolist() for x in (*columns, *errors)), strict=True
+        )
+        singular = zip(side.singular0.tolist(), side.singular1.tolist(), strict=True)
+        rest = (side.residual, side.residual_error, side.singular_error)
+        tables.append([*sorted(rows), *sorted(singular), rest])
+    return tables
+
+
+def _accountant(
+    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, view: View, rtol: float
+) -> ShuffleAccountant:
+    return ShuffleAccountant(
+        randomizer,
+        crowd.n,
+        rtol=min(_SHARE * rtol, _MAX_RTOL),
+        bound=bound,
+        corrupted=crowd.corrupted,
+        corrupted_adaptively=crowd.corrupted_adaptively,
+        view=view,
+    )

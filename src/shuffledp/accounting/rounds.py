@@ -1,0 +1,216 @@
+"""Several collections from the same users: what all of them together reveal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+
+from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.many_rounds import ManyRounds, add_up
+from shuffledp.accounting.profile import Profile
+from shuffledp.accounting.report import check_order
+from shuffledp.accounting.round_kind import RoundKind, merge_kinds
+from shuffledp.accounting.rounds_report import RoundsReport
+from shuffledp.accounting.single_round import SingleRound
+from shuffledp.errors import (
+    AccuracyWarning,
+    check_delta,
+    check_rounds,
+    check_rtol,
+    check_total_epsilon,
+    warn_caller,
+)
+from shuffledp.interval import Interval, exp_down, exp_up
+
+_RTOL = 1e-3
+
+
+class Rounds:
+    r"""Certified privacy of several rounds of collection from the same users.
+
+    Every round has fresh noise and a fresh shuffle, and nobody can tell which reports of different
+    rounds belong to one user. Neighbouring datasets replace the inputs of one user in all rounds.
+    What users hold may differ from round to round and depend on what was published before.
+
+    The epsilon grows like the root of the number of rounds, where epsilons that are added up grow
+    like the number itself. The time for an answer grows neither with the rounds nor with the users.
+
+    Args:
+        rounds: accountants of one round, each with how many such rounds there are. Their ``bound``
+            counts; their ``rtol`` does so for a single round only.
+        at_most: in how many of the rounds a user takes part, if these are all alike.
+        rtol: relative width of epsilon. A delta is known as well as an epsilon of that width says.
+
+    >>> weekly = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
+    >>> year = Rounds([(weekly, 52)])
+    >>> print(f"{year.get_epsilon(1e-6):.3f}, not {year.naive_epsilon(1e-6):.3f}")
+    0.661, not 5.181
+    >>> survey = ShuffleAccountant("krr(k=4, epsilon0=3)", n=20_000)
+    >>> print(f"{(year + survey.rounds(4)).get_epsilon(1e-6):.3f}")
+    0.743
+    """
+
+    def __init__(
+        self,
+        rounds: Iterable[tuple[ShuffleAccountant, int]],
+        *,
+        at_most: int | None = None,
+        rtol: float = _RTOL,
+    ) -> None:
+        self.kinds = merge_kinds(rounds)
+        self.total = check_rounds(sum(kind.times for kind in self.kinds), "the sum of all rounds")
+        self.at_most = None if at_most is None else check_rounds(at_most, "at_most")
+        self.rtol = check_rtol(rtol)
+        if self.at_most is not None and len(self.kinds) > 1:
+            raise ValueError(
+                f"at_most = {self.at_most} needs rounds that are all alike, "
+                f"got {len(self.kinds)} kinds"
+            )
+
+    def __repr__(self) -> str:
+        """Return the constructor call."""
+        kinds = ", ".join(f"({kind.accountant!r}, {kind.times})" for kind in self.kinds)
+        at_most = "" if self.at_most is None else f", at_most={self.at_most}"
+        rtol = "" if self.rtol == _RTOL else f", rtol={self.rtol!r}"
+        return f"Rounds([{kinds}]{at_most}{rtol})"
+
+    def __add__(self, other: Rounds) -> Rounds:
+        """Return the rounds of both, as precise as the more precise one."""
+        if not isinstance(other, Rounds):
+            return NotImplemented
+        if self.at_most is not None or other.at_most is not None:
+            raise ValueError("rounds with at_most cannot be added: state at_most for all of them")
+        kinds = [(kind.accountant, kind.times) for kind in (*self.kinds, *other.kinds)]
+        return Rounds(kinds, rtol=min(self.rtol, other.rtol))
+
+    def get_epsilon(self, target_delta: float) -> float:
+        """Return the certified epsilon: all rounds together are (epsilon, target_delta)-DP.
+
+        It keeps its word: asked back, ``get_delta(epsilon) <= target_delta``, exactly.
+        """
+        return self.epsilon_interval(target_delta).upper
+
+    def get_delta(self, target_epsilon: float) -> float:
+        """Return the certified delta: all rounds together are (target_epsilon, delta)-DP."""
+        return self.delta_interval(target_epsilon).upper
+
+    def epsilon_interval(self, target_delta: float) -> Interval:
+        """Enclose the epsilon at ``target_delta``: of the composed blanket bounds, or the true one.
+
+        It is the true one if the bound of some round is "best".
+        """
+        return self._said("epsilon", self._answers.epsilon(check_delta(target_delta)))
+
+    def delta_interval(self, target_epsilon: float) -> Interval:
+        """Enclose the delta at ``target_epsilon``: of the composed blanket bounds, or the truth."""
+        return _to_delta(self.log_delta_interval(target_epsilon))
+
+    def log_delta_interval(self, target_epsilon: float) -> Interval:
+        """Enclose the natural logarithm of delta, which does not underflow."""
+        answer = self._answers.log_delta(check_total_epsilon(target_epsilon))
+        log = self._said("delta", answer)
+        return Interval(min(log.lower, 0.0), min(log.upper, 0.0))
+
+    def epsilon_lower_bound(self, target_delta: float) -> float:
+        """Return an epsilon below which concrete datasets exceed ``target_delta``.
+
+        They are the same in all rounds of a kind, so what they reveal is exactly a product. No
+        analysis can claim less.
+        """
+        return self._answers.lower_epsilon(check_delta(target_delta))
+
+    def delta_lower_bound(self, target_epsilon: float) -> float:
+        """Return a delta that concrete datasets attain, the same in all rounds of a kind."""
+        log = self._answers.lower_log_delta(check_total_epsilon(target_epsilon))
+        return min(exp_down(log), 1.0)
+
+    def meets(self, target_epsilon: float, target_delta: float) -> bool:
+        """Whether a first look shows that all rounds are (target_epsilon, target_delta)-DP.
+
+        A yes is certified. A no may be one because the look was not close enough.
+        """
+        return self._answers.meets(check_total_epsilon(target_epsilon), check_delta(target_delta))
+
+    def naive_epsilon(self, target_delta: float) -> float:
+        """Return the sum of the epsilons of single rounds, each at an equal share of delta.
+
+        That is certified, too, but much larger than :meth:`get_epsilon`.
+        """
+        delta, total = check_delta(target_delta), sum(kind.times for kind in self._counted)
+        share = max(math.nextafter(delta / total, 0.0), 0.0) if total > 1 else delta
+        ends = [(kind.accountant.get_epsilon(share), kind.times) for kind in self._counted]
+        return add_up(ends).upper
+
+    def profile(self, epsilons: Iterable[float]) -> Profile:
+        """Enclose delta at every one of several epsilons."""
+        if not isinstance(epsilons, Iterable):
+            raise TypeError(f"epsilons must be several numbers, got {epsilons!r}")
+        points = [check_total_epsilon(e, "epsilons") for e in epsilons]
+        deltas = [self.delta_interval(e) for e in points]
+        return Profile(
+            np.array(points),
+            np.array([d.lower for d in deltas]),
+            np.array([d.upper for d in deltas]),
+        )
+
+    def epsilon_report(self, target_delta: float) -> RoundsReport:
+        """Answer "which epsilon?" with guarantee, lower bound and what adding up would give."""
+        delta = check_delta(target_delta)
+        guarantee, reached = self._answers.epsilon(delta)
+        return RoundsReport(
+            rounds=self,
+            quantity="epsilon",
+            target=delta,
+            guarantee=guarantee,
+            lower_bound=check_order(self._answers.lower_epsilon(delta), guarantee.upper),
+            rtol_reached=reached,
+            datasets=self._answers.datasets,
+        )
+
+    def delta_report(self, target_epsilon: float) -> RoundsReport:
+        """Answer "which delta?" with guarantee and lower bound."""
+        epsilon = check_total_epsilon(target_epsilon)
+        log, reached = self._answers.log_delta(epsilon)
+        lower = check_order(self._answers.lower_log_delta(epsilon), log.upper)
+        return RoundsReport(
+            rounds=self,
+            quantity="delta",
+            target=epsilon,
+            guarantee=_to_delta(log),
+            lower_bound=min(exp_down(lower), 1.0),
+            rtol_reached=reached,
+            datasets=self._answers.datasets,
+            log_guarantee=Interval(min(log.lower, 0.0), min(log.upper, 0.0)),
+            log_lower_bound=min(lower, 0.0),
+        )
+
+    @cached_property
+    def _counted(self) -> tuple[RoundKind, ...]:
+        """The rounds in which a user takes part, at most."""
+        if self.at_most is None:
+            return self.kinds
+        return tuple(RoundKind(k.accountant, min(k.times, self.at_most)) for k in self.kinds)
+
+    @cached_property
+    def _answers(self) -> ManyRounds | SingleRound:
+        if sum(kind.times for kind in self._counted) == 1:
+            return SingleRound(self._counted[0].accountant)
+        return ManyRounds(self._counted, self.rtol)
+
+    def _said(self, what: str, answer: tuple[Interval, bool]) -> Interval:
+        """Return the enclosure; warn if it is wider than asked."""
+        interval, reached = answer
+        if not reached:
+            warn_caller(
+                f"the enclosure of {what} for {self.total} rounds is wider than rtol = "
+                f"{self.rtol:g}; it is valid but wider than asked",
+                AccuracyWarning,
+            )
+        return interval
+
+
+def _to_delta(log: Interval) -> Interval:
+    return Interval(min(exp_down(log.lower), 1.0), min(exp_up(log.upper), 1.0))

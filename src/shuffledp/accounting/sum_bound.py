@@ -1,0 +1,57 @@
+"""What is proved of sums, beside what concrete datasets attain."""
+
+from __future__ import annotations
+
+import math
+
+from shuffledp.accounting.best_bound import BestBound, Bounded
+from shuffledp.accounting.sum_view import ExactSum
+from shuffledp.divergence import LogEnclosure
+from shuffledp.interval import Interval, exp_up
+
+
+class SumBound:
+    """Encloses what the sum of n reports reveals, where its own privacy is known."""
+
+    def __init__(self, exact: ExactSum) -> None:
+        self.exact = exact
+
+    def log_delta(self, epsilon: float) -> Bounded[LogEnclosure]:
+        """Enclose the logarithm of the true delta."""
+        value, where = self.exact.log_delta(epsilon)
+        proof = self.exact.proof(epsilon)
+        return Bounded(value, value, value, where, where, proof, self.exact.bits is None)
+
+    def epsilon(self, delta: float) -> Bounded[Interval]:
+        """Enclose the true epsilon."""
+        found, where = self.exact.epsilon(delta)
+        proof = self.exact.proof(found.upper)
+        return Bounded(found, found, found, where, where, proof, self.exact.bits is None)
+
+    def meets(self, epsilon: float, delta: float) -> bool:
+        """Whether ``log_delta`` ends at or below the logarithm of ``delta``."""
+        return exp_up(self.exact.log_delta(epsilon)[0].upper) <= delta
+
+
+class SumOfMultiset:
+    """The bound of the multiset, for a sum that may reveal less: nothing is known from below."""
+
+    def __init__(self, multiset: BestBound) -> None:
+        self.multiset = multiset
+
+    def log_delta(self, epsilon: float) -> Bounded[LogEnclosure]:
+        """Bound log delta from above."""
+        best = self.multiset.log_delta(epsilon)
+        none = LogEnclosure(-math.inf, -math.inf)
+        guarantee = LogEnclosure(-math.inf, best.guarantee.upper)
+        return Bounded(guarantee, best.blanket, none, best.worst, None, best.proof)
+
+    def epsilon(self, delta: float) -> Bounded[Interval]:
+        """Bound epsilon from above."""
+        best, none = self.multiset.epsilon(delta), Interval(0.0, 0.0)
+        guarantee = Interval(0.0, best.guarantee.upper)
+        return Bounded(guarantee, best.blanket, none, best.worst, None, best.proof)
+
+    def meets(self, epsilon: float, delta: float) -> bool:
+        """Whether ``log_delta`` ends at or below the logarithm of ``delta``."""
+        return self.multiset.meets(epsilon, delta)

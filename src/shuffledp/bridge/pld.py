@@ -1,0 +1,52 @@
+"""Privacy loss distributions for dp_accounting."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from shuffledp.accounting import Rounds, ShuffleAccountant
+from shuffledp.bridge.collected import as_rounds, upper_log_delta
+from shuffledp.bridge.lattice import lattice_law
+from shuffledp.errors import AccuracyWarning, check_positive, warn_caller
+from shuffledp.extras import import_extra
+
+_COARSE = 0.25  # of the standard deviation of the loss: coarser multiples lose accuracy
+
+
+def to_pld(
+    collected: ShuffleAccountant | Rounds, *, value_discretization_interval: float = 1e-4
+) -> Any:
+    """Return a pessimistic ``PrivacyLossDistribution`` of dp_accounting.
+
+    It is made of certified deltas and our own convex hull: its profile is nowhere below that of any
+    two datasets that differ in the inputs of one user, in either order. Several rounds are composed
+    here, certified, and exported as one distribution, so export as many together as possible.
+
+    Neighbours replace the inputs of one user. A distribution carries no note of that: compose it
+    with others for ``NeighboringRelation.REPLACE_ONE`` only. :class:`ShuffledPLDAccountant`
+    refuses all others.
+
+    Args:
+        collected: one round, or several.
+        value_discretization_interval: losses are multiples of it; distributions that are composed
+            must have the same.
+
+    Raises:
+        MissingExtraError: if dp_accounting is not installed.
+    """
+    rounds = as_rounds(collected)
+    width = check_positive("value_discretization_interval", value_discretization_interval)
+    pld = import_extra("dp_accounting").pld
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)  # wide values are valid
+        end = rounds.epsilon_interval(0.0).upper
+        law = lattice_law(upper_log_delta(rounds), end, width)
+    if 0 < _COARSE * law.scale < width:
+        warn_caller(
+            f"value_discretization_interval = {width:g} is coarse for losses that deviate by about "
+            f"{law.scale:.2g}: the distribution is valid, but far from tight",
+            AccuracyWarning,
+        )
+    made = pld.pld_pmf.create_pmf(law.masses, width, law.infinite, pessimistic_estimate=True)
+    return pld.privacy_loss_distribution.PrivacyLossDistribution(made)

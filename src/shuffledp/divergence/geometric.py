@@ -1,0 +1,36 @@
+"""Sums of powers of complex numbers, with their errors."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.arrays import UNIT, FloatArray
+
+_NEAR_ONE = 1e-9  # a ratio this close to 1, times the number of terms, makes them equal
+
+
+def geometric_sum(
+    log_ratio: NDArray[np.complex128], terms: int
+) -> tuple[NDArray[np.complex128], FloatArray]:
+    r"""Return :math:`\sum_{k<m}q^k`, m = ``terms``, |q| <= 1, and a bound on its error.
+
+    The quotient of :math:`q^m-1` and :math:`q-1`, both without cancellation. Next to q = 1 it is m,
+    with an error of at most :math:`m^2|\log q|`.
+    """
+    size = np.abs(log_ratio)
+    near = terms * size < _NEAR_ONE
+    x = np.where(near, -1.0, log_ratio)
+    bottom = _expm1(x)
+    quotient = _expm1(terms * x) / bottom
+    # The exponent of q^m has |m log q| units of a few; then two functions and a quotient.
+    error = 16 * UNIT * ((2 + terms * size) / np.abs(bottom) + np.abs(quotient))
+    return np.where(near, terms, quotient), np.where(near, terms * terms * size, error)
+
+
+def _expm1(x: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return e^x - 1 from real functions, to a few units of its modulus."""
+    half = np.sin(0.5 * x.imag)
+    real = np.expm1(x.real) * np.cos(x.imag) - 2 * half * half
+    result: NDArray[np.complex128] = real + 1j * (np.exp(x.real) * np.sin(x.imag))
+    return result

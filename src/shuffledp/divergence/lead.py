@@ -1,0 +1,257 @@
+r"""When a background of one type is worse than every mixture: the swap bound of many types at once.
+
+Let F be the transform at a node of a background in which all others are of the *leading* type, the
+one with the largest K at the tilt, and let type v fall short of it by :math:`m_v>0`. Replacing some
+of them by others multiplies F by :math:`e^{-r+w}` with :math:`r=\sum m_v` over those replaced and
+:math:`w=\sum(L_v-L+m_v)`, so :math:`|w|\le rx` if every :math:`|L_v-L+m_v|\le m_vx`. From
+:math:`e^w-1=\int_0^1we^{sw}ds` the mixture's transform differs from :math:`e^{-r}F` by at most
+
+.. math:: (1-e^{-r})\,x\,|F|\,G(\eta),\qquad
+          G(\eta)=\sup_r\frac{re^{-r(1-\eta)}}{1-e^{-r}}
+          \le\begin{cases}1&\eta\le\frac12\\e^{-\eta}/(1-\eta)&\eta<1\end{cases}
+
+where :math:`\mathrm{Re}(L_v-L+m_v)\le\eta m_v`. Where :math:`\eta` is large let h be the modulus of
+one slot of the leading type, N the number of slots and H the largest modulus of any background. If
+at most half of the slots are replaced, both transforms are below :math:`h^{N/2}` and r is at most
+:math:`(1+N\max m)(1-e^{-r})`; if more are, r is at least :math:`\frac N2\min m`. So the difference
+is at most
+
+.. math:: (1-e^{-r})\Big(x\,(1+N\max m)\,h^{N/2}+\frac{2H}{1-e^{-N\min m/2}}\Big),
+
+and for the same reasons at most :math:`(1-e^{-r})\max(1.59x,2.17)H`. With A the sum of such bounds
+over the nodes and J that of the leading type, the mixture's sum is at most
+
+.. math:: e^{-r}J+(1-e^{-r})A\le\max(J,A).
+
+Usually A is a third of J: then the leading type alone is the worst background. This holds for every
+set K of users that were examined in vain, with n - 1 - k users in place of n - 1.
+
+If a few types *contend*, the same argument replaces all others by the leading type. With shares of
+the types in place of a background, r falls with k as 1 - k/(n-1), so the weighted sum over k is at
+most the larger one of A and the sum U of any shares of the contenders, plus the sum of
+:math:`k/(e(n-1-k))` times the largest modulus, because
+:math:`e^{-r(1-k/(n-1))}-e^{-r}\le k/(e(n-1-k))`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.arrays import UNIT, FloatArray
+
+_BLOCKS = 16  # so many steps from 0 to n - 1 in which k is looked at
+_LARGEST_ETA = 0.9
+_FEW, _MANY = 1.59, 2.17
+_CLEAR = 0.7  # of J, what A may be for a type that does not contend
+_MAX_TERMS = 1 << 17
+_ROUND_UP = 1 + 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Nodes of a contour sum, with the transforms of all types in units of the leading one's top.
+
+    Attributes:
+        kernel: what the transform of a background is multiplied with.
+        size: upper bounds on the modulus of the true kernel.
+        error: absolute errors of the kernel.
+        phase_error: relative errors of its phase.
+        exponent: L - top, one row per type, the imaginary parts within pi of each other.
+        relative: absolute errors of these exponents.
+    """
+
+    kernel: NDArray[np.complex128]
+    size: FloatArray
+    error: FloatArray
+    phase_error: FloatArray
+    exponent: NDArray[np.complex128]
+    relative: FloatArray
+
+
+def leading_type(nodes: Nodes) -> int:
+    """Return the type with the largest transform at the tilt, which is the first node."""
+    return int(np.argmax(nodes.exponent[:, 0].real))
+
+
+def loss_of_leading(nodes: Nodes, others: int, terms: int, log_ratio: float, gamma: float) -> float:
+    r"""Bound by how much the sum of any mixture exceeds that of the leading type; often 0.
+
+    Args:
+        nodes: the nodes of the sum, the first of which is the tilt.
+        others: n - 1.
+        terms: for how many k, from 0 on, the sum is taken.
+        log_ratio: log of :math:`(1-\gamma)e^{-top}`: the weight of k is :math:`\gamma` times its
+            k-th power.
+        gamma: mass of the blanket.
+    """
+    lead = leading_type(nodes)
+    if len(nodes.exponent) == 1:
+        return 0.0
+    gap = _Gap.of(nodes, [lead])
+    if gap is None:
+        return math.inf
+    own = nodes.exponent[lead]
+    lengths = np.abs(own) + nodes.relative
+    total = 0.0
+    for block in _blocks(nodes, [lead], others, terms):
+        bent = np.minimum(((block.last - block.first) * lengths) ** 2 / 8, 2.0)
+        alone = min(_sum(nodes, own, others - k) for k in (block.first, block.last))
+        lost = block.allowance(gap) - alone + float(block.height @ bent) * _ROUND_UP
+        if lost > 0:
+            total += lost * block.weight(log_ratio, gamma)
+    return total
+
+
+def contenders(nodes: Nodes, others: int) -> list[int]:
+    """Return the leading type and those that it does not clearly lead."""
+    lead = leading_type(nodes)
+    gap = _Gap.of(nodes, [lead])
+    if gap is None:
+        return list(range(len(nodes.exponent)))
+    height = nodes.size * np.exp(others * np.minimum(nodes.exponent[lead].real, 0.0))
+    clear = gap.x @ height < _CLEAR * _sum(nodes, nodes.exponent[lead], others)
+    rest = np.delete(np.arange(len(nodes.exponent)), lead)
+    return [lead, *(int(v) for v in rest[~clear])]
+
+
+def ceiling_of_mixtures(
+    nodes: Nodes, kept: list[int], others: int, terms: int, log_ratio: float, gamma: float
+) -> tuple[float, float]:
+    """Return A, and what is added to the larger one of A and the contenders' sum."""
+    gap = _Gap.of(nodes, kept)
+    if gap is None or terms > _MAX_TERMS:
+        return math.inf, math.inf
+    ceiling = mixing = 0.0
+    for block in _blocks(nodes, kept, others, terms):
+        ceiling += max(block.allowance(gap), 0.0) * block.weight(log_ratio, gamma)
+        k = np.arange(block.first, block.last + 1, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            share = np.minimum(k / (math.e * (others - k)), 1.0)
+        weights = gamma * np.exp(k * log_ratio if log_ratio > -math.inf else -k * math.inf)
+        mixing += float(share @ weights) * float(block.largest.sum()) * _ROUND_UP
+    return ceiling, mixing
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Bounds on moduli that hold for all k from ``first`` to ``last``."""
+
+    others: int
+    first: int
+    last: int
+    height: FloatArray
+    half: FloatArray
+    largest: FloatArray
+
+    def weight(self, log_ratio: float, gamma: float) -> float:
+        """Bound the weight of all k together."""
+        worth = max(k * log_ratio if k else 0.0 for k in (self.first, self.last))
+        return gamma * (self.last - self.first + 1) * math.exp(worth) * _ROUND_UP
+
+    def allowance(self, gap: _Gap) -> float:
+        """Return A of one k."""
+        least = self.others - self.last
+        return gap.allowance(self.others, least, self.height, self.half, self.largest) * _ROUND_UP
+
+
+def _blocks(nodes: Nodes, kept: list[int], others: int, terms: int) -> Iterator[_Block]:
+    """Yield blocks that cover all k; ``kept`` are the types that stay."""
+    top = np.minimum(nodes.exponent[kept].real.max(axis=0) + nodes.relative, 0.0)
+    highest = np.minimum(nodes.exponent.real.max(axis=0) + nodes.relative, 0.0)
+    step = max(1, -(-others // _BLOCKS))
+    first, size = 0, 1
+    while first < terms:
+        last = min(first + size, terms) - 1
+        with np.errstate(under="ignore"):
+            height = nodes.size * np.exp((others - last) * top)
+            half = nodes.size * np.exp(0.5 * (others - last) * top)
+            largest = nodes.size * np.exp((others - last) * highest)
+        yield _Block(others, first, last, height, half, largest)
+        first, size = last + 1, min(2 * size, step)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gap:
+    """How the other types differ from the leading one, relative to what they fall short of it.
+
+    Attributes:
+        x: the bound on their distance, one row per type.
+        eta: the bound on its real part, for all types.
+        smallest: the least a type falls short.
+        largest: the most a type falls short.
+    """
+
+    x: FloatArray
+    eta: FloatArray
+    smallest: float
+    largest: float
+
+    @classmethod
+    def of(cls, nodes: Nodes, kept: list[int]) -> _Gap | None:
+        """Compare all but the types that are kept; None if one does not fall short."""
+        own = nodes.exponent[leading_type(nodes)]
+        rest = np.delete(nodes.exponent, kept, axis=0)
+        margins = own[:1].real - rest[:, :1].real
+        if margins.size == 0 or not margins.min() > 0:
+            return None
+        away = rest - own + margins
+        return cls(
+            x=(np.abs(away) + 2 * nodes.relative) / margins,
+            eta=((away.real + 2 * nodes.relative) / margins).max(axis=0),
+            smallest=float(margins.min()),
+            largest=float(margins.max()),
+        )
+
+    def allowance(
+        self, most: int, least: int, height: FloatArray, half: FloatArray, largest: FloatArray
+    ) -> float:
+        """Return A for numbers of slots from ``least`` to ``most``.
+
+        Every node has one bound for all types, convex in x, so that mixtures need no more.
+
+        Args:
+            most: largest number of slots.
+            least: smallest number of slots.
+            height: bounds on the modulus of the leading type's terms.
+            half: the same with half the slots.
+            largest: bounds on the modulus of the terms of any background.
+        """
+        eta = np.clip(self.eta, 0.5, _LARGEST_ETA)
+        gentle = np.where(self.eta <= 0.5, height, height * (np.exp(-eta) / (1 - eta)))
+        few = half * (1 + most * self.largest)
+        many = np.full_like(height, math.inf)
+        if least > 0:
+            many = largest * (2 / -math.expm1(-0.5 * least * self.smallest))
+        worst = self.x.max(axis=0)
+        bounds = np.array(
+            [
+                np.where(self.eta < _LARGEST_ETA, gentle * worst, math.inf),
+                few * worst + many,
+                largest * np.maximum(_FEW * worst, _MANY),
+            ]
+        )
+        form = np.argmin(bounds, axis=0)
+        allowed = np.where(
+            form == 0,
+            gentle * self.x,
+            np.where(form == 1, few * self.x + many, largest * np.maximum(_FEW * self.x, _MANY)),
+        )
+        return float(allowed.sum(axis=1).max())
+
+
+def _sum(nodes: Nodes, exponent: NDArray[np.complex128], power: int) -> float:
+    """Return a lower bound on the sum for one type and so many users."""
+    whole = power * exponent
+    with np.errstate(under="ignore"):
+        modulus = np.exp(whole.real)
+    values = nodes.kernel * (modulus * (np.cos(whole.imag) + 1j * np.sin(whole.imag)))
+    wobble = 2 * power * nodes.relative + nodes.phase_error
+    wobble = wobble + 8 * UNIT * (8 + np.abs(whole.real) + np.abs(whole.imag))
+    rounding = float(((nodes.size * wobble + nodes.error) * modulus).sum()) * _ROUND_UP
+    rounding += 64 * UNIT * float(np.abs(values).sum())
+    return float(values.sum().real) - rounding

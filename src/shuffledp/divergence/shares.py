@@ -1,0 +1,55 @@
+"""Shares of the types of a background: points of a simplex, and cells that are cut in two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Shares of the types, and at every node their exponent and the sums they lead to."""
+
+    shares: FloatArray
+    exponent: NDArray[np.complex128]
+    upper: FloatArray
+    density: FloatArray
+
+    def joined(self, other: Points) -> Points:
+        """Return these points, then the others."""
+        return Points(
+            np.concatenate([self.shares, other.shares]),
+            np.concatenate([self.exponent, other.exponent]),
+            np.concatenate([self.upper, other.upper]),
+            np.concatenate([self.density, other.density]),
+        )
+
+
+def halve(cells: IntArray, edges: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Cut each cell in the middle of an edge; middles get the numbers from ``count`` on.
+
+    Args:
+        cells: the numbers of the corners of each cell.
+        edges: which two of its corners the edge to cut joins.
+        count: number of points so far.
+
+    Returns:
+        The halves, and the two ends of the edge of each new point.
+
+    >>> halves, ends = halve(np.array([[0, 1, 2]]), np.array([[0, 2]]), 3)
+    >>> halves.tolist(), ends.tolist()
+    ([[3, 1, 2], [0, 1, 3]], [[0, 2]])
+    """
+    rows = np.arange(len(cells))
+    ends = np.sort(cells[rows[:, None], edges], axis=1)
+    pairs, place = np.unique(ends, axis=0, return_inverse=True)
+    halves = []
+    for side in (0, 1):
+        half = cells.copy()
+        half[rows, edges[:, side]] = count + place.ravel()
+        halves.append(half)
+    return np.concatenate(halves), pairs

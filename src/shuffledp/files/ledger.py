@@ -1,0 +1,283 @@
+"""A record of the rounds that happened, and of what they may cost."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from shuffledp.accounting import Rounds, ShuffleAccountant
+from shuffledp.accounting.max_rounds import largest_times
+from shuffledp.accounting.report import DEFAULT_BOUND, Bound
+from shuffledp.accounting.target import wide_is_enough
+from shuffledp.errors import (
+    MAX_ROUNDS,
+    check_delta,
+    check_rounds,
+    check_total_epsilon,
+    check_users,
+)
+from shuffledp.files.ledger_entries import Budget, Entries, RecordedRounds, kinds_of
+from shuffledp.files.lock import BusyError, lock
+from shuffledp.files.mechanism_text import self_contained
+from shuffledp.files.problems import DataError, naming
+from shuffledp.randomizers import LocalRandomizer, parse
+from shuffledp.rounding import plain, round_up
+from shuffledp.whole_file import write_whole
+from shuffledp.wording import counted, shorten
+
+_PATIENCE, _PAUSE = 60.0, 0.02  # seconds to wait for another writer, and between two looks
+
+#: What a ledger does not do.
+NO_FILTER = (
+    "nothing is claimed if mechanisms or numbers are chosen after looking at results: that needs a "
+    "privacy filter, and a ledger is none"
+)
+
+
+class BudgetExceededError(DataError):
+    """Further rounds would cost more than the budget of a ledger; nothing was recorded."""
+
+
+class Ledger:
+    """What was collected from the same users so far, what it cost, and what is left.
+
+    It is a file of lines that are only ever added. The first holds the budget, each other one some
+    rounds, and every line the checksum of the one before: a changed, lost or exchanged line is
+    found out, unless it is at the end. The file is replaced as a whole, by one writer at a time, so
+    that a crash leaves it as it was before or after. Answers are about what was last read; adding
+    reads it again.
+
+    The cost is that of :class:`shuffledp.Rounds`, with all it assumes: mechanisms, numbers of users
+    and of rounds are planned in advance. Whoever chooses them after looking at results needs a
+    privacy filter. A ledger is none, and its numbers are no guarantee then.
+
+    Args:
+        path: an existing ledger; :meth:`create` begins a new one.
+
+    Raises:
+        DataError: if there is no ledger, or it is damaged.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger.create(Path(folder) / "spent.jsonl", epsilon=1.0, delta=1e-6)
+    ...     ledger.add("krr(k=10, epsilon0=2)", n=10_000, times=52)
+    ...     print(f"{ledger.spent_epsilon():.3f}", ledger.fitting("krr(k=10, epsilon0=2)", 10_000))
+    0.661 60
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = _real(path)
+        self._entries = self._read()
+
+    @classmethod
+    def create(
+        cls, path: str | Path, *, epsilon: float, delta: float, bound: Bound = DEFAULT_BOUND
+    ) -> Ledger:
+        """Begin a ledger.
+
+        Args:
+            path: a file that does not exist yet.
+            epsilon: the epsilon that all rounds together may reach at ``delta``.
+            delta: the delta.
+            bound: which bound counts the cost, "blanket" or "best".
+
+        Raises:
+            DataError: if the file exists, or cannot be written.
+        """
+        allowed = check_total_epsilon(epsilon, "epsilon"), check_delta(delta, "delta")
+        budget, own = Budget(*allowed, bound, _now()), _real(path)
+        with _alone(own):
+            if own.exists():
+                raise DataError(f"{str(own)!r} exists already; a ledger is never replaced")
+            _write(own, Entries.begin(budget))
+        return cls(own)
+
+    @property
+    def budget(self) -> Budget:
+        """What all rounds together may cost."""
+        return self._entries.budget
+
+    @property
+    def recorded(self) -> tuple[RecordedRounds, ...]:
+        """The rounds as they were recorded, oldest first."""
+        return self._entries.rounds
+
+    @property
+    def checksum(self) -> str:
+        """The checksum of all lines: noted elsewhere, it shows whether the last ones were lost."""
+        return self._entries.checksum
+
+    @property
+    def rounds(self) -> Rounds | None:
+        """All rounds so far; None if there are none."""
+        return self._rounds
+
+    @property
+    def times(self) -> int:
+        """How many rounds there were."""
+        return sum(entry.times for entry in self.recorded)
+
+    def spent_epsilon(self, delta: float | None = None) -> float:
+        """Return the certified epsilon of all rounds so far, at a delta or that of the budget."""
+        target = self.budget.delta if delta is None else delta
+        return 0.0 if self.rounds is None else self.rounds.get_epsilon(target)
+
+    def spent_delta(self, epsilon: float | None = None) -> float:
+        """Return the certified delta of all rounds so far, at an epsilon or that of the budget."""
+        target = self.budget.epsilon if epsilon is None else epsilon
+        return 0.0 if self.rounds is None else self.rounds.get_delta(target)
+
+    def left_epsilon(self) -> float:
+        """Return what the budget's epsilon is above that spent, rounded down, and at least 0.
+
+        Any release that is this-much differentially private on its own, with delta 0, still fits.
+        Of shuffled rounds more do: costs of rounds do not simply add up, see :meth:`fitting`.
+        """
+        left = self.budget.epsilon - self.spent_epsilon()
+        return max(math.nextafter(left, -math.inf), 0.0) if self.recorded else left
+
+    def fitting(self, mechanism: str | LocalRandomizer, n: int) -> int:
+        """Return how many rounds of this kind still fit into the budget, up to 1e9 in all."""
+        one = ShuffleAccountant(_text(mechanism), check_users(n), bound=self.budget.bound)
+        most, before = MAX_ROUNDS - self.times, kinds_of(self.recorded, self.budget.bound)
+        if most < 1:
+            return 0
+        return largest_times(
+            lambda times: Rounds([*before, (one, times)]),
+            self.budget.epsilon,
+            self.budget.delta,
+            most,
+        )
+
+    def check(self, mechanism: str | LocalRandomizer, n: int, times: int = 1) -> None:
+        """Find out whether some rounds still fit; record nothing.
+
+        Raises:
+            BudgetExceededError: if they do not.
+        """
+        self._check(self._entries, self._new(mechanism, n, times, None))
+
+    def add(
+        self,
+        mechanism: str | LocalRandomizer,
+        n: int,
+        times: int = 1,
+        *,
+        reports: str | None = None,
+        beyond: bool = False,
+    ) -> None:
+        """Record rounds. Do so before anybody sees their reports.
+
+        Args:
+            mechanism: what each user runs.
+            n: the number of users in each of these rounds.
+            times: how many rounds.
+            reports: the SHA-256 of the file of reports, if there is one.
+            beyond: record rounds that happened already, even if they exceed the budget.
+
+        Raises:
+            BudgetExceededError: if they would exceed the budget; nothing is recorded.
+            DataError: if the ledger is damaged or cannot be written.
+        """
+        new = self._new(mechanism, n, times, reports)
+        with _alone(self.path):
+            entries = self._read()
+            if not beyond:
+                self._check(entries, new)
+            grown = entries.plus(new)
+            check_rounds(sum(entry.times for entry in grown.rounds), "the sum of all rounds")
+            _write(self.path, grown)
+        self._take(grown)
+
+    @cached_property
+    def _rounds(self) -> Rounds | None:
+        kinds = kinds_of(self.recorded, self.budget.bound)
+        return Rounds(kinds) if kinds else None
+
+    def _new(
+        self, mechanism: str | LocalRandomizer, n: int, times: int, reports: str | None
+    ) -> RecordedRounds:
+        users, count = check_users(n), check_rounds(times, "times")
+        return RecordedRounds(_text(mechanism), users, count, _now(), reports)
+
+    def _check(self, entries: Entries, new: RecordedRounds) -> None:
+        budget = entries.budget
+        total = Rounds(kinds_of([*entries.rounds, new], budget.bound))
+        with wide_is_enough():
+            epsilon = total.get_epsilon(budget.delta)
+        if epsilon <= budget.epsilon:
+            return
+        cost = round_up(epsilon) if math.isfinite(epsilon) else "infinity"
+        raise BudgetExceededError(
+            f"the budget of {str(self.path)!r} does not allow {counted(new.times, 'more round')} "
+            f"of {shorten(new.mechanism)} with n = {new.n}: all together would have epsilon = "
+            f"{cost} at delta = {plain(budget.delta)}, and {plain(budget.epsilon)} is allowed"
+        )
+
+    def _read(self) -> Entries:
+        with naming(self.path, "read"):
+            raw = self.path.read_bytes()
+        try:
+            return Entries.read(raw.decode("utf-8"))
+        except ValueError as error:
+            raise DataError(f"{str(self.path)!r} is no ledger, or was changed: {error}") from None
+
+    def _take(self, entries: Entries) -> None:
+        self._entries = entries
+        self.__dict__.pop("_rounds", None)
+
+
+def _text(mechanism: str | LocalRandomizer) -> str:
+    return str(self_contained(parse(mechanism) if isinstance(mechanism, str) else mechanism))
+
+
+def _real(path: str | Path) -> Path:
+    """Return the file behind all links: it is what is locked and replaced, by whatever name."""
+    try:
+        with naming(Path(path), "read"):
+            return Path(path).resolve()
+    except (ValueError, RuntimeError):  # a null character, or links in a circle
+        raise DataError(f"{str(path)!r} is no name of a file") from None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other writers away, after waiting for those that are there."""
+    end = time.monotonic() + _PATIENCE
+    with naming(path, "write"):
+        while True:
+            held = lock(path)
+            try:
+                held.__enter__()
+            except BusyError:
+                if time.monotonic() >= end:
+                    raise
+                time.sleep(_PAUSE)
+                continue
+            break
+        try:
+            yield
+        finally:
+            held.__exit__(None, None, None)
+
+
+def _write(path: Path, entries: Entries) -> None:
+    """Replace the file; once this returns, not even a loss of power takes it back."""
+    write_whole(path, entries.text.encode())
+    if sys.platform != "win32":  # where folders cannot be opened
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,7 @@
+"""Several rounds: from certified deltas of one round to certified deltas of all together."""
+
+from shuffledp.rounds.bound import ComposedBound
+from shuffledp.rounds.curve import ComposedCurve
+from shuffledp.rounds.profile import RoundProfile
+
+__all__ = ["ComposedBound", "ComposedCurve", "RoundProfile"]

@@ -1,0 +1,91 @@
+"""Binary randomized response of a few users, against exact rationals."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+from blankets import blanket_accountant
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle.number import exponential
+
+from shuffledp import ShuffleAccountant
+from shuffledp.accounting.binary_response import BinaryResponse
+
+
+def truth(odds: Fraction, ratio: Fraction, n: int) -> Fraction:
+    """The largest delta over all datasets, output by output."""
+    p = odds / (odds + 1)
+    largest = Fraction(0)
+    for ones in range(n):
+        law = [Fraction(1)]
+        for hit in [p] * ones + [1 - p] * (n - 1 - ones):
+            law = times(law, hit)
+        both = zip(times(law, p), times(law, 1 - p), strict=True)
+        largest = max(largest, sum((max(a - ratio * b, Fraction(0)) for a, b in both), Fraction(0)))
+    return largest
+
+
+def times(law: list[Fraction], hit: Fraction) -> list[Fraction]:
+    shifted = zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)
+    return [a * (1 - hit) + b * hit for a, b in shifted]
+
+
+def test_references():
+    """Worst mixtures of binary response, computed by two programs."""
+    lam = Fraction(5, 4)
+    assert truth(Fraction(3), lam, 5) == Fraction(81, 512)
+    assert truth(Fraction(3), Fraction(2), 5) == Fraction(81, 1024)
+    assert truth(Fraction(2), Fraction(11, 10), 5) == Fraction(8, 81)
+    assert truth(Fraction(7), Fraction(3), 5) == Fraction(2401, 8192)
+    assert truth(Fraction(20), Fraction(3, 2), 5) == Fraction(2960000, 4084101)
+    assert float(truth(Fraction(3), lam, 12)) == pytest.approx(0.066578999162, abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 9),
+    st.floats(1e-3, 6.0),
+    st.floats(0.0, 0.99),
+)
+def test_it_is_the_truth_rounded_up(n, epsilon0, share):
+    epsilon = share * epsilon0
+    exact = truth(exponential(Fraction(epsilon0)), exponential(Fraction(epsilon)), n)
+    found = BinaryResponse(epsilon0, n).log_delta(epsilon)
+    assert float(exact) * (1 - 1e-15) <= math.exp(found)
+    # The difference of two sums: relative to the larger of them.
+    assert math.exp(found) <= float(exact) * (1 + 1e-9) + 1e-11 * math.expm1(epsilon)
+
+
+@pytest.mark.parametrize("text", ["krr(k=2, epsilon0=2)", "discrete_laplace(epsilon0=2, bound=1)"])
+def test_answers_are_exact(text):
+    accountant = ShuffleAccountant(text, 7, bound="best")
+    exact = truth(exponential(Fraction(2)), exponential(Fraction(1, 2)), 7)
+    report = accountant.delta_report(0.5)
+    assert report.bound == "exact"
+    assert float(exact) <= report.guarantee.upper <= float(exact) * (1 + 1e-9)
+    blanket = blanket_accountant(text, 7).get_delta(0.5)
+    assert report.guarantee.upper < blanket
+    assert accountant.get_delta(2.0) == blanket_accountant(text, 7).get_delta(2.0)
+
+
+def test_it_falls_with_n_and_epsilon():
+    """The truth does, and so does what is exact; beyond 2000 users the swap bound takes over."""
+    sizes = [10, 100, 500, 1999, 2000, 2001, 4000]
+    found = [
+        ShuffleAccountant("krr(k=2, epsilon0=1)", n, bound="best").log_delta_interval(0.1).upper
+        for n in sizes
+    ]
+    assert all(b < a for a, b in pairwise(found))
+    accountant = ShuffleAccountant("krr(k=2, epsilon0=1)", 300, bound="best")
+    deltas = [accountant.get_delta(e) for e in (0.0, 0.1, 0.2, 0.3, 0.5, 0.9)]
+    assert all(b < a for a, b in pairwise(deltas))
+
+
+def test_high_levels_with_a_thousand_users():
+    """Where there are few blanket users to swap with, exactness closes the gap."""
+    report = ShuffleAccountant("krr(k=2, epsilon0=4)", 1000, bound="best").epsilon_report(1e-6)
+    assert report.lower_bound <= report.guarantee.upper <= 1.0005 * report.lower_bound

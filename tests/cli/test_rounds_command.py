@@ -1,0 +1,120 @@
+"""``shuffledp rounds``: the answers of the library, rounded to the safe side; what is refused."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+from command_line import ask, run
+
+from shuffledp import Rounds, ShuffleAccountant
+from shuffledp.accounting.assumptions import ROUNDS
+
+YEAR = ("rounds", "krr(k=10, epsilon0=2)", "-n", "1e4", "--times", "52")
+WEEKLY = ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000)
+
+
+def test_epsilon_of_a_year():
+    text = ask(*YEAR, "--delta", "1e-6")
+    answer = json.loads(ask(*YEAR, "--delta", "1e-6", "--json"))
+    upper = WEEKLY.rounds(52).get_epsilon(1e-6)
+    assert answer["guarantee"]["upper"] == upper
+    lines = dict(line.split(maxsplit=1) for line in text.partition("\n\n")[0].splitlines())
+    shown = Decimal(lines["guarantee"].split()[-1])
+    assert Decimal(upper) <= shown <= Decimal(upper) * Decimal("1.001")
+    assert lines["rounds"] == "52 of krr(k=10, epsilon0=2.0) with 10,000 users"
+    assert lines["one"].split()[-1] == "0.07981"
+    assert Decimal(lines["added"].split()[3]) >= Decimal(answer["naive"])
+    for fact in ROUNDS:
+        assert fact in " ".join(text.split())
+        assert fact in answer["assumptions"]
+    assert max(map(len, text.splitlines())) <= 100
+    assert answer["command"] == "rounds"
+    assert answer["times"] == 52
+    assert answer["target_delta"] == 1e-6
+    assert answer["target_epsilon"] is None
+
+
+@pytest.mark.heavy
+def test_delta_of_several_kinds():
+    survey = ("--round", "4", "krr(k=4, epsilon0=3)", "20000")
+    answer = json.loads(ask(*YEAR, *survey, "--epsilon", "1", "--json"))
+    rounds = Rounds([(WEEKLY, 52), (ShuffleAccountant("krr(k=4, epsilon0=3)", 20_000), 4)])
+    assert answer["guarantee"]["upper"] == rounds.get_delta(1.0)
+    assert [kind["times"] for kind in answer["rounds"]] == [52, 4]
+    assert answer["quantity"] == "delta"
+    text = ask(*YEAR, *survey, "--epsilon", "1")
+    assert "After 56 rounds all shuffled reports together are (1, " in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 100
+    only = json.loads(ask("rounds", *survey, "--epsilon", "0.3", "--json"))
+    assert only["times"] == 4
+
+
+def test_how_many_rounds_fit():
+    question = ("rounds", "krr(k=10, epsilon0=2)", "-n", "1e4", "--epsilon", "1", "--delta", "1e-6")
+    text = ask(*question)
+    assert "rounds       112  (the largest safe number)" in text
+    answer = json.loads(ask(*question, "--json"))
+    assert (answer["times"], answer["target_epsilon"], answer["target_delta"]) == (112, 1, 1e-6)
+    assert answer["guarantee"]["upper"] <= 1
+
+
+def test_participation():
+    limited = ask(*YEAR, "--at-most", "4", "--delta", "1e-6")
+    assert "at most      4 of them for each user" in limited
+    assert "each user takes part in at most 4 of the rounds" in " ".join(limited.split())
+    answer = json.loads(ask(*YEAR, "--at-most", "4", "--delta", "1e-6", "--json"))
+    assert answer["guarantee"]["upper"] == WEEKLY.rounds(4).get_epsilon(1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--delta", "0.1"), "rounds are missing"),
+        ((*YEAR[1:], "--delta", "1e-6", "--epsilon", "1"), "how many rounds of MECHANISM fit"),
+        (YEAR[1:], "one of '--delta' and '--epsilon' is needed"),
+        ((*YEAR[1:4], "--delta", "0.1"), "MECHANISM and '--times' belong together"),
+        (("--times", "3", "--delta", "0.1"), "MECHANISM and '--times' belong together"),
+        ((YEAR[1], "--times", "3", "--delta", "0.1"), "MECHANISM and '-n'"),
+        ((*YEAR[1:4], "--times", "0", "--delta", "0.1"), "times must be at least 1"),
+        ((*YEAR[1:4], "--times", "-5", "--delta", "0.1"), "times must be at least 1"),
+        ((*YEAR[1:4], "--times", "2e9", "--delta", "0.1"), "at most 1000000000"),
+        ((*YEAR[1:4], "--times", "2.5", "--delta", "0.1"), "times must be a whole number"),
+        (("--round", "4", "nosuch(1)", "10", "--delta", "0.1"), "nosuch"),
+        (("--round", "0", "krr(3, 1)", "10", "--delta", "0.1"), "times must be at least 1"),
+        (("--round", "1", "krr(3, 1)", "0", "--delta", "0.1"), "n must be at least 1"),
+        (
+            (*YEAR[1:], "--round", "1", "krr(3, 1)", "9", "--at-most", "2", "--delta", "0.1"),
+            "needs rounds that are all alike",
+        ),
+        ((*YEAR[1:], "--epsilon", "-1"), "epsilon must be between 0 and 1e+12"),
+        ((*YEAR[1:], "--at-most", "0", "--delta", "0.1"), "at-most must be at least 1"),
+    ],
+)
+def test_wrong_lines(arguments, message):
+    result = run("rounds", *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_no_answer():
+    matrix = "matrix([[0.5, 0.5, 0], [0.3, 0.4, 0.3]])"
+    result = run("rounds", matrix, "-n", "5", "--times", "2", "--delta", "1e-3", "--rtol", "0.1")
+    assert result.exit_code == 1
+    assert "no finite epsilon can be certified" in result.stderr
+    budget = ("--epsilon", "0.01", "--delta", "1e-6")
+    result = run("rounds", "krr(k=10, epsilon0=2)", "-n", "100", *budget)
+    assert result.exit_code == 1
+    assert "not even one round" in result.stderr
+
+
+@pytest.mark.heavy
+def test_calibrate_and_users_take_rounds():
+    target = ("--epsilon", "1", "--delta", "1e-6", "--rounds", "4")
+    answer = json.loads(ask("calibrate", "krr(k=10)", "-n", "1000", *target, "--json"))
+    assert answer["epsilon0"] > 1
+    assert answer["times"] == 4
+    assert answer["guarantee"]["upper"] <= 1
+    text = ask("users", "krr(k=10, epsilon0=2)", *target)
+    assert "After 4 rounds all shuffled reports together are (" in " ".join(text.split())

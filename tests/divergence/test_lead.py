@@ -1,0 +1,133 @@
+"""No mixture of types exceeds the leading one by more than is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shuffledp import parse
+from shuffledp.divergence.lead import (
+    Nodes,
+    ceiling_of_mixtures,
+    contenders,
+    leading_type,
+    loss_of_leading,
+)
+from shuffledp.divergence.proposals.swap import SwapProposal
+from shuffledp.divergence.slots import Slots
+from shuffledp.divergence.swap import _Spectrum
+from shuffledp.divergence.tilt import tilt
+
+
+def nodes_of(slots: Slots, n: int) -> tuple[Nodes, _Spectrum]:
+    proposal = SwapProposal(slots.first, slots.types, slots.blanket_mass, n, 2e-3)
+    first, *types = (tilt(law.scaled(proposal.theta), 1.0) for law in (slots.first, *slots.types))
+    spectrum = _Spectrum(first, types, slots.blanket_mass, n, proposal)
+    return spectrum._nodes, spectrum
+
+
+def slots_of(text: str, epsilon: float) -> Slots:
+    mechanism = parse(text)
+    laws = mechanism.slot_laws(mechanism.neighbours()[0])
+    assert laws is not None
+    return Slots.of(laws.blanket, laws.backgrounds, epsilon)
+
+
+def counts_of(rng: np.random.Generator, types: int, users: int) -> np.ndarray:
+    """All of one type, a few or many of others, or anything."""
+    shares = rng.dirichlet(np.full(types, rng.choice([0.05, 0.3, 1.0])))
+    keep = rng.choice([0.0, 0.9, 0.99]) * np.eye(types)[rng.integers(types)]
+    return rng.multinomial(users, (shares + 20 * keep) / (shares + 20 * keep).sum())
+
+
+CASES = [
+    ("blh(epsilon0=2)", 300, 0.3),
+    ("krr(k=2, epsilon0=1)", 40, 0.3),
+    ("krr(k=2, epsilon0=2)", 1000, 0.33),
+    ("hadamard(epsilon0=1, domain_size=10)", 1000, 0.1),
+    ("any_pure_ldp(epsilon0=1)", 1000, 0.13),
+    ("any_pure_ldp(epsilon0=1)", 12, 0.3),
+    ("matrix([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.3, 0.4, 0.3]])", 60, 0.3),
+]
+
+
+@pytest.mark.parametrize(("text", "n", "epsilon"), CASES, ids=lambda value: str(value)[:24])
+def test_mixtures(text, n, epsilon):
+    """Every number of users examined in vain has its own, arbitrary mixture."""
+    nodes, spectrum = nodes_of(slots_of(text, epsilon), n)
+    terms, log_ratio = min(spectrum.terms, n - 1), spectrum.log_rest - spectrum.top
+    rng = np.random.default_rng(n)
+    lead, types = leading_type(nodes), len(nodes.exponent)
+
+    def total(counts: np.ndarray) -> float:
+        return float((nodes.kernel * np.exp(counts @ nodes.exponent)).sum().real)
+
+    for last in {0, 1, terms // 2, terms - 1}:
+        loss = loss_of_leading(nodes, n - 1, last + 1, log_ratio, spectrum.gamma)
+        weights = spectrum.gamma * np.exp(log_ratio * np.arange(last + 1))
+        alone = [total((n - 1 - k) * np.eye(types)[lead]) for k in range(last + 1)]
+        for _ in range(60):
+            mixed = [total(counts_of(rng, types, n - 1 - k)) for k in range(last + 1)]
+            assert weights @ mixed <= (weights @ alone + loss) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "epsilon"), [("blh(epsilon0=1)", 1000, 0.085), CASES[3], CASES[4]]
+)
+def test_often_nothing_is_lost(text, n, epsilon):
+    nodes, spectrum = nodes_of(slots_of(text, epsilon), n)
+    log_ratio = spectrum.log_rest - spectrum.top
+    assert loss_of_leading(nodes, n - 1, spectrum.terms, log_ratio, spectrum.gamma) == 0
+
+
+def test_lattices_lose():
+    """One user of the other type breaks the lattice of binary response: no leading type."""
+    nodes, spectrum = nodes_of(slots_of("krr(k=2, epsilon0=2)", 0.33), 1000)
+    log_ratio = spectrum.log_rest - spectrum.top
+    alone = float((nodes.kernel * np.exp(999 * nodes.exponent[0])).sum().real)
+    assert loss_of_leading(nodes, 999, spectrum.terms, log_ratio, spectrum.gamma) > 0.5 * alone
+
+
+def test_equal_types_have_no_leader():
+    nodes, spectrum = nodes_of(slots_of("blh(epsilon0=2)", 0.3), 300)
+    twice = Nodes(
+        nodes.kernel,
+        nodes.size,
+        nodes.error,
+        nodes.phase_error,
+        np.concatenate([nodes.exponent, nodes.exponent]),
+        nodes.relative,
+    )
+    assert loss_of_leading(twice, 299, 1, -0.1, spectrum.gamma) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "epsilon"),
+    [
+        ("subsample(discrete_laplace(epsilon0=2, bound=3), rate=0.5)", 2000, 0.1),
+        ("discrete_laplace(epsilon0=1, bound=4)", 60, 0.3),
+        CASES[5],
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_mixtures_beyond_the_contenders(text, n, epsilon):
+    """Whatever the shares: moving all to the contenders and the leader loses no more than said."""
+    nodes, spectrum = nodes_of(slots_of(text, epsilon), n)
+    log_ratio, rng = spectrum.log_rest - spectrum.top, np.random.default_rng(3)
+    types, terms, lead = len(nodes.exponent), spectrum.terms, leading_type(nodes)
+    found = contenders(nodes, n - 1)
+    assert found[0] == lead
+    for kept in (found, [lead], [lead, (lead + 1) % types]):
+        ceiling, mixing = ceiling_of_mixtures(nodes, kept, n - 1, terms, log_ratio, spectrum.gamma)
+        weights = spectrum.gamma * np.exp(log_ratio * np.arange(terms))
+        left = n - 1 - np.arange(terms)
+
+        def total(shares: np.ndarray, weights=weights, left=left) -> float:
+            powers = np.exp(left[:, None] * (shares @ nodes.exponent))
+            return float(weights @ (nodes.kernel * powers).sum(axis=1).real)
+
+        for _ in range(60):
+            shares = counts_of(rng, types, n - 1) / (n - 1)
+            moved = np.where(np.isin(np.arange(types), kept), shares, 0.0)
+            moved[lead] += 1 - moved.sum()
+            assert total(shares) <= (max(total(moved), ceiling) + mixing) * (1 + 1e-12)
