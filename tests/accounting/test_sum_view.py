@@ -161,6 +161,7 @@ def test_the_smallest_batch(text, epsilon, expected):
 NOISE = ["laplace(1)", "laplace(epsilon0=2, domain='interval')", "discrete_laplace(2, 3)"]
 
 
+@pytest.mark.heavy(keep=6)
 @pytest.mark.parametrize("text", [*NOISE, "gaussian(2)"])
 @pytest.mark.parametrize("n", [1, 2, 30, 10**5])
 def test_an_epsilon_keeps_its_word_and_is_never_above_that_of_the_multiset(text, n):
@@ -234,8 +235,9 @@ def test_some_sums_tell_everything(text):
         "hadamard(1)",
         "subset(1, 8)",
         "olh(1)",
-        "any_pure_ldp(1)",
-        "joint(krr(3, 1), laplace(1))",
+        pytest.param("any_pure_ldp(1)", marks=pytest.mark.heavy),
+        pytest.param("joint(krr(3, 1), laplace(1))", marks=pytest.mark.heavy),
+        "joint(krr(2, 1), krr(2, 2))",
         "subsample(laplace(1), 0.5)",
         "parallel(0.5*krr(3, 1), 0.5*krr(3, 2))",
     ],
