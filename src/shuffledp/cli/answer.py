@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shuffledp.accounting import Report
 from shuffledp.accounting.report import in_words
 from shuffledp.cli.document import envelope
-from shuffledp.cli.shown import shown_guarantee
+from shuffledp.cli.shown import shown_guarantee, what_is_seen
 from shuffledp.rounding import below, gap, plain, round_down, round_up
 from shuffledp.wording import fill
 
@@ -74,7 +74,7 @@ class Answer:
         asked_epsilon = report.quantity == "epsilon"
         epsilon = self._guarantee if asked_epsilon else target
         delta = target if asked_epsilon else self._guarantee
-        what = "the sum of the reports is" if report.view == "sum" else "the shuffled reports are"
+        what = what_is_seen(report.view)
         comma = "," if report.crowd.assumptions else ""
         claim = f"With {report.crowd}{comma} {what} ({epsilon}, {delta})-differentially private"
         if report.decimal_lower_bound == 0:

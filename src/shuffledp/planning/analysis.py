@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.sum_view import View
 from shuffledp.accounting.target import Target
 from shuffledp.baselines import BASELINES
 from shuffledp.errors import AccuracyWarning, NoAnswerError
@@ -30,6 +31,7 @@ class Analysis(ABC):
 
     n: int
     delta: float
+    view: View = "multiset"
 
     @abstractmethod
     def proof(self, randomizer: LocalRandomizer, epsilon: float) -> str | None:
@@ -58,22 +60,28 @@ class Guarantee(Analysis):
 
     def proof(self, randomizer: LocalRandomizer, epsilon: float) -> str | None:
         """Compare the certified delta."""
-        return "guarantee" if Target(epsilon, self.delta).is_met(randomizer, self.n) else None
+        return "guarantee" if self._target(epsilon).is_met(randomizer, self.n) else None
 
     def excess(self, randomizer: LocalRandomizer, epsilon: float) -> float:
         """Compare the certified epsilon."""
-        return Target(epsilon, self.delta).excess(randomizer, self.n)
+        return self._target(epsilon).excess(randomizer, self.n)
+
+    def _target(self, epsilon: float) -> Target:
+        return Target(epsilon, self.delta, view=self.view)
 
     def least_epsilon(self, randomizer: LocalRandomizer) -> tuple[float, str] | None:
         """Return the certified epsilon."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)
-            epsilon = ShuffleAccountant(randomizer, self.n).get_epsilon(self.delta)
+            accountant = ShuffleAccountant(randomizer, self.n, view=self.view)
+            epsilon = accountant.get_epsilon(self.delta)
         return (epsilon, "guarantee") if epsilon < math.inf else None
 
 
 class BestPublished(Analysis):
     """The best upper bound of :data:`shuffledp.baselines.BASELINES` that is valid as published.
+
+    All of them are about the multiset, and so hold for the sum.
 
     The stronger clone counts for k-ary randomized response, where its reduction stands; elsewhere
     it was withdrawn, and its repair is part of this package, as is the restored generic bound.
