@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from shuffledp.accounting.crowd import count_of
 from shuffledp.collection.estimate import Estimates
 from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.moments import finish
 from shuffledp.collection.storage import Stored, read, write
-from shuffledp.collection.tally import check_some, number_of
+from shuffledp.collection.tally import Truth, check_some, number_of
 from shuffledp.errors import check_integer, check_users
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.randomizers.parts import without_paths
@@ -127,6 +129,30 @@ class Aggregator:
         if check_integer("dummies", dummies, 0, n - 1):
             return finish(self._tally.results_without(self._state, dummies), n - dummies)
         return finish(self._tally.results(self._state), n)
+
+    def largest_shifts(self, corrupted: float | Fraction, *, dummies: int = 0) -> Truth:
+        """Return how far corrupted users can move each estimate, whatever the others hold.
+
+        An estimate differs by no more than this from the one that other reports of the same users
+        would have given. Users who lie about their value move a frequency by their share; users who
+        choose their reports move it farther. Where a report can be any number, that is infinite.
+
+        Args:
+            corrupted: how many users choose their reports, a number or a share such as 0.01.
+            dummies: as for :meth:`estimate`.
+
+        Raises:
+            TypeError: if it is not known for this mechanism.
+            ValueError: if there are no reports.
+
+        >>> aggregator = Aggregator("krr(k=3, epsilon0=2)")
+        >>> aggregator.add_sum([610, 250, 140], n=1000)
+        >>> aggregator.largest_shifts(10).round(4).tolist()
+        [0.0147, 0.0147, 0.0147]
+        """
+        n = check_some(self._state)
+        n -= check_integer("dummies", dummies, 0, n - 1)
+        return self._tally.largest_shifts(self._state, count_of("corrupted", corrupted, n), n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the sums to a file, which is then complete or, after an error, as it was before.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -89,6 +90,10 @@ class MeanTally(Tally):
             unit_variance=noise + self.randomizer.largest_input**2 / 12,
             whole_domain=False,
         )
+
+    def largest_shifts(self, state: Sequence[NDArray[Any]], corrupted: int, n: int) -> FloatArray:
+        """Return infinity: noise is unbounded, so any number is a report."""
+        return np.array([math.inf if corrupted else 0.0])
 
     def truth(self, values: Values) -> FloatArray:
         """Return the mean of the inputs."""

@@ -64,6 +64,10 @@ class Tally(ABC):
         """Return estimates from reports so many of which were drawn from the blanket law."""
         raise TypeError(f"no dummies can be removed from reports of {self.randomizer}")
 
+    def largest_shifts(self, state: Sequence[NDArray[Any]], corrupted: int, n: int) -> Truth:
+        """Return how far each estimate moves, at most, if so many reports of n are replaced."""
+        raise TypeError(f"how far reports of {self.randomizer} move estimates is not known")
+
     @abstractmethod
     def truth(self, values: Values) -> Truth:
         """Return what the estimates should be for the given inputs."""
