@@ -49,7 +49,7 @@ def test_mixed_rounds_are_between():
     report = mixed.delta_report(0.5)
     seen = [fact for fact in report.assumptions if fact.startswith("the analyst sees")]
     assert seen == [
-        "the analyst sees the sum of the reports alone (of discrete_laplace(epsilon0=1.0, bound=2))",
+        f"the analyst sees the sum of the reports alone (of {asked('sum').randomizer})",
         "the analyst sees the shuffled multiset of whole reports",
     ]
     assert [one["view"] for one in report.to_dict()["rounds"]] == ["sum", "multiset"]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from shuffledp.accounting.crowd import count_of
 from shuffledp.collection.estimate import Estimates
 from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.moments import finish
@@ -130,7 +128,7 @@ class Aggregator:
             return finish(self._tally.results_without(self._state, dummies), n - dummies)
         return finish(self._tally.results(self._state), n)
 
-    def largest_shifts(self, corrupted: float | Fraction, *, dummies: int = 0) -> Truth:
+    def largest_shifts(self, corrupted: int, *, dummies: int = 0) -> Truth:
         """Return how far corrupted users can move each estimate, whatever the others hold.
 
         An estimate differs by no more than this from the one that other reports of the same users
@@ -138,7 +136,7 @@ class Aggregator:
         choose their reports move it farther. Where a report can be any number, that is infinite.
 
         Args:
-            corrupted: how many users choose their reports, a number or a share such as 0.01.
+            corrupted: how many users choose their reports.
             dummies: as for :meth:`estimate`.
 
         Raises:
@@ -152,7 +150,8 @@ class Aggregator:
         """
         n = check_some(self._state)
         n -= check_integer("dummies", dummies, 0, n - 1)
-        return self._tally.largest_shifts(self._state, count_of("corrupted", corrupted, n), n)
+        f = check_integer("corrupted", corrupted, 0, n - 1)
+        return self._tally.largest_shifts(self._state, f, n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the sums to a file, which is then complete or, after an error, as it was before.
