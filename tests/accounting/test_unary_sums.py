@@ -132,7 +132,7 @@ def test_reference_epsilons(mechanism, expected):
     accountant = ShuffleAccountant(mechanism, 10**4, view="sum")
     found = accountant.epsilon_interval(1e-6)
     assert found.lower <= expected * 1.0001
-    assert expected * 0.9999 <= found.upper <= 1.005 * expected
+    assert expected * 0.9999 <= found.upper <= 1.006 * expected
     assert accountant.get_delta(found.upper) <= 1e-6
 
 
@@ -185,12 +185,52 @@ def test_the_datasets_are_those_of_the_lower_bound():
     assert other.lower_bound == pytest.approx(0.0015524167328526124)
 
 
-def test_large_crowds_have_the_guarantee_of_the_multiset():
+@pytest.mark.parametrize(
+    ("mechanism", "n", "expected"),
+    [
+        (OUE(2.0), 10**6, 0.00477),
+        (RAPPOR(1.0), 10**6, 0.00187),
+        (RAPPOR(4.0), 10**6, 0.01022),
+        (OUE(4.0), 10**9, 0.000343429),
+        (RAPPOR(4.0), 10**9, 0.00020574),
+    ],
+)
+def test_large_crowds(mechanism, n, expected):
+    accountant = ShuffleAccountant(mechanism, n, view="sum")
+    found = accountant.epsilon_interval(1e-6)
+    assert found.lower <= expected * 1.001
+    assert expected * 0.999 <= found.upper <= 1.015 * expected
+    again = ShuffleAccountant(mechanism, n, view="sum")
+    assert again.get_delta(found.upper) <= 1e-6
+    assert again.delta_lower_bound(found.lower) > 0.99e-6
+    assert accountant.epsilon_report(1e-6).bound == "exact"
+
+
+@pytest.mark.heavy(keep=3)
+@pytest.mark.parametrize("mechanism", [OUE(2.0), RAPPOR(1.0), RAPPOR(4.0), OUE(3.0, 2)])
+@pytest.mark.parametrize("n", [30, 3000, 10**5, 10**7])
+def test_meeting_a_target_is_what_delta_says(mechanism, n):
+    accountant = ShuffleAccountant(mechanism, n, view="sum")
+    epsilon = accountant.get_epsilon(1e-6)
+    for factor in (0.9, 0.999, 1.0, 1.001, 1.1):
+        met = ShuffleAccountant(mechanism, n, view="sum").meets(factor * epsilon, 1e-6)
+        assert met == (accountant.get_delta(factor * epsilon) <= 1e-6)
+    assert accountant.meets(epsilon, 1e-6)
+
+
+def test_tiny_deltas_of_large_crowds_are_those_of_the_multiset():
     sums, multiset = (ShuffleAccountant(OUE(1.0), 10**6, view=v) for v in ("sum", "multiset"))
-    assert sums.get_delta(0.002) == multiset.get_delta(0.002)
-    report = sums.delta_report(0.002)
+    assert sums.get_delta(0.006) == multiset.get_delta(0.006) < 1e-15
+    report = sums.delta_report(0.006)
+    assert (report.lower_bound, report.bound) == (0.0, multiset.delta_report(0.006).bound)
+
+
+def test_the_largest_crowds_have_the_guarantee_of_the_multiset():
+    sums, multiset = (ShuffleAccountant(OUE(1.0), 10**13, view=v) for v in ("sum", "multiset"))
+    assert sums.get_delta(1e-7) == multiset.get_delta(1e-7)
+    report = sums.delta_report(1e-7)
     assert report.lower_bound == 0.0
-    assert "for up to 100,000 users" in report.view_in_words
+    assert "for up to 1,000,000,000,000 users" in report.view_in_words
 
 
 class Skewed(OUE):

@@ -7,7 +7,7 @@ import math
 from shuffledp.accounting.best_bound import BestBound, Bounded
 from shuffledp.accounting.sum_view import ExactSum
 from shuffledp.divergence import LogEnclosure
-from shuffledp.interval import Interval, exp_up
+from shuffledp.interval import Interval
 
 
 class SumBound:
@@ -25,12 +25,12 @@ class SumBound:
     def epsilon(self, delta: float) -> Bounded[Interval]:
         """Enclose the true epsilon."""
         found, where = self.exact.epsilon(delta)
-        proof = self.exact.proof(found.upper)
+        _, proof = self.exact.root(delta)
         return Bounded(found, found, found, where, where, proof, self.exact.bits is None)
 
     def meets(self, epsilon: float, delta: float) -> bool:
         """Whether ``log_delta`` ends at or below the logarithm of ``delta``."""
-        return exp_up(self.exact.log_delta(epsilon)[0].upper) <= delta
+        return self.exact.meets(epsilon, delta)
 
 
 class SumOfMultiset:

@@ -19,7 +19,7 @@ from shuffledp.divergence.laplace_shift import laplace_log_shift
 from shuffledp.divergence.normal_shift import normal_log_shift
 from shuffledp.divergence.two_counts import Bit, Bounds
 from shuffledp.errors import MAX_EPSILON0, ContradictionError
-from shuffledp.interval import Interval
+from shuffledp.interval import Interval, exp_up
 from shuffledp.randomizers import Input, LocalRandomizer, Pair
 from shuffledp.randomizers.aggregate import (
     BitSums,
@@ -46,8 +46,10 @@ def check_view(view: View) -> View:
 
 
 _VAGUE = 0.1  # of log delta
-_CUT = 1e-40  # of probabilities of counts, where nothing is proved
-_COARSE = 1e-3  # of epsilon, where to look first beside what two datasets attain
+_FINE = 1e-4  # of epsilon, for what two datasets attain
+
+#: How far above that to look, and with how much effort.
+_STEPS = ((0.003, 60), (0.005, 400), (0.01, 600), (0.02, 600), (0.05, 600), (0.2, 600))
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class ExactSum:
         seen = randomizer.aggregate
         self.bits = seen if isinstance(seen, BitSums) else None
         self._known: dict[float, tuple[LogEnclosure, Proof]] = {}
-        self._roots: dict[float, Interval] = {}
+        self._roots: dict[float, tuple[Interval, Proof]] = {}
 
     def log_delta(self, epsilon: float) -> tuple[LogEnclosure, Attained]:
         """Enclose log delta; where little is known, the bound of the multiset helps."""
@@ -115,30 +117,71 @@ class ExactSum:
 
     def epsilon(self, delta: float) -> tuple[Interval, Attained]:
         """Enclose the smallest epsilon at which delta is at most the target."""
-        if delta == 0:
-            return Interval(self.end, self.end), self._attained(0.0)
-        if delta == 1:
-            return Interval(0.0, 0.0), self._attained(0.0)
+        found, _ = self.root(delta)
+        return found, self._attained(min(found.lower, MAX_EPSILON0))
+
+    def root(self, delta: float) -> tuple[Interval, Proof]:
+        """Enclose that epsilon; also return what proves it.
+
+        It keeps its word: :meth:`log_delta` there ends at or below the logarithm of ``delta``.
+        """
+        if delta in (0, 1):
+            end = 0.0 if delta == 1 else self.end
+            return Interval(end, end), "exact"
         if delta not in self._roots:
-            deviation = math.sqrt(max(-log_target(delta).lower, 0.1))
-            start = deviation / math.sqrt(self.n)
-            if self.bits is not None:
-                start = _start_of_bits(self.bits, self.n, delta) * (1 + _COARSE)
-            self._roots[delta] = cross(
-                lambda epsilon: self.log_delta(epsilon)[0],
-                delta,
-                rtol=self.rtol,
-                start=min(start, self.end / 2, MAX_EPSILON0 / 2),
-                end=self.end,
-            )
-        found = self._roots[delta]
-        return found, self._attained(found.lower)
+            self._roots[delta] = self._above_corners(delta) or self._crossing(delta)
+        return self._roots[delta]
+
+    def meets(self, epsilon: float, delta: float) -> bool:
+        """Whether :meth:`log_delta` ends at or below the logarithm of ``delta``."""
+        if self.bits is None or epsilon in self._known:
+            return exp_up(self._value(epsilon)[0].upper) <= delta
+        return self._proof_of(epsilon, delta) is not None
+
+    def _proof_of(self, epsilon: float, delta: float, cuts: int | None = None) -> Proof | None:
+        """Return what proves that sums of bits have no larger delta, for less than it takes."""
+        if self.bits is None or epsilon >= self.bits.epsilon0:
+            return "exact"
+        search = _search(self.n, self.bits, epsilon)
+        found = search.run(delta) if cuts is None else search.run(delta, cuts)
+        if exp_up(_in_logs(found).upper) <= delta:
+            return "exact"
+        if found.lower > delta:
+            return None
+        bound, proof = self.multiset(epsilon)
+        return proof if exp_up(bound) <= delta else None
+
+    def _crossing(self, delta: float) -> tuple[Interval, Proof]:
+        deviation = math.sqrt(max(-log_target(delta).lower, 0.1))
+        found = cross(
+            lambda epsilon: self.log_delta(epsilon)[0],
+            delta,
+            rtol=self.rtol,
+            start=min(deviation / math.sqrt(self.n), self.end / 2, MAX_EPSILON0 / 2),
+            end=self.end,
+        )
+        return found, self.proof(found.upper)
+
+    def _above_corners(self, delta: float) -> tuple[Interval, Proof] | None:
+        """Look a little above the epsilon of two datasets that may well be the worst ones."""
+        if self.bits is None:
+            return None
+        corner = _corner_epsilon(self.bits, self.n, delta)
+        for step, cuts in _STEPS:
+            epsilon = corner.upper * (1 + step)
+            if not 0 < epsilon < min(self.end, MAX_EPSILON0):
+                break
+            proof = self._proof_of(epsilon, delta, cuts)
+            if proof is not None:
+                return Interval(min(corner.lower, epsilon), epsilon), proof
+        return None
 
     def _attained(self, epsilon: float) -> Attained:
         """Return datasets that attain the lower end; with noise, whatever the others hold."""
         if self.bits is None or epsilon >= self.bits.epsilon0:
             return Attained(self.pair, self.pair.first)
-        _, held = _search(self.n, self.bits, epsilon).corners(_CUT)
+        search = _search(self.n, self.bits, epsilon)
+        _, held = search.corners(search.first_cut)
         return Attained(self.pair, held)
 
 
@@ -229,7 +272,8 @@ def _geometric(n: int, seen: GeometricSum) -> Callable[[float], LogEnclosure]:
 
 
 def _search(n: int, seen: BitSums, epsilon: float) -> CountSearch:
-    return CountSearch(Bit(*seen.own), Bit(*seen.other), n, seen.two_values, epsilon)
+    own, other = Bit(*seen.own), Bit(*seen.other)
+    return CountSearch(own, other, n, seen.two_values, epsilon, seen.ones)
 
 
 def _bits(n: int, seen: BitSums) -> Callable[[float], LogEnclosure]:
@@ -243,15 +287,15 @@ def _bits(n: int, seen: BitSums) -> Callable[[float], LogEnclosure]:
     return evaluate
 
 
-def _start_of_bits(seen: BitSums, n: int, delta: float) -> float:
-    """Return the epsilon of two datasets that may well be the worst ones."""
+def _corner_epsilon(seen: BitSums, n: int, delta: float) -> Interval:
+    """Enclose the epsilon of two datasets that may well be the worst ones."""
 
     def attained(epsilon: float) -> LogEnclosure:
-        return _in_logs(_search(n, seen, epsilon).corners(_CUT)[0])
+        search = _search(n, seen, epsilon)
+        return _in_logs(search.corners(search.first_cut)[0])
 
     first = min(math.sqrt(-log_target(delta).lower / n), seen.epsilon0 / 2)
-    found = cross(attained, delta, rtol=_COARSE, start=first, end=seen.epsilon0)
-    return min(found.upper, seen.epsilon0)
+    return cross(attained, delta, rtol=_FINE, start=first, end=seen.epsilon0)
 
 
 def _in_logs(bounds: Bounds) -> LogEnclosure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,14 @@ class BitSums:
         other: the probabilities at any other value; 1 is rarer there.
         two_values: whether there are no more than two values.
         epsilon0: the LDP level.
+        ones: the probabilities of 1 at the true value and at another, to more digits.
     """
 
     own: tuple[float, float]
     other: tuple[float, float]
     two_values: bool
     epsilon0: float
+    ones: tuple[Fraction, Fraction]
 
 
 #: What the sum of n reports is.

@@ -63,7 +63,8 @@ class _Unary(SupportRandomizer):
             one, zero = self.noise
             rest = self.low_ratio * zero
             own, other = (float(1 - rest), float(rest)), (float(one), float(zero))
-        return BitSums(own, other, self.domain_size == 2, self.epsilon0)
+            ones = Fraction(1 - rest), Fraction(one)
+        return BitSums(own, other, self.domain_size == 2, self.epsilon0, ones)
 
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\frac{1-a}{1-b}b^m(1-b)^{t-m}`."""
