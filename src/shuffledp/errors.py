@@ -12,6 +12,8 @@ import numbers
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from shuffledp.wording import shorten
@@ -56,6 +58,14 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def wide_is_enough() -> Iterator[None]:
+    """Keep quiet about wide enclosures: their safe ends are valid."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        yield
 
 
 def check_real(name: str, value: object) -> float:

@@ -214,6 +214,7 @@ def test_warnings_point_at_the_line_of_the_caller(
     assert f'"{question}": lambda' in line
 
 
+@pytest.mark.heavy(keep=1)
 def test_a_warning_where_the_blanket_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best bound is as wide as the blanket's where there is no other."""
     monkeypatch.setattr(KnownBounds, "_blanket", Wide())

@@ -58,3 +58,18 @@ def test_the_end_is_used_where_nothing_else_is_known():
     found = cross(lambda e: nothing if e >= 2 else vague, 1e-6, rtol=1e-4, start=1.0, end=2.0)
     assert (found.lower, found.upper) == (0.0, 2.0)
     assert cross(lambda e: vague, 1e-6, rtol=1e-4, start=1.0, end=math.inf).upper == math.inf
+
+
+DELTA = 1e-6
+
+
+@pytest.mark.parametrize("start", [0.0, 1e-9, 0.01, 0.69, 0.7, 3.0, 9.0])
+@pytest.mark.parametrize("end", [0.7, 9.0, math.inf])
+def test_the_first_look_may_be_on_either_side(start: float, end: float) -> None:
+    def line(epsilon: float) -> LogEnclosure:
+        return LogEnclosure(-20 * epsilon - 1e-6, -20 * epsilon)
+
+    found = cross(line, DELTA, rtol=1e-4, start=start, end=end)
+    assert found.lower <= -math.log(DELTA) / 20 <= found.upper
+    assert found.width <= 1e-4 * found.upper
+    assert line(found.upper).upper <= math.log(DELTA)

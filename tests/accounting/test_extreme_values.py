@@ -77,7 +77,7 @@ def cases() -> list[object]:
     ]
 
 
-@pytest.mark.heavy(keep=7)
+@pytest.mark.heavy(keep=6)
 @pytest.mark.parametrize(("name", "level", "n"), cases())
 def test_all_answers_fit_together(name: str, level: float, n: int) -> None:
     randomizer = MAKERS[name](level)

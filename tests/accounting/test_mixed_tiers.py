@@ -10,7 +10,6 @@ from fractions import Fraction
 from itertools import pairwise, product
 
 import pytest
-from blankets import blanket_accountant
 from click.testing import CliRunner
 
 from shuffledp import KRR, Group, Laplace, MixedAccountant, ShuffleAccountant, SubsetSelection
@@ -164,7 +163,7 @@ def test_an_epsilon_keeps_its_word():
 
 
 def test_one_tier_is_the_accountant():
-    alone = blanket_accountant(KRR(10, 2.0), 300, rtol=1e-3)
+    alone = ShuffleAccountant(KRR(10, 2.0), 300, rtol=1e-3)
     for accountant in (krr(10, (2, 300)), krr(10, (2, 100), (2, 200))):
         assert set(accountant.epsilons(1e-6)) == {alone.get_epsilon(1e-6)}
         assert set(accountant.deltas(0.2)) == {alone.get_delta(0.2)}
@@ -193,7 +192,7 @@ def test_the_worst_users_are_corrupted():
 def test_mechanisms_without_a_common_law_count_on_their_own_tier():
     accountant = MixedAccountant([Group(Laplace(1.0), 400), Group(KRR(5, 1.0), 600)])
     expected = [
-        blanket_accountant(r, n, rtol=1e-3).get_epsilon(1e-6)
+        ShuffleAccountant(r, n, rtol=1e-3).get_epsilon(1e-6)
         for r, n in ((Laplace(1.0), 400), (KRR(5, 1.0), 600))
     ]
     assert list(accountant.epsilons(1e-6)) == expected

@@ -22,6 +22,7 @@ from shuffledp import (
     required_users,
 )
 from shuffledp.accounting.assumptions import ROUNDS
+from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.many_rounds import add_up
 from shuffledp.accounting.one_round import bound_profile
 from shuffledp.rounds.profile import Fineness
@@ -231,13 +232,32 @@ def test_participation_in_few_of_many_rounds():
     assert any(
         "at most 4 of the rounds" in fact for fact in limited.epsilon_report(1e-6).assumptions
     )
-    other = blanket_accountant("krr(3, 1)", n=10)
-    with pytest.raises(
-        ValueError, match="at_most = 4 needs rounds that are all alike, got 2 kinds"
-    ):
-        Rounds([(WEEKLY, 3), (other, 3)], at_most=4)
     with pytest.raises(ValueError, match="cannot be added"):
         limited + WEEKLY.rounds(3)
+
+
+def test_the_best_bound_is_never_the_larger_one():
+    """Its cells are wider; where the blanket decides, that must not show."""
+    best = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).rounds(52)
+    blanket = WEEKLY.rounds(52)
+    epsilon = best.get_epsilon(1e-6)
+    assert epsilon <= blanket.get_epsilon(1e-6)
+    assert best.get_delta(epsilon) <= 1e-6
+    assert best.get_delta(0.6) <= blanket.get_delta(0.6)
+    assert best.meets(blanket.get_epsilon(1e-6), 1e-6)
+
+
+def test_guarantees_need_no_attack(monkeypatch):
+    """Upper laws are made of what is proved, which takes less than enclosing the truth."""
+
+    def nobody(*arguments):
+        raise AssertionError(f"datasets are looked for: {arguments}")
+
+    monkeypatch.setattr("shuffledp.accounting.many_rounds.attack", nobody)
+    monkeypatch.setattr(BestBound, "log_delta", nobody)
+    rounds = Rounds([(ShuffleAccountant("krr(k=3, epsilon0=1.25)", n=300), 4)])
+    assert 0 < rounds.get_delta(0.5) < 1
+    assert rounds.meets(1.2, 1e-6)
 
 
 @pytest.mark.heavy

@@ -246,7 +246,7 @@ def check(case: Case, n: int, exp_epsilons: Sequence[Fraction]) -> None:
         assert report.lower_bound >= attained * (1 - 1e-9) - SLACK, where
 
 
-@pytest.mark.heavy(keep=7)
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_true_divergence_lies_between_the_bounds(kind):
     count, make = KINDS[kind]
@@ -302,6 +302,7 @@ def test_parallel_with_inputs_that_only_some_parts_tell_apart():
     check(parallel_case(half, left, right), 3, [Fraction(1), Fraction(5, 4)])
 
 
+@pytest.mark.heavy
 def test_parallel_of_parts_with_equal_rows_at_different_inputs():
     """As many distinct rows in both parts, but not of the same inputs."""
     rng = np.random.default_rng(7)

@@ -94,7 +94,7 @@ def divergence(
     return low0 - level * high1, high0 - level * low1
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=str)
 @pytest.mark.parametrize(("n", "epsilon"), [(3, 0.25)])
 def test_runs_on_the_named_datasets_show_the_lower_bound(randomizer, n, epsilon):

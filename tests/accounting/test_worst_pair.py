@@ -97,7 +97,7 @@ def random_matrix(rng: np.random.Generator) -> MatrixRandomizer:
     return MatrixRandomizer(matrix / matrix.sum(axis=1, keepdims=True))
 
 
-@pytest.mark.heavy(keep=50)
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("seed", range(200))
 def test_random_matrices_against_all_pairs(seed: int) -> None:
     rng = np.random.default_rng([1, seed])

@@ -10,7 +10,8 @@ import mpmath
 import pytest
 
 from shuffledp import AccuracyWarning, ShuffleAccountant
-from shuffledp.bridge.collected import as_rounds, upper_log_delta
+from shuffledp.accounting.given import as_rounds
+from shuffledp.bridge.collected import upper_log_delta
 from shuffledp.bridge.lattice import lattice_law
 
 
@@ -64,7 +65,7 @@ def test_masses_are_rounded_up():
         assert sum(map(Fraction, law.masses.values())) + Fraction(law.infinite) >= 1
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("times", [1, 3])
 def test_several_users_and_rounds(times):
     rounds = ShuffleAccountant("krr(k=3, epsilon0=1)", 100).rounds(times)

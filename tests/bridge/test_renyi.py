@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from blankets import blanket_accountant
 
 from shuffledp import Rounds, ShuffleAccountant
+from shuffledp.accounting.renyi import _divergence, _term
 from shuffledp.bridge import renyi_divergence
-from shuffledp.bridge.renyi import _divergence, _term
 from shuffledp.rounds.loss_law import LossLaw
 from shuffledp.rounds.node import Point
 
@@ -129,3 +130,11 @@ def test_bad_input():
         renyi_divergence(one, math.inf)
     with pytest.raises(TypeError, match="collected must be a ShuffleAccountant or Rounds"):
         renyi_divergence("krr(3, 1)", 2)
+
+
+def test_corrupted_users_hide_nobody():
+    whole, corrupted, rest = (
+        renyi_divergence(blanket_accountant("krr(k=3, epsilon0=1)", n, corrupted=known), 4)
+        for n, known in ((100, 0), (100, 40), (60, 0))
+    )
+    assert corrupted == rest > whole

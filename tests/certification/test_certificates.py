@@ -14,7 +14,7 @@ from blankets import blanket_accountant
 
 from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, joint, parse
 from shuffledp.accounting import Datasets
-from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS
+from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS, ONE_ROUND
 from shuffledp.certification import Certificate, CertificateError, certify, verify
 from shuffledp.certification.certificate import MAX_CHARACTERS
 from shuffledp.certification.check import named_datasets
@@ -76,7 +76,13 @@ def test_a_certificate_is_the_same_every_time() -> None:
 
 
 def test_assumptions_are_those_of_all_answers() -> None:
-    assert certificate().assumptions == (*ASSUMPTIONS, *EXACT_NUMBERS)
+    assert certificate().assumptions == (*ASSUMPTIONS, ONE_ROUND, *EXACT_NUMBERS)
+
+
+def test_several_rounds_are_refused() -> None:
+    rounds = ShuffleAccountant(KRR(k=10, epsilon0=2.0), 1000).rounds(52)
+    with pytest.raises(TypeError, match=r"certificates cover one round, got Rounds\("):
+        certify(rounds, target_delta=1e-6)  # type: ignore[arg-type]
 
 
 def test_a_mechanism_may_be_given_as_its_text() -> None:
@@ -202,8 +208,9 @@ ALTERATIONS = [
     ("n", 2**53 + 1),
     ("bound", "swap"),
     ("pairs", "compared 2 pairs"),
-    ("assumptions", [*ASSUMPTIONS, *EXACT_NUMBERS][1:]),
-    ("assumptions", [*ASSUMPTIONS, *EXACT_NUMBERS, "all users are honest"]),
+    ("assumptions", [*ASSUMPTIONS, ONE_ROUND, *EXACT_NUMBERS][1:]),
+    ("assumptions", [*ASSUMPTIONS, *EXACT_NUMBERS]),
+    ("assumptions", [*ASSUMPTIONS, ONE_ROUND, *EXACT_NUMBERS, "all users are honest"]),
     *(
         (f"{part}.{name}", value)
         for part in ("guarantee", "lower_bound")

@@ -17,7 +17,7 @@ from shuffledp import (
     parse,
     required_users,
 )
-from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.accounting.assumptions import ASSUMPTIONS, ONE_RANDOMIZER
 
 QUESTIONS = {
     "epsilon": ("epsilon", "krr(k=10, epsilon0=2)", "-n", "10000", "--delta", "1e-6"),
@@ -338,3 +338,10 @@ def test_matrix_from_a_file(tmp_path: Path):
     written_out = ask(*QUESTIONS["epsilon of a matrix"])
     from_file = ask("epsilon", f"matrix({str(file)!r})", "-n", "9", "--delta", "0")
     assert rows(from_file)["guarantee"] == rows(written_out)["guarantee"]
+
+
+def test_what_only_the_swap_bound_of_a_level_assumes_is_printed():
+    question = ("epsilon", "any_pure_ldp(epsilon0=1)", "-n", "1000", "--delta", "1e-6")
+    assert f"This assumes that {ONE_RANDOMIZER}." in " ".join(ask(*question).split())
+    assert json.loads(ask(*question, "--json"))["assumptions"][-1] == ONE_RANDOMIZER
+    assert "This assumes" not in ask(*question, "--bound", "blanket")

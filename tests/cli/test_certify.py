@@ -49,11 +49,13 @@ def test_verified(file: Path) -> None:
     assert text.startswith("verified")
     assert "the shuffled reports of 1000 users are (" in text
     assert "two datasets of 1000 users" in text
+    assert "\ncovers       one round\n" in text
 
 
 def test_verified_as_json(file: Path) -> None:
     fields = json.loads(ask("verify", str(file), "--json"))
     assert fields["verified"] is True
+    assert fields["rounds"] == 1
     assert fields["mechanism"] == "krr(k=10, epsilon0=2.0)"
 
 

@@ -104,7 +104,7 @@ def end(process, number):
     return *process.communicate(timeout=LIMIT), process.returncode
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize(
     ("phase", "number"),
     [

@@ -8,8 +8,10 @@ import pytest
 from command_line import run
 
 from shuffledp import Ledger, Rounds, ShuffleAccountant
+from shuffledp.files.ledger import FILTER, NO_FILTER
 from shuffledp.rounding import round_up
 
+BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 KIND = ("krr(k=3, epsilon0=1)", "-n", "1000")
 
 
@@ -37,7 +39,7 @@ def test_rounds_are_recorded_and_shown(path):
     assert f"After 4 rounds all shuffled reports together are ({epsilon}, 1e-6)-" in " ".join(
         text.split()
     )
-    assert "that needs a privacy filter, and a ledger is none" in " ".join(text.split())
+    assert "that needs a privacy filter, and this ledger is none" in " ".join(text.split())
     document = json.loads(answer("ledger", "show", str(path), *KIND, "--json"))
     assert document["spent"] == {
         "epsilon": rounds.get_epsilon(1e-6),
@@ -130,3 +132,24 @@ def test_randomize_with_a_ledger(path, tmp_path):
     assert result.exit_code == 1
     assert "does not allow 1 more round of" in result.stderr
     assert path.read_bytes().startswith(before[0])
+
+
+def test_an_adaptive_ledger(tmp_path):
+    path = str(tmp_path / "free.jsonl")
+    run("ledger", "new", path, *BUDGET, "--adaptive", "--bound", "blanket")
+    text = run("ledger", "add", path, "krr(3, 1)", "-n", "1000", "--times", "2").stdout
+    assert "those to come included, are (1, 1e-6)-differentially private" in " ".join(text.split())
+    assert FILTER in " ".join(text.split())
+    assert NO_FILTER not in " ".join(text.split())
+    found = json.loads(run("ledger", "show", path, "krr(3, 1)", "-n", "1000", "--json").stdout)
+    ledger = Ledger(path)
+    assert found["spent"] is None
+    assert found["renyi"] == {
+        "order": ledger.budget.order,
+        "spent": ledger.spent_divergence(),
+        "allowed": ledger.budget.filter.allowed,
+    }
+    assert found["fitting"]["times"] == ledger.fitting("krr(3, 1)", 1000) > 0
+    assert FILTER in found["assumptions"]
+    assert not any("planned in advance" in fact for fact in found["assumptions"])
+    assert run("ledger", "add", path, "krr(3, 1)", "-n", "2", "--times", "9").exit_code == 1

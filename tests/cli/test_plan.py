@@ -92,6 +92,7 @@ def test_shown_numbers_are_on_the_safe_side():
             assert float(cells[-1]) == pytest.approx(exact["gain"], abs=0.005)
 
 
+@pytest.mark.heavy
 def test_lines_fit_a_terminal():
     for question in (SHARES, MEAN, WEAK):
         assert max(map(len, ask(*question).splitlines())) <= 88
@@ -148,6 +149,7 @@ def test_weak_target_says_so():
     assert "Not offered: subset: with so few values it is nothing else than krr." in text
 
 
+@pytest.mark.heavy
 def test_no_published_bound():
     made = CACHED(n=10, target_epsilon=300.0, target_delta=1e-6, domain_size=3)
     unknown = tuple(replace(option, previous=None, gain=None) for option in made.options)

@@ -79,6 +79,7 @@ def test_against_delta_and_epsilon():
     assert profile.curves[0].y.tolist() == [accountant.get_delta(e) for e in (0.0, 0.1)]
 
 
+@pytest.mark.heavy
 def test_default_points():
     found = curve(KRR10, target_delta=1e-6, bounds="guarantee", rtol=0.1)
     assert found.x[[0, -1]].tolist() == [1000, 10**6]

@@ -26,6 +26,7 @@ from shuffledp.divergence.elementary import (
     _all_at_their_largest,
     can_be_positive,
     elementary_log_mean,
+    is_crowded,
     log_mean_single,
 )
 from shuffledp.divergence.enclosure import Sides
@@ -210,7 +211,7 @@ class Recorder:
         )
         monkeypatch.setattr(mean, "_evaluate", self)
 
-    def __call__(self, total: BlockSum, _: LogEnclosure, rtol: float) -> LogEnclosure:
+    def __call__(self, total: BlockSum, rtol: float) -> LogEnclosure:
         self.asked.append((total, rtol))
         return LogEnclosure(len(self.asked) - 0.25, len(self.asked) + 0.5)
 
@@ -288,15 +289,11 @@ def test_the_cheap_bound_of_nothing_but_losses() -> None:
 # -- which method ---------------------------------------------------------------------------------
 
 
-def evaluate(total: BlockSum, rtol: float) -> LogEnclosure:
-    return _evaluate(total, elementary_log_mean(total), rtol)
-
-
 @pytest.mark.parametrize("n", [2, 5, 40, 300, 20_000])
 def test_every_method_meets_its_tolerance(n: int) -> None:
     rtol = 1e-5
     for law in (PLAIN, make_law([1.0, -1.2], [0.5, 0.5])):
-        enclosure = evaluate(BlockSum.of((law, n)), rtol)
+        enclosure = _evaluate(BlockSum.of((law, n)), rtol)
         assert enclosure.width <= rtol
         if n <= 5:
             exact = math.log(n * enumerated_delta(law, n))
@@ -306,9 +303,9 @@ def test_every_method_meets_its_tolerance(n: int) -> None:
 def test_enough_is_enough() -> None:
     """Elementary bounds that are narrow are returned; so are those of a law without gains."""
     rare = make_law([1.0, -1.0, 0.0], [1e-12, 1e-12, 1.0])
-    assert evaluate(BlockSum.of((rare, 10)), 1e-4) == rare_log_mean(BlockSum.of((rare, 10)))
+    assert _evaluate(BlockSum.of((rare, 10)), 1e-4) == rare_log_mean(BlockSum.of((rare, 10)))
     nothing = make_law([-1.0, 0.0], [0.5, 0.5])
-    assert evaluate(BlockSum.of((nothing, 10)), 1e-4).upper == -math.inf
+    assert _evaluate(BlockSum.of((nothing, 10)), 1e-4).upper == -math.inf
 
 
 @pytest.mark.parametrize(("n", "work", "counts"), [(150, 2e5, True), (10**6, 5e6, False)])
@@ -316,7 +313,7 @@ def test_what_the_contour_leaves_open_is_enumerated(
     n: int, work: float, counts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     law = make_law([1.0, -1.2, 0.3], [0.4, 0.4, 0.2])
-    exact = evaluate(BlockSum.of((law, n)), 1e-4)
+    exact = _evaluate(BlockSum.of((law, n)), 1e-4)
     asked = []
 
     def wide(*arguments: object) -> LogEnclosure:
@@ -324,7 +321,7 @@ def test_what_the_contour_leaves_open_is_enumerated(
         return LogEnclosure(exact.lower - 1, exact.upper + 1)
 
     monkeypatch.setattr(mean, "contour_log_mean", wide)
-    enclosure = evaluate(BlockSum.of((law, n)), 1e-4)
+    enclosure = _evaluate(BlockSum.of((law, n)), 1e-4)
     assert asked == [work]
     assert (enclosure.width <= 1e-4) == counts
 
@@ -333,7 +330,7 @@ def test_what_the_contour_leaves_open_is_enumerated(
 
     monkeypatch.setattr(mean, "contour_log_mean", lambda *_: exact)
     monkeypatch.setattr(mean, "enumerate_log_mean", never)
-    assert evaluate(BlockSum.of((law, n)), 1e-4) == exact
+    assert _evaluate(BlockSum.of((law, n)), 1e-4) == exact
 
 
 @pytest.mark.parametrize("n", [1, 7, 40])
@@ -346,3 +343,27 @@ def test_all_summands_at_their_largest_are_part_of_the_mean(n, error):
     exact = n * (math.log(0.25) - error / 2) + math.log(n * (2.0 - error))
     assert exact - 1e-12 < bound < exact
     assert _all_at_their_largest(BlockSum.of((law, n), offset=2.0 * n)) == -math.inf
+
+
+class TestCrowds:
+    """Elementary bounds are left out where many summands count, unless the contour fails."""
+
+    LAW = Law(np.array([1.0, -1.5]), np.array([0.5, 0.5]), np.full(2, 1e-16), np.zeros(2))
+    RARE = Law(np.array([1.0, 0.0]), np.array([1e-9, 1 - 1e-9]), np.full(2, 1e-16), np.zeros(2))
+
+    def test_what_is_a_crowd(self):
+        assert is_crowded(BlockSum.of((self.LAW, 65)))
+        assert is_crowded(BlockSum.of((self.RARE, 5), (self.LAW, 65)))
+        assert not is_crowded(BlockSum.of((self.LAW, 64)))
+        assert not is_crowded(BlockSum.of((self.RARE, 10**9)))
+
+    @pytest.mark.parametrize("times", [20, 70, 4000])
+    def test_a_failing_contour_leaves_the_elementary_bounds(self, times, monkeypatch):
+        total = BlockSum.of((self.LAW, times))
+        right = log_mean_positive(total, total, rtol=1e-6)
+        monkeypatch.setattr(mean, "contour_log_mean", lambda *_: LogEnclosure(-math.inf, math.inf))
+        monkeypatch.setattr(mean, "enumeration_size", lambda _: math.inf)
+        left = log_mean_positive(total, total, rtol=1e-6)
+        elementary = elementary_log_mean(total)
+        assert (left.lower, left.upper) == (elementary.lower, elementary.upper)
+        assert left.lower <= right.lower <= right.upper <= left.upper

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from shuffledp import BudgetExceededError, Ledger, Rounds, ShuffleAccountant, parse
+from shuffledp.accounting.renyi import renyi_divergence
 from shuffledp.files import Column, DataError, Randomization, sidecar_path
 from shuffledp.files import ledger as module
 from shuffledp.files.draft import Draft
@@ -341,3 +342,37 @@ def test_seeded_reports_are_not_recorded(source, ledger):
     with pytest.raises(ValueError, match="reports from a seed have no guarantee"):
         randomize(source, ledger, seed=1)
     assert ledger.times == 0
+
+
+def test_an_adaptive_one_counts_divergences_of_one_order(path):
+    ledger = Ledger.create(path, epsilon=0.5, delta=1e-6, bound="blanket", adaptive=True)
+    allowed, order = ledger.budget.filter.allowed, ledger.budget.order
+    assert Ledger(path).budget.order == order > 1
+    assert ledger.left_epsilon() == pytest.approx(allowed)
+    one = ShuffleAccountant(WEEKLY, N, bound="blanket")
+    times = ledger.fitting(WEEKLY, N)
+    assert (
+        0
+        < times
+        < Ledger.create(path.with_name("plan"), epsilon=0.5, delta=1e-6).fitting(WEEKLY, N)
+    )
+    ledger.add(WEEKLY, N, times)
+    assert ledger.spent_divergence() == renyi_divergence(one.rounds(times), order) <= allowed
+    assert ledger.left_epsilon() <= allowed - ledger.spent_divergence()
+    before = path.read_bytes()
+    with pytest.raises(BudgetExceededError, match=r"Rényi divergence = .* is allowed"):
+        ledger.add(WEEKLY, N)
+    assert path.read_bytes() == before
+    assert not ledger.is_exceeded
+    ledger.add(WEEKLY, N, beyond=True)
+    assert ledger.is_exceeded
+    assert ledger.left_epsilon() == 0
+    with pytest.raises(ValueError, match="needs epsilon and delta"):
+        Ledger.create(path.with_name("none"), epsilon=0, delta=1e-6, adaptive=True)
+    assert not path.with_name("none").exists()
+
+
+def test_only_adaptive_ones_count_divergences(ledger):
+    assert ledger.budget.filter is None
+    with pytest.raises(ValueError, match="was not created with adaptive=True"):
+        ledger.spent_divergence()

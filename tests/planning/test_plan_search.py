@@ -18,6 +18,7 @@ from shuffledp import (
     SubsetSelection,
     calibrate_epsilon0,
 )
+from shuffledp.accounting.level import Trial
 from shuffledp.baselines import BASELINES
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.planning.analysis import BestPublished, Guarantee
@@ -55,9 +56,9 @@ class ToyAnalysis:
     limits: tuple[float, ...]
     evaluations: int = 0
 
-    def proof(self, toy, epsilon):
+    def attempt(self, toy, epsilon):
         self.evaluations += 1
-        return "toy" if toy.epsilon0 <= self.limits[toy.choice] * epsilon else None
+        return Trial.of("toy" if toy.epsilon0 <= self.limits[toy.choice] * epsilon else None)
 
     def excess(self, toy, epsilon):
         return 0.0
@@ -148,7 +149,7 @@ def test_hopeless_means_hopeless(mechanism):
         exact = ShuffleAccountant(mechanism, N).get_delta(epsilon)
         for factor in (1e-3, 0.5, 0.99, 1.01, 1e3):
             delta = min(exact * factor, 1.0)
-            proof = Guarantee(N, delta).proof(mechanism, epsilon)
+            proof = Guarantee(N, delta).attempt(mechanism, epsilon).proof
             assert (proof == "guarantee") == (exact <= delta)
 
 
@@ -177,8 +178,8 @@ def published(mechanism, n, epsilon):
 def test_best_published_bound(mechanism, epsilon):
     deltas = published(mechanism, 2000, epsilon)
     best = min(deltas.values())
-    assert BestPublished(2000, best * (1 - 1e-9)).proof(mechanism, epsilon) is None
-    name = BestPublished(2000, best).proof(mechanism, epsilon)
+    assert BestPublished(2000, best * (1 - 1e-9)).attempt(mechanism, epsilon).proof is None
+    name = BestPublished(2000, best).attempt(mechanism, epsilon).proof
     assert deltas[name] == best
     if best < 1:
         least, name = BestPublished(2000, best).least_epsilon(mechanism)
@@ -188,7 +189,7 @@ def test_best_published_bound(mechanism, epsilon):
 
 def test_delta_1_needs_no_evaluation(monkeypatch):
     monkeypatch.setattr(ShuffleAccountant, "get_delta", None)
-    assert Guarantee(10, 1.0).proof(KRR(3, 1.0), 0.0) == "guarantee"
+    assert Guarantee(10, 1.0).attempt(KRR(3, 1.0), 0.0).proof == "guarantee"
 
 
 def test_no_finite_epsilon(monkeypatch):

@@ -12,9 +12,10 @@ import numpy as np
 
 from shuffledp.accounting.candidates import Candidate
 from shuffledp.accounting.crowd import crowd_of
-from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.inversion import log_gap
 from shuffledp.accounting.known_bounds import KnownBounds
 from shuffledp.accounting.profile import Profile
+from shuffledp.accounting.profile_point import delta_range, log_delta_range
 from shuffledp.accounting.report import (
     DEFAULT_BOUND,
     Bound,
@@ -33,7 +34,7 @@ from shuffledp.errors import (
     check_users,
     warn_caller,
 )
-from shuffledp.interval import Interval, exp_down, exp_up
+from shuffledp.interval import Interval
 from shuffledp.randomizers import (
     LocalRandomizer,
     as_randomizer,
@@ -160,11 +161,18 @@ class ShuffleAccountant:
 
     def delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the delta at ``target_epsilon``: that of the blanket bound, or the true one."""
-        return _to_delta(self._log_delta(target_epsilon))
+        return delta_range(self._log_delta(target_epsilon))
 
     def log_delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the natural logarithm of delta, which never underflows."""
-        return _to_log_delta(self._log_delta(target_epsilon))
+        return log_delta_range(self._log_delta(target_epsilon))
+
+    def proved_log_delta(self, target_epsilon: float) -> tuple[float, Proof]:
+        """Return an upper bound on log delta and what proves it, without any lower end."""
+        epsilon = check_epsilon(target_epsilon)
+        if self._bounds.is_best:
+            return self._bounds.best.proved(epsilon)
+        return self._bounds.upper.log_delta(epsilon)[0].upper, "blanket"
 
     def epsilon_lower_bound(self, target_delta: float) -> float:
         """Return an epsilon below which a concrete pair of datasets exceeds ``target_delta``.
@@ -182,11 +190,11 @@ class ShuffleAccountant:
         """Return a delta that a concrete pair of datasets attains at ``target_epsilon``."""
         epsilon = check_epsilon(target_epsilon)
         if not self._bounds.lower_needs_upper:
-            return _to_delta(self._bounds.lower(None).log_delta(epsilon)[0]).lower
+            return delta_range(self._bounds.lower(None).log_delta(epsilon)[0]).lower
         guarantee, worst = self._bounds.upper.log_delta(epsilon)
         lower = self._bounds.lower(worst).log_delta(epsilon)[0]
         check_order(lower.lower, guarantee.upper)
-        return _to_delta(lower).lower
+        return delta_range(lower).lower
 
     def profile(self, epsilons: Iterable[float]) -> Profile:
         """Enclose delta at every one of several epsilons."""
@@ -225,7 +233,7 @@ class ShuffleAccountant:
             guarantee=guarantee,
             lower_bound=lower.lower,
             worst_pair=None if pair is None else pair.pair,
-            datasets=_datasets(datasets),
+            datasets=None if datasets is None else datasets.datasets,
             pairs=why_no_other_is_worse(self.randomizer, self._bounds.pairs),
             rtol_reached=reached,
             bound=proof,
@@ -256,14 +264,14 @@ class ShuffleAccountant:
             quantity="delta",
             target=epsilon,
             rtol=self.rtol,
-            guarantee=_to_delta(value),
-            lower_bound=_to_delta(lower).lower,
+            guarantee=delta_range(value),
+            lower_bound=delta_range(lower).lower,
             worst_pair=None if pair is None else pair.pair,
-            datasets=_datasets(datasets),
+            datasets=None if datasets is None else datasets.datasets,
             pairs=why_no_other_is_worse(self.randomizer, self._bounds.pairs),
             rtol_reached=reached,
-            log_guarantee=_to_log_delta(value),
-            log_lower_bound=_to_log_delta(lower).lower,
+            log_guarantee=log_delta_range(value),
+            log_lower_bound=log_delta_range(lower).lower,
             bound=proof,
             wanted=self.bound,
             bound_reason=self._bounds.reason,
@@ -289,15 +297,20 @@ class ShuffleAccountant:
         >>> accountant.meets(0.08, 1e-6), accountant.meets(0.079, 1e-6)
         (True, False)
         """
-        epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        if delta == 1:
-            return True
-        if self._bounds.is_best:
-            return self._bounds.best.meets(epsilon, delta)
-        return self.get_delta(epsilon) <= delta
+        return self._gap(check_epsilon(target_epsilon), check_delta(target_delta)) <= 0
 
-    def is_hopeless(self, target_epsilon: float, target_delta: float) -> bool:
-        """Whether an estimate leaves no doubt that ``get_delta`` would exceed ``target_delta``.
+    def gap(self, target_epsilon: float, target_delta: float) -> float:
+        """Return how far log delta is above its target, about: a search needs no more.
+
+        It is at most 0 only where the accountant ``meets`` the target. Where an estimate leaves no
+        doubt that it does not, it is that estimate.
+        """
+        epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
+        hopeless = self.hopeless_gap(epsilon, delta)
+        return hopeless if hopeless > 0 else self._gap(epsilon, delta)
+
+    def hopeless_gap(self, target_epsilon: float, target_delta: float) -> float:
+        """Estimate how far log delta is above its target; minus infinity unless beyond doubt.
 
         It proves nothing, but saves a search many evaluations.
         """
@@ -305,11 +318,21 @@ class ShuffleAccountant:
         bound = self._bounds.estimated()
         leader = None if bound is None else bound.candidates.leader()
         if leader is None or delta == 1:
-            return False
+            return -math.inf
         if delta == 0:
-            return self._bounds.upper.candidates.max_epsilon().lower > epsilon
+            end = self._bounds.upper.candidates.max_epsilon().lower
+            return math.inf if end > epsilon else -math.inf
         estimate, _ = estimate_log_delta(leader.decomposition, self.crowd.honest, epsilon)
-        return estimate > math.log(delta) + _MARGIN
+        gap = estimate - math.log(delta)
+        return gap if gap > _MARGIN else -math.inf
+
+    def _gap(self, epsilon: float, delta: float) -> float:
+        if delta == 1:
+            return -math.inf
+        if self._bounds.is_best:
+            return self._bounds.best.gap(epsilon, delta)
+        value, _ = self._bounds.upper.log_delta(epsilon)
+        return log_gap(value.upper, delta)
 
     @cached_property
     def _bounds(self) -> KnownBounds:
@@ -338,18 +361,3 @@ class ShuffleAccountant:
             f"{width:.1e} instead of rtol = {self.rtol:g}; it is valid but wider than asked",
             AccuracyWarning,
         )
-
-
-def _to_delta(value: LogEnclosure) -> Interval:
-    """Return delta from its logarithm; it is never above 1."""
-    return Interval(min(exp_down(value.lower), 1.0), min(exp_up(value.upper), 1.0))
-
-
-def _to_log_delta(value: LogEnclosure) -> Interval:
-    return Interval(min(value.lower, 0.0), min(value.upper, 0.0))
-
-
-def _datasets(candidate: Candidate | Attained | None) -> Datasets | None:
-    if candidate is None or candidate.other is None:
-        return None
-    return Datasets(candidate.pair, candidate.other)

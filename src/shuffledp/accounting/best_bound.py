@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from shuffledp.accounting.candidates import Candidate
-from shuffledp.accounting.inversion import log_target
+from shuffledp.accounting.inversion import log_gap, log_target
 from shuffledp.accounting.report import Proof, check_order
 from shuffledp.accounting.sum_view import Attained
 from shuffledp.accounting.swap_bound import SwapBound
@@ -21,6 +21,7 @@ _MAX_EVALUATIONS = 16
 _FIRST_STEP = 3e-4  # beyond what datasets attain, relatively
 _OVERSHOOT = 1.05
 _WORTH_A_STEP = 2e-4  # relatively, of epsilon
+_FAR = 0.05  # of log delta: the error of an estimate
 
 
 T = TypeVar("T", Interval, LogEnclosure)
@@ -34,7 +35,7 @@ class Bounded(Generic[T]):
         guarantee: from what datasets attain to what is proved.
         blanket: the enclosure of the blanket bound.
         attained: the enclosure of what the datasets reveal.
-        worst: the candidate whose blanket is largest.
+        worst: the candidate whose bound, of those that prove the guarantee, is largest.
         leak: the candidate that datasets attain.
         proof: which bound is the smaller one.
         is_sharp: whether the guarantee would be a single number, but for rounding.
@@ -70,21 +71,34 @@ class BestBound:
     ) -> None:
         self.upper, self.lower, self.swap = upper, lower, swap
 
-    def proved(self, epsilon: float) -> tuple[float, Proof]:
-        """Return the smaller bound on log delta, and which one it is."""
-        blanket, _ = self.upper.log_delta(epsilon)
-        swapped = self._swapped(epsilon)
-        return (swapped, self.swap.proof) if swapped < blanket.upper else (blanket.upper, "blanket")
-
     def log_delta(self, epsilon: float) -> Bounded[LogEnclosure]:
         """Enclose the logarithm of the true delta."""
         blanket, worst = self.upper.log_delta(epsilon)
         attained, leak = self.lower(worst).log_delta(epsilon)
-        swapped = self._swapped(epsilon)
-        proof: Proof = self.swap.proof if swapped < blanket.upper else "blanket"
+        proof: Proof = "blanket"
+        swapped, decisive = self._swapped(epsilon)
+        if swapped < blanket.upper:
+            proof, worst = self.swap.proof, decisive
         proved = min(swapped, blanket.upper)
         guarantee = LogEnclosure(check_order(attained.lower, proved), proved)
         return Bounded(guarantee, blanket, attained, worst, leak, proof)
+
+    def proved(self, epsilon: float) -> tuple[float, Proof]:
+        """Return an upper bound on log delta, and what proves it, faster than ``log_delta``.
+
+        What datasets attain is not needed, nor the blanket where an estimate says that it is larger
+        by far.
+        """
+        swapped, _ = self._swapped(epsilon)
+        leader = self.upper.candidates.leader()
+        if leader is not None and swapped < math.inf:
+            estimate, _ = estimate_log_delta(leader.decomposition, self.upper.n, epsilon)
+            if estimate > swapped + _FAR:
+                return swapped, self.swap.proof
+        blanket, _ = self.upper.log_delta(epsilon)
+        if swapped <= blanket.upper and swapped < math.inf:
+            return swapped, self.swap.proof
+        return blanket.upper, "blanket"
 
     def epsilon(self, delta: float) -> Bounded[Interval]:
         """Enclose the true epsilon.
@@ -96,44 +110,66 @@ class BestBound:
         low, high = attained.lower, blanket.upper
         proof: Proof = "blanket"
         if self.swap.is_available and 0 < delta < 1 and low < high:
-            better = self._search(low, high, delta, leak)
+            better, decisive = self._search(low, high, delta, leak)
             if better < high:
-                high, proof = better, self.swap.proof
+                high, proof, worst = better, self.swap.proof, decisive
         return Bounded(
             Interval(check_order(low, high), high), blanket, attained, worst, leak, proof
         )
 
-    def meets(self, epsilon: float, delta: float) -> bool:
-        """Whether ``log_delta`` would end at or below the logarithm of ``delta``.
+    def gap(self, epsilon: float, delta: float) -> float:
+        """Return how far ``log_delta`` would end above the logarithm of ``delta``, about.
 
-        Either bound proves it. An estimate says which one to try first; what datasets attain is not
-        needed.
+        It is at most 0 exactly where it ends at or below. Either bound proves that, and what
+        datasets attain refutes it. An estimate says whether the blanket is worth a look first.
         """
-        proofs = [self._blanket_meets, self._swap_meets]
         leader = self.upper.candidates.leader()
+        estimate = -math.inf
         if leader is not None and 0 < delta < 1:
             estimate, _ = estimate_log_delta(leader.decomposition, self.upper.n, epsilon)
-            if estimate > math.log(delta):
-                proofs.reverse()
-        return any(proof(epsilon, delta) for proof in proofs)
+        gaps = [self._blanket_gap, self._swap_gap]
+        if estimate > log_target(delta).lower:
+            refuted = self._refuted_gap(epsilon, delta, leader)
+            if refuted > 0:
+                return refuted
+            gaps.reverse()
+        first = gaps[0](epsilon, delta)
+        if first <= 0 or (second := gaps[1](epsilon, delta)) > 0:
+            return first
+        return second
 
-    def _blanket_meets(self, epsilon: float, delta: float) -> bool:
-        blanket, _ = self.upper.log_delta(epsilon)
-        return exp_up(blanket.upper) <= delta
-
-    def _swap_meets(self, epsilon: float, delta: float) -> bool:
-        """Whether every pair meets delta; the first one that does not decides."""
+    def _refuted_gap(self, epsilon: float, delta: float, worst: Candidate | None) -> float:
         if not self.swap.is_available:
-            return False
-        for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
-            if exp_up(bound) <= delta:
-                break
-            if exp_up(self.swap.log_delta(candidate.pair, epsilon)) > delta:
-                return False
-        return True
+            return -math.inf
+        attained, _ = self.lower(worst).log_delta(epsilon)
+        return attained.lower - log_target(delta).upper
 
-    def _search(self, low: float, high: float, delta: float, leak: Candidate | None) -> float:
+    def _blanket_gap(self, epsilon: float, delta: float) -> float:
+        blanket, _ = self.upper.log_delta(epsilon)
+        return log_gap(blanket.upper, delta)
+
+    def _swap_gap(self, epsilon: float, delta: float) -> float:
+        """Return the largest gap of all pairs; the first one above 0 decides."""
+        if not self.swap.is_available:
+            return math.inf
+        largest = -math.inf
+        for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
+            settled = log_gap(bound, delta) <= 0  # and so are all that follow
+            value = bound if settled else self.swap.log_delta(candidate.pair, epsilon)
+            gap = log_gap(value, delta)
+            if not gap <= 0:
+                return gap
+            largest = max(largest, gap)
+            if settled:
+                break
+        return largest
+
+    def _search(
+        self, low: float, high: float, delta: float, leak: Candidate | None
+    ) -> tuple[float, Candidate | None]:
         """Return the smallest epsilon found at which the swap bound is at most delta.
+
+        Also return the candidate that is the largest one there.
 
         It is looked for just above what datasets attain; every step goes up by what the slope of
         their delta suggests. Nothing but the evaluation itself decides.
@@ -141,17 +177,18 @@ class BestBound:
         target = log_target(delta).lower
         ceiling = min(high, MAX_EPSILON0)
         epsilon, found = low * (1 + _FIRST_STEP), math.inf
+        worst: Candidate | None = None
         for _ in range(_MAX_EVALUATIONS):
             if not epsilon < min(ceiling, found):
                 break
-            value = self._swapped(epsilon)
+            value, decisive = self._swapped(epsilon)
             slope = -1.0
             if leak is not None:
                 slope = estimate_log_delta(leak.decomposition, self.upper.n, epsilon)[1]
             if not -math.inf < slope < 0:
                 break
             if exp_up(value) <= delta:
-                found = epsilon
+                found, worst = epsilon, decisive
                 step = (value - target) / -slope * (2 - _OVERSHOOT)
                 if -step < _WORTH_A_STEP * epsilon:
                     break
@@ -160,16 +197,20 @@ class BestBound:
                 break
             else:
                 epsilon += max((value - target) / -slope, _FIRST_STEP * epsilon) * _OVERSHOOT
-        return found
+        return found, worst
 
-    def _swapped(self, epsilon: float) -> float:
-        """Return the largest swap bound of all pairs, or the blanket of a pair if smaller."""
+    def _swapped(self, epsilon: float) -> tuple[float, Candidate | None]:
+        """Return the largest swap bound of all pairs, and which one it is.
+
+        The blanket of a pair counts instead where it is smaller.
+        """
         if not self.swap.is_available:
-            return math.inf
-        largest = -math.inf
+            return math.inf, None
+        largest, worst = -math.inf, None
         for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
             if bound <= largest:
                 break
-            value = self.swap.log_delta(candidate.pair, epsilon)
-            largest = max(largest, min(value, bound))
-        return largest
+            value = min(self.swap.log_delta(candidate.pair, epsilon), bound)
+            if worst is None or value > largest:
+                largest, worst = value, candidate
+        return largest, worst

@@ -7,7 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from shuffledp.accounting.level import SMALLEST_EPSILON0, first_step, largest_level, settle_level
+from shuffledp.accounting.level import (
+    SMALLEST_EPSILON0,
+    Trial,
+    first_step,
+    largest_level,
+    settle_level,
+)
 from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report, check_bound
 from shuffledp.accounting.rounds_report import RoundsReport
 from shuffledp.accounting.sum_view import View, check_view
@@ -144,14 +150,15 @@ def calibrate_epsilon0(
     times = check_rounds(rounds, "rounds")
     target = Target(epsilon, delta, times, check_bound(bound), check_view(view))
 
-    def proof(epsilon0: float) -> LocalRandomizer | None:
-        return made if target.is_met(made := make(epsilon0), n) else None
+    def attempt(epsilon0: float) -> Trial[LocalRandomizer]:
+        gap = target.gap(made := make(epsilon0), n)
+        return Trial(made if gap <= 0 else None, gap)
 
     start = max(epsilon, SMALLEST_EPSILON0)
     retunes = not isinstance(family, str) or not make(start).monotone
-    found = largest_level(proof, start, look_ahead=retunes)
+    found = largest_level(attempt, start, look_ahead=retunes)
     if found is not None:
-        found = settle_level(proof, lambda epsilon0: target.excess(make(epsilon0), n), found)
+        found = settle_level(attempt, lambda epsilon0: target.excess(make(epsilon0), n), found)
     if found is None:
         raise NoAnswerError(
             f"no epsilon0 of at least {SMALLEST_EPSILON0:g} meets epsilon = {epsilon!r}, "

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
 
+from shuffledp.accounting.datasets import Datasets
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import BlockSum, log_delta_bound
@@ -40,6 +41,11 @@ class Candidate:
     other: Input | None
     decomposition: Decomposition = field(compare=False, repr=False)
 
+    @property
+    def datasets(self) -> Datasets | None:
+        """The two datasets, if it is known what the others hold."""
+        return None if self.other is None else Datasets(self.pair, self.other)
+
 
 class Candidates(Protocol):
     """A family of decompositions."""
@@ -68,8 +74,14 @@ class Listed:
         self.candidates = candidates
 
     def leader(self) -> Candidate | None:
-        """Return the first."""
-        return self.candidates[0] if self.candidates else None
+        """Return the one with the largest variance of a/c - b/c, the worst one for many users."""
+        return self._leader
+
+    @cached_property
+    def _leader(self) -> Candidate | None:
+        if len(self.candidates) < 2:
+            return self.candidates[0] if self.candidates else None
+        return max(self.candidates, key=lambda candidate: _log_variance(candidate.decomposition))
 
     def ranked(self, n: int, epsilon: float) -> Iterator[tuple[float, Candidate]]:
         """Yield all, by their own bounds; a single one needs none."""
@@ -171,6 +183,20 @@ class MatrixPairs:
     def pool(self) -> float:
         """Return the mass of the infimum, rounded down."""
         return _below(float(self.common.sum()), (self.common.size + 16) * UNIT)
+
+
+def _log_variance(decomposition: Decomposition) -> float:
+    """Return the logarithm of the sum of (a - b)**2/c, up to rounding."""
+    if decomposition.size == 0:
+        return -math.inf
+    top = np.maximum(decomposition.log_ratio0, decomposition.log_ratio1)
+    shift = float(top.max())  # so that squares stay finite
+    ratio0, ratio1 = (
+        np.exp(decomposition.log_ratio0 - shift),
+        np.exp(decomposition.log_ratio1 - shift),
+    )
+    scaled = float(decomposition.weight @ (ratio0 - ratio1) ** 2)
+    return 2 * shift + math.log(scaled) if scaled > 0 else -math.inf
 
 
 def _mass_below(decomposition: Decomposition) -> float:

@@ -77,8 +77,10 @@ class _Crossing:
             before = self.low, self.high
             self._evaluate(probe)
             misses = misses + 1 if (self.low, self.high) == before else 0
-            narrow = self.high - self.low <= _CLOSE * self.rtol * self.high < math.inf
-            if misses > _MAX_MISSES or narrow:
+            if (
+                misses > _MAX_MISSES
+                or self.high - self.low <= _CLOSE * self.rtol * self.high < math.inf
+            ):
                 break
             probe = self._next(ceiling, _CLOSE * self.rtol * 4.0**misses)
         if self.high == math.inf:

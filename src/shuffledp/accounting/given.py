@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.rounds import Rounds
 from shuffledp.randomizers import LocalRandomizer
 
 
@@ -35,3 +36,16 @@ def as_accountant(
             f"got {value!r} and n = {n!r}"
         )
     return ShuffleAccountant(value, n)
+
+
+def as_rounds(collected: ShuffleAccountant | Rounds) -> Rounds:
+    """Return the rounds; an accountant stands for one.
+
+    >>> as_rounds(ShuffleAccountant("krr(k=3, epsilon0=1)", 10)).total
+    1
+    """
+    if isinstance(collected, Rounds):
+        return collected
+    if isinstance(collected, ShuffleAccountant):
+        return Rounds([(collected, 1)])
+    raise TypeError(f"collected must be a ShuffleAccountant or Rounds, got {collected!r}")

@@ -81,6 +81,18 @@ def log_target(delta: float) -> Interval:
     return Interval(low, log + slack)
 
 
+def log_gap(log_delta: float, delta: float) -> float:
+    """Return how far a logarithm is above that of ``delta``; at most 0 exactly if not above.
+
+    >>> log_gap(-3.0, 0.0), log_gap(-math.inf, 0.0), round(log_gap(-3.0, 0.1), 4)
+    (inf, -inf, -0.6974)
+    """
+    if log_delta == -math.inf:
+        return -math.inf
+    gap = log_delta - log_target(delta).lower
+    return min(gap, 0.0) if exp_up(log_delta) <= delta else max(gap, ULP)
+
+
 class _Search:
     """A bracket [low, high] around the root, moved by certified comparisons alone."""
 

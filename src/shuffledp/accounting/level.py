@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from shuffledp.errors import MAX_EPSILON0
 
@@ -14,6 +15,9 @@ SMALLEST_EPSILON0 = 1e-9
 _RTOL = 1e-5  # of the largest safe epsilon0
 _MIN_FIRST_STEP, _MAX_FIRST_STEP = 2.0**-23, 2.0**-13
 
+_DIGITS = 7  # of the levels that are tried: outcomes hang on no last bit, and read well
+_NUDGE, _WIDEN = 0.4 * _RTOL, 4.0
+
 #: How far beyond a failing epsilon0 to look when a family re-tunes itself: 200 steps of 0.2%.
 _LOOK_AHEAD_STEPS, _LOOK_AHEAD_FACTOR = 200, 1.002
 
@@ -21,13 +25,32 @@ _LOOK_AHEAD_STEPS, _LOOK_AHEAD_FACTOR = 200, 1.002
 Proof = TypeVar("Proof")
 
 
+@dataclass(frozen=True)
+class Trial(Generic[Proof]):
+    """What was found out about an epsilon0.
+
+    Attributes:
+        proof: why it is safe, None where it is not.
+        gap: about how far above its target something is, below 0 where it is safe; infinite where
+            that is not known. It says where to look next, and decides nothing.
+    """
+
+    proof: Proof | None
+    gap: float
+
+    @classmethod
+    def of(cls, proof: Proof | None) -> Trial[Proof]:
+        """Return one of which nothing else is known."""
+        return cls(proof, math.inf if proof is None else -math.inf)
+
+
 def largest_level(
-    proof: Callable[[float], Proof | None], start: float, *, look_ahead: bool = False
+    attempt: Callable[[float], Trial[Proof]], start: float, *, look_ahead: bool = False
 ) -> tuple[float, Proof] | None:
     """Return an epsilon0 that is safe while one larger by 1e-5 is not, and why it is safe.
 
     Args:
-        proof: returns why an epsilon0 is safe, None where it is not.
+        attempt: tries an epsilon0.
         start: an epsilon0 of at least 1e-9 that may well be safe.
         look_ahead: whether larger ones may be safe again; then up to 1.5 times the failing one is
             looked at in steps of 0.2%.
@@ -35,39 +58,41 @@ def largest_level(
     Returns:
         None if not even epsilon0 = 1e-9 is safe; 300 if that is.
 
-    >>> level, why = largest_level(lambda e: "small" if e <= 2.5 else None, start=1.0)
+    >>> level, why = largest_level(lambda e: Trial.of("small" if e <= 2.5 else None), start=1.0)
     >>> 2.49997 < level <= 2.5, why
     (True, 'small')
     """
-    found = _first(proof, (start, SMALLEST_EPSILON0))
+    found = _first(attempt, (start, SMALLEST_EPSILON0))
     while found is not None:
-        found, unsafe = _bisect(proof, found)
+        found, unsafe = _narrow(attempt, found)
         if not look_ahead:
             break
         ahead = (unsafe * _LOOK_AHEAD_FACTOR**i for i in range(1, _LOOK_AHEAD_STEPS))
-        again = _first(proof, (level for level in ahead if level <= MAX_EPSILON0))
+        again = _first(attempt, (level for level in ahead if level <= MAX_EPSILON0))
         if again is None:
             break
         found = again
-    return found
+    return None if found is None else (found.level, found.proof)
 
 
 def settle_level(
-    proof: Callable[[float], Proof | None],
+    attempt: Callable[[float], Trial[Proof]],
     excess: Callable[[float], float],
     found: tuple[float, Proof],
 ) -> tuple[float, Proof] | None:
     """Lower a safe epsilon0 until there is no excess either, by ever larger parts.
 
     Args:
-        proof: returns why an epsilon0 is safe, None where it is not.
+        attempt: tries an epsilon0.
         excess: by which part of itself something is still too large; 0 if it is not.
         found: a safe epsilon0, and why it is safe.
 
     Returns:
         None if there is an excess down to epsilon0 = 1e-9.
 
-    >>> level, _ = settle_level(lambda e: True, lambda e: max(0.0, 1 - 1 / e), (1.00001, True))
+    >>> level, _ = settle_level(
+    ...     lambda e: Trial.of(True), lambda e: max(0.0, 1 - 1 / e), (1.00001, True)
+    ... )
     >>> 0.9999 < level <= 1
     True
     """
@@ -75,10 +100,10 @@ def settle_level(
     why: Proof | None = found[1]
     while (above := excess(level)) > 0 or why is None:
         step = 2 * step if step else first_step(2 * above)
-        level *= 1 - min(step, 0.5)
+        level = _rounded(level * (1 - min(step, 0.5)))
         if level < SMALLEST_EPSILON0:
             return None
-        why = proof(level)
+        why = attempt(level).proof
     return level, why
 
 
@@ -94,27 +119,60 @@ def first_step(wanted: float) -> float:
     return max(min(power, _MAX_FIRST_STEP), _MIN_FIRST_STEP)
 
 
+@dataclass(frozen=True)
+class _Safe(Generic[Proof]):
+    """A safe level, why it is safe, and how far from its target."""
+
+    level: float
+    proof: Proof
+    gap: float
+
+
 def _first(
-    proof: Callable[[float], Proof | None], levels: Iterable[float]
-) -> tuple[float, Proof] | None:
-    """Return the first safe level, and why it is safe."""
-    return next(
-        ((level, why) for level in levels if (why := proof(level)) is not None),
-        None,
-    )
+    attempt: Callable[[float], Trial[Proof]], levels: Iterable[float]
+) -> _Safe[Proof] | None:
+    """Return the first safe level."""
+    for level in levels:
+        trial = attempt(level)
+        if trial.proof is not None:
+            return _Safe(level, trial.proof, trial.gap)
+    return None
 
 
-def _bisect(
-    proof: Callable[[float], Proof | None], found: tuple[float, Proof]
-) -> tuple[tuple[float, Proof], float]:
+def _narrow(
+    attempt: Callable[[float], Trial[Proof]], safe: _Safe[Proof]
+) -> tuple[_Safe[Proof], float]:
     """Raise a safe level until it is within 1e-5 of an unsafe one; return both."""
-    safe, why = found
-    unsafe = math.inf
-    while safe < MAX_EPSILON0 and unsafe > safe * (1 + _RTOL):
-        level = min(2 * safe, MAX_EPSILON0) if unsafe == math.inf else math.sqrt(safe * unsafe)
-        better = proof(level)
-        if better is None:
-            unsafe = level
+    unsafe, gap = math.inf, math.inf
+    nudge, was_safe = _NUDGE, None
+    while safe.level < MAX_EPSILON0 and unsafe > safe.level * (1 + _RTOL):
+        if unsafe == math.inf:
+            level = min(2 * safe.level, MAX_EPSILON0)
         else:
-            safe, why = level, better
-    return (safe, why), unsafe
+            level = _between(safe.level, safe.gap, unsafe, gap, nudge)
+        trial = attempt(level)
+        nudge = nudge * _WIDEN if (trial.proof is not None) == was_safe else _NUDGE
+        was_safe = trial.proof is not None
+        if trial.proof is None:
+            unsafe, gap = level, trial.gap
+        else:
+            safe = _Safe(level, trial.proof, trial.gap)
+    return safe, unsafe
+
+
+def _between(safe: float, safe_gap: float, unsafe: float, unsafe_gap: float, nudge: float) -> float:
+    """Return a level between the two: where the gap may vanish, moved towards the farther end.
+
+    Then the farther end is the one that is replaced, if the guess is good.
+    """
+    width = math.log(unsafe / safe)
+    share = 0.5
+    if -math.inf < safe_gap < 0 < unsafe_gap < math.inf:
+        share = safe_gap / (safe_gap - unsafe_gap)
+        share += (nudge if share < 0.5 else -nudge) / width
+    level = _rounded(safe * math.exp(share * width))
+    return level if safe < level < unsafe else math.sqrt(safe * unsafe)
+
+
+def _rounded(level: float) -> float:
+    return float(f"{level:.{_DIGITS}g}")

@@ -3,64 +3,102 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TypeVar
 
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.inversion import log_target
-from shuffledp.accounting.one_round import Attack, attack, bound_profile
+from shuffledp.accounting.one_round import Attack, attack, blanket_profile, bound_profile
+from shuffledp.accounting.participation import Turns, all_turns, chosen_turns
+from shuffledp.accounting.report import Bound
 from shuffledp.accounting.round_kind import RoundKind
-from shuffledp.accounting.sum_view import tells_less
+from shuffledp.accounting.sum_view import View, tells_less
 from shuffledp.arrays import UNIT
-from shuffledp.errors import AccuracyWarning, ContradictionError
+from shuffledp.errors import ContradictionError, wide_is_enough
 from shuffledp.interval import Interval
-from shuffledp.rounds import ComposedBound, ComposedCurve
+from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounds import ComposedBound, ComposedCurve, RoundProfile, largest_profile
+
+T = TypeVar("T")
 
 
 class ManyRounds:
-    """What :class:`shuffledp.Rounds` asks, for more than one round."""
+    """What :class:`shuffledp.Rounds` asks, for more than one round.
 
-    def __init__(self, kinds: Sequence[RoundKind], rtol: float) -> None:
-        self.kinds, self.rtol = kinds, rtol
+    Args:
+        kinds: the kinds of rounds.
+        limit: in how many of them a user takes part, at most.
+        rtol: relative width of epsilon.
+    """
+
+    def __init__(self, kinds: Sequence[RoundKind], limit: int, rtol: float) -> None:
+        self.kinds, self.limit, self.rtol = kinds, limit, rtol
 
     def epsilon(self, delta: float) -> tuple[Interval, bool]:
         """Enclose epsilon; also return whether that is as narrow as asked."""
+        found, narrow = self.proved_epsilon(delta)
+        if delta in (0, 1) or self._two_sided:
+            return found, narrow
+        return _between(self.lower_epsilon(delta), found.upper), True
+
+    def proved_epsilon(self, delta: float) -> tuple[Interval, bool]:
+        """Enclose the epsilon of the bound, not of what datasets attain.
+
+        Its lower end is 0 where that of a bound is not known.
+        """
         if delta in (0, 1):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", AccuracyWarning)  # told by the answer, if at all
+            with wide_is_enough():  # told by the answer, if at all
                 ends = [(k.accountant.epsilon_interval(delta), k.times) for k in self.kinds]
-            lower = add_up([(end.lower, times) for end, times in ends]).lower
-            return Interval(lower, add_up([(end.upper, times) for end, times in ends]).upper), True
+            lower = largest_sum([(end.lower, times) for end, times in ends], self.limit).lower
+            upper = largest_sum([(end.upper, times) for end, times in ends], self.limit).upper
+            return Interval(lower, upper), True
         found = self._bound.epsilon(log_target(delta))
-        interval = Interval(found.lower, min(found.upper, self._end))
-        if self._two_sided and interval.upper < math.inf:
-            return interval, interval.width <= self.rtol * interval.upper
-        if self._two_sided:  # what datasets reveal shows that there is no finite epsilon
-            lower = max(interval.lower, self.lower_epsilon(delta))
-            return Interval(lower, math.inf), lower == math.inf
-        return _between(self.lower_epsilon(delta), interval.upper), True
+        upper = min(found.upper, self._end)
+        if self._finer is not None:
+            upper = min(upper, self._finer.epsilon(log_target(delta)).upper)
+        interval = Interval(found.lower, upper)
+        if not self._two_sided or upper < math.inf:
+            return interval, not self._two_sided or interval.width <= self.rtol * upper
+        # What datasets reveal shows that there is no finite epsilon.
+        lower = max(found.lower, self.lower_epsilon(delta))
+        return Interval(lower, math.inf), lower == math.inf
 
     def log_delta(self, epsilon: float) -> tuple[Interval, bool]:
         """Enclose log delta; also return whether that is as narrow as asked."""
+        found, narrow = self.proved_log_delta(epsilon)
+        if self._two_sided or epsilon >= self._end:
+            return found, narrow
+        return _between(self.lower_log_delta(epsilon), found.upper), True
+
+    def proved_log_delta(self, epsilon: float) -> tuple[Interval, bool]:
+        """Enclose log delta of the bound, not of what datasets attain.
+
+        Its lower end is minus infinity where that of a bound is not known.
+        """
         if epsilon >= self._end:
             return Interval(-math.inf, -math.inf), True
         value, narrow = self._bound.log_delta(epsilon)
-        if self._two_sided:
-            return Interval(value.lower, value.upper), narrow
-        return _between(self.lower_log_delta(epsilon), value.upper), True
+        upper = value.upper
+        if self._finer is not None:
+            upper = min(upper, self._finer.log_delta(epsilon)[0].upper)
+        return Interval(value.lower, upper), narrow
 
     def meets(self, epsilon: float, delta: float) -> bool:
-        """Whether a single evaluation shows that delta is met."""
+        """Whether a single evaluation of a bound shows that delta is met."""
         if delta in (0, 1):
             return self.epsilon(delta)[0].upper <= epsilon
-        return self._bound.upper.meets(epsilon, log_target(delta))
+        target = log_target(delta)
+        if self._bound.upper.meets(epsilon, target):
+            return True
+        return self._finer is not None and self._finer.upper.meets(epsilon, target)
 
     def lower_epsilon(self, delta: float) -> float:
         """Return the epsilon that datasets attain."""
         if delta in (0, 1):
             ends = [(k.accountant.epsilon_lower_bound(delta), k.times) for k in self.kinds]
-            return add_up(ends).lower
+            return largest_sum(ends, self.limit).lower
         return 0.0 if self._leak is None else self._leak.epsilon(log_target(delta), 0)
 
     def lower_log_delta(self, epsilon: float) -> float:
@@ -70,7 +108,12 @@ class ManyRounds:
     @property
     def datasets(self) -> tuple[Datasets | None, ...]:
         """The datasets behind lower bounds, one pair for each kind of round."""
-        return tuple(None if found is None else found.datasets for found in self._attacks)
+        found = [self._attack(kind) for kind in self.kinds]
+        return tuple(None if one is None else one.datasets for one in found)
+
+    def profiles(self) -> list[tuple[RoundProfile, int]]:
+        """Return the profiles of the bound, and how many rounds there are of each."""
+        return self._profiles({kind: self._profile(kind) for kind in self.kinds})
 
     @cached_property
     def _end(self) -> float:
@@ -80,35 +123,84 @@ class ManyRounds:
     @property
     def _two_sided(self) -> bool:
         """Whether the bounds of single rounds are enclosed, not only bounded from above."""
-        return all(
-            one.bound == "blanket" and (one.view == "multiset" or not tells_less(one.randomizer))
-            for kind in self.kinds
-            for one in [kind.accountant]
-        )
+        return all(map(_is_enclosed, self.kinds))
+
+    @cached_property
+    def _turns(self) -> tuple[Turns, ...]:
+        if self.limit == sum(kind.times for kind in self.kinds):
+            return all_turns(self.kinds)
+        ordered = sorted(self.kinds, key=lambda kind: -self._profile(kind).log_delta(0.0))
+        return chosen_turns(ordered, self.limit)
 
     @cached_property
     def _bound(self) -> ComposedBound:
-        profiles = [
-            (bound_profile(a.randomizer, a.crowd, a.bound, a.view, self.rtol), kind.times)
-            for kind in self.kinds
-            for a in [kind.accountant]
-        ]
-        return ComposedBound(profiles, self.rtol, two_sided=self._two_sided)
+        return ComposedBound(self.profiles(), self.rtol, two_sided=self._two_sided)
 
     @cached_property
-    def _attacks(self) -> tuple[Attack | None, ...]:
-        accountants = [kind.accountant for kind in self.kinds]
-        return tuple(attack(a.randomizer, a.crowd, a.view, self.rtol) for a in accountants)
+    def _finer(self) -> ComposedBound | None:
+        """The bound with the law of the blanket for those rounds where it decides.
+
+        So the best bound is not larger than the blanket because its cells are wider.
+        """
+        found = {kind: self._ask(blanket_profile, kind) for kind in self.kinds}
+        if not any(found.values()):
+            return None
+        known = {kind: profile or self._profile(kind) for kind, profile in found.items()}
+        two_sided = all(
+            _is_enclosed(kind, of_blanket=profile is not None) for kind, profile in found.items()
+        )
+        return ComposedBound(self._profiles(known), self.rtol, two_sided=two_sided)
+
+    def _profiles(self, known: dict[RoundKind, RoundProfile]) -> list[tuple[RoundProfile, int]]:
+        return [
+            (largest_profile([known[kind] for kind in turns.kinds]), turns.times)
+            for turns in self._turns
+        ]
+
+    def _profile(self, kind: RoundKind) -> RoundProfile:
+        return self._ask(bound_profile, kind)
+
+    def _ask(
+        self, question: Callable[[LocalRandomizer, Crowd, Bound, View, float], T], of: RoundKind
+    ) -> T:
+        one = of.accountant
+        return question(one.randomizer, one.crowd, one.bound, one.view, self.rtol)
+
+    def _attack(self, kind: RoundKind) -> Attack | None:
+        one = kind.accountant
+        return attack(one.randomizer, one.crowd, one.view, self.rtol)
 
     @cached_property
     def _leak(self) -> ComposedCurve | None:
         """What the datasets reveal; rounds without any reveal nothing."""
         profiles = [
-            (found.profile, kind.times)
-            for found, kind in zip(self._attacks, self.kinds, strict=True)
-            if found is not None
+            (found.profile, turns.times)
+            for turns in self._turns
+            if (found := self._attack(turns.kinds[0])) is not None
         ]
         return ComposedCurve(profiles, "lower", self.rtol) if profiles else None
+
+
+def largest_sum(terms: Sequence[tuple[float, int]], limit: int) -> Interval:
+    """Enclose the largest sum of so many numbers of at least 0, each there so many times.
+
+    >>> largest_sum([(0.25, 3), (2.0, 1)], 3).upper < 2.5 + 1e-9
+    True
+    """
+    taken, left = [], limit
+    for number, times in sorted(terms, reverse=True):
+        taken.append((number, min(times, left)))
+        left -= taken[-1][1]
+        if not left:
+            break
+    return add_up(taken)
+
+
+def _is_enclosed(kind: RoundKind, *, of_blanket: bool = False) -> bool:
+    """Whether the profile has lower ends: that of the blanket, if the multiset is what is seen."""
+    one = kind.accountant
+    is_multiset = one.view == "multiset" or not tells_less(one.randomizer)
+    return is_multiset and (of_blanket or one.bound == "blanket")
 
 
 def add_up(terms: Sequence[tuple[float, int]]) -> Interval:

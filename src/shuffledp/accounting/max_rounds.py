@@ -9,8 +9,13 @@ from functools import cached_property
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.rounds import Rounds
 from shuffledp.accounting.rounds_report import RoundsReport
-from shuffledp.accounting.target import wide_is_enough
-from shuffledp.errors import MAX_ROUNDS, NoAnswerError, check_delta, check_total_epsilon
+from shuffledp.errors import (
+    MAX_ROUNDS,
+    NoAnswerError,
+    check_delta,
+    check_total_epsilon,
+    wide_is_enough,
+)
 from shuffledp.rounding import plain
 
 _FIRST_STEP = 2**-13  # of the rounds, to leave out if epsilon misses what delta met

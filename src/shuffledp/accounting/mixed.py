@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from shuffledp.accounting.candidates import backgrounds, blankets
+from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.candidates import backgrounds
 from shuffledp.accounting.crowd import Crowd, count_of
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.pool import WHOLE, Pool, Share, can_share
@@ -77,7 +78,8 @@ class MixedAccountant:
     Which tier a user is in is public, or at least does not depend on the data. Every user is
     counted in his own group. Where mechanisms share the law of their blankets (k-RR with one k,
     subset selection with one size), users of all tiers hide each other; otherwise, and wherever it
-    is smaller, the guarantee is that of the own tier alone. Guarantees are rounded up.
+    is smaller, the guarantee is that of the own tier alone, by the best bound. Guarantees are
+    rounded up.
 
     Args:
         groups: the tiers.
@@ -140,14 +142,15 @@ class MixedAccountant:
         """Enclose the epsilon of the bound of each group."""
         delta = check_delta(target_delta)
         found = {tier: bound.epsilon(delta) for tier, bound in self._bounds.items()}
-        wide = max(_relative_width(interval) for interval in found.values())
-        if wide > self.rtol:
+        wide = [interval for interval, reached in found.values() if not reached]
+        if wide:
             warn_caller(
-                f"an enclosure of epsilon has relative width {wide:.1e} instead of rtol = "
-                f"{self.rtol:g}; it is valid but wider than asked",
+                "an enclosure of epsilon has relative width "
+                f"{max(map(_relative_width, wide)):.1e} instead of rtol = {self.rtol:g}; it is "
+                "valid but wider than asked",
                 AccuracyWarning,
             )
-        return tuple(found[group.randomizer] for group in self.groups)
+        return tuple(found[group.randomizer][0] for group in self.groups)
 
     def deltas(self, target_epsilon: float) -> tuple[float, ...]:
         """Return the certified delta of each group, in order."""
@@ -251,7 +254,7 @@ class MixedAccountant:
     def _bound(self, victim: LocalRandomizer) -> TierBound:
         own = self._sizes[victim]
         users = own - min(self.crowd.corrupted, own - 1)
-        alone = WorstCase(blankets(victim), users, self.rtol)
+        alone = ShuffleAccountant(victim, users, rtol=self.rtol)
         others = self._others(victim)
         if not self.dummies and all(other == victim for other, _ in others):
             return TierBound((), alone)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,16 +11,17 @@ import numpy as np
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.report import Bound, Proof
 from shuffledp.accounting.sum_view import View, is_exact, tells_less
 from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import LogEnclosure, log_delta
-from shuffledp.errors import AccuracyWarning
+from shuffledp.errors import wide_is_enough
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.aggregate import BitSums
 from shuffledp.rounds import RoundProfile
 from shuffledp.rounds.grid import scale_of
+from shuffledp.rounds.profile import Fineness
 
 _SHARE = 0.2  # of rtol is what the values of one round may err, of delta
 _MAX_RTOL = 1e-4
@@ -34,28 +35,56 @@ class Attack:
     profile: RoundProfile
 
 
+class Proved:
+    """The best bound of one round, as far as it was evaluated: log delta, and what proves it."""
+
+    def __init__(self, accountant: ShuffleAccountant) -> None:
+        self.accountant = accountant
+        self.proofs: dict[float, Proof] = {}
+
+    def __call__(self, epsilon: float) -> LogEnclosure:
+        """Bound log delta; nothing is said about its lower end, which no upper law needs."""
+        upper, self.proofs[epsilon] = self.accountant.proved_log_delta(epsilon)
+        return LogEnclosure(-math.inf, upper)
+
+
 @lru_cache(maxsize=256)  # a ledger may hold a year of weeks, each with its own number of users
 def bound_profile(
     randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, view: View, rtol: float
 ) -> RoundProfile:
-    """Return the profile of what is proved.
+    """Return the profile of what is proved; under "best" its lower ends mean nothing.
 
     It is the largest one over all neighbours in both orders, so it is its own reverse.
     """
     accountant = _accountant(randomizer, crowd, bound, view, rtol)
 
-    def forward(epsilon: float) -> LogEnclosure:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AccuracyWarning)  # laws of wide values are valid
+    def enclosed(epsilon: float) -> LogEnclosure:
+        with wide_is_enough():
             ends = accountant.log_delta_interval(epsilon)
         return LogEnclosure(ends.lower, ends.upper)
 
     # Cells cost the upper law a fifth of what they cost both; of "best" there is no lower law.
     width = rtol if bound == "blanket" else min(4 * rtol, 0.5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)
+    with wide_is_enough():
         end = accountant.epsilon_interval(0.0).upper
-    return RoundProfile(forward, forward, end, width)
+    values = enclosed if bound == "blanket" else Proved(accountant)
+    return RoundProfile(values, values, end, width)
+
+
+def blanket_profile(
+    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, view: View, rtol: float
+) -> RoundProfile | None:
+    """Return the profile of the blanket where it decides the best bound of some losses, else None.
+
+    Its cells are narrower, so its law may be the better one there.
+    """
+    profile = bound_profile(randomizer, crowd, bound, view, rtol)
+    if not isinstance(profile.forward, Proved):
+        return None
+    grid, proofs = profile.grid(Fineness(0, 0)), profile.forward.proofs
+    if all(proofs[epsilon] != "blanket" for epsilon in grid):
+        return None
+    return bound_profile(randomizer, crowd, "blanket", view, rtol)
 
 
 @lru_cache(maxsize=16)
@@ -100,8 +129,7 @@ def _attack_on_noise(randomizer: LocalRandomizer, crowd: Crowd, rtol: float) -> 
         return None
 
     def forward(epsilon: float) -> LogEnclosure:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AccuracyWarning)
+        with wide_is_enough():
             ends = accountant.log_delta_interval(epsilon)
         return LogEnclosure(ends.lower, ends.upper)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from shuffledp.decomposition import GPARV, Decomposition
 from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta
+from shuffledp.interval import Interval, exp_down, exp_up
 
 _FLAT = 0.02  # of delta at epsilon = 0, about; below, log delta falls quickly with log epsilon
 _SMALLEST_RTOL = 1e-9
@@ -50,3 +51,13 @@ def _may_be_flat(gparv: GPARV, n: int, value: LogEnclosure) -> bool:
         spread = math.sqrt(float(law.weights @ law.values**2) / n) / 2
     largest = min(spread, float(law.weights @ np.maximum(law.values, 0.0)))
     return largest > 0 and value.upper > math.log(_FLAT) + math.log(largest)
+
+
+def delta_range(value: LogEnclosure) -> Interval:
+    """Return delta from its logarithm; it is never above 1."""
+    return Interval(min(exp_down(value.lower), 1.0), min(exp_up(value.upper), 1.0))
+
+
+def log_delta_range(value: LogEnclosure) -> Interval:
+    """Return the logarithm of delta; it is never above 0."""
+    return Interval(min(value.lower, 0.0), min(value.upper, 0.0))

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.accounting.assumptions import ASSUMPTIONS, fixed_in_advance
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.sum_view import View, view_in_words
@@ -55,8 +55,9 @@ class Report:
         rtol: the relative width of the guarantee that was asked for.
         guarantee: enclosure of the bound; its upper end is the guarantee.
         lower_bound: what the datasets below already reveal, rounded down.
-        worst_pair: the inputs of the differing user that attain the guarantee; None if no two
-            inputs have different laws.
+        worst_pair: the inputs of the differing user for which the bound that proves the guarantee
+            is largest; None if no two inputs have different laws. That of ``datasets`` may be
+            another one, if the two are nearly as bad.
         datasets: the pair of neighbouring datasets behind ``lower_bound``; None if none are known.
         pairs: how it is known that no other pair is worse: "proved" or "compared N pairs".
         rtol_reached: whether the enclosure is as narrow as was asked for.
@@ -110,7 +111,8 @@ class Report:
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers assume."""
         seen = f"the analyst sees {self.view_in_words}"
-        return (*ASSUMPTIONS[:-1], seen, *self.crowd.assumptions)
+        fixed = fixed_in_advance(self.randomizer, self.bound)
+        return (*ASSUMPTIONS[:-1], seen, *self.crowd.assumptions, *fixed)
 
     @property
     def view_in_words(self) -> str:

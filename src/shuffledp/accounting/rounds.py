@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from shuffledp.accounting.accountant import ShuffleAccountant
-from shuffledp.accounting.many_rounds import ManyRounds, add_up
+from shuffledp.accounting.many_rounds import ManyRounds, largest_sum
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import check_order
-from shuffledp.accounting.round_kind import RoundKind, merge_kinds
+from shuffledp.accounting.round_kind import merge_kinds
 from shuffledp.accounting.rounds_report import RoundsReport
 from shuffledp.accounting.single_round import SingleRound
 from shuffledp.errors import (
@@ -41,7 +41,7 @@ class Rounds:
     Args:
         rounds: accountants of one round, each with how many such rounds there are. Their ``bound``
             counts; their ``rtol`` does so for a single round only.
-        at_most: in how many of the rounds a user takes part, if these are all alike.
+        at_most: in how many of the rounds a user takes part, whichever these are; None for all.
         rtol: relative width of epsilon. A delta is known as well as an epsilon of that width says.
 
     >>> weekly = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
@@ -64,11 +64,6 @@ class Rounds:
         self.total = check_rounds(sum(kind.times for kind in self.kinds), "the sum of all rounds")
         self.at_most = None if at_most is None else check_rounds(at_most, "at_most")
         self.rtol = check_rtol(rtol)
-        if self.at_most is not None and len(self.kinds) > 1:
-            raise ValueError(
-                f"at_most = {self.at_most} needs rounds that are all alike, "
-                f"got {len(self.kinds)} kinds"
-            )
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -91,11 +86,13 @@ class Rounds:
 
         It keeps its word: asked back, ``get_delta(epsilon) <= target_delta``, exactly.
         """
-        return self.epsilon_interval(target_delta).upper
+        answer = self._answers.proved_epsilon(check_delta(target_delta))
+        return self._said("epsilon", answer).upper
 
     def get_delta(self, target_epsilon: float) -> float:
         """Return the certified delta: all rounds together are (target_epsilon, delta)-DP."""
-        return self.delta_interval(target_epsilon).upper
+        answer = self._answers.proved_log_delta(check_total_epsilon(target_epsilon))
+        return _to_delta(self._said("delta", answer)).upper
 
     def epsilon_interval(self, target_delta: float) -> Interval:
         """Enclose the epsilon at ``target_delta``: of the composed blanket bounds, or the true one.
@@ -139,10 +136,10 @@ class Rounds:
 
         That is certified, too, but much larger than :meth:`get_epsilon`.
         """
-        delta, total = check_delta(target_delta), sum(kind.times for kind in self._counted)
-        share = max(math.nextafter(delta / total, 0.0), 0.0) if total > 1 else delta
-        ends = [(kind.accountant.get_epsilon(share), kind.times) for kind in self._counted]
-        return add_up(ends).upper
+        delta = check_delta(target_delta)
+        share = max(math.nextafter(delta / self.limit, 0.0), 0.0) if self.limit > 1 else delta
+        ends = [(kind.accountant.get_epsilon(share), kind.times) for kind in self.kinds]
+        return largest_sum(ends, self.limit).upper
 
     def profile(self, epsilons: Iterable[float]) -> Profile:
         """Enclose delta at every one of several epsilons."""
@@ -187,18 +184,16 @@ class Rounds:
             log_lower_bound=min(lower, 0.0),
         )
 
-    @cached_property
-    def _counted(self) -> tuple[RoundKind, ...]:
-        """The rounds in which a user takes part, at most."""
-        if self.at_most is None:
-            return self.kinds
-        return tuple(RoundKind(k.accountant, min(k.times, self.at_most)) for k in self.kinds)
+    @property
+    def limit(self) -> int:
+        """In how many rounds a user takes part, at most."""
+        return self.total if self.at_most is None else min(self.at_most, self.total)
 
     @cached_property
     def _answers(self) -> ManyRounds | SingleRound:
-        if sum(kind.times for kind in self._counted) == 1:
-            return SingleRound(self._counted[0].accountant)
-        return ManyRounds(self._counted, self.rtol)
+        if self.limit == 1:
+            return SingleRound([kind.accountant for kind in self.kinds])
+        return ManyRounds(self.kinds, self.limit, self.rtol)
 
     def _said(self, what: str, answer: tuple[Interval, bool]) -> Interval:
         """Return the enclosure; warn if it is wider than asked."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS, ROUNDS, limited
+from shuffledp.accounting.assumptions import ASSUMPTIONS, PLANNED, ROUNDS, fixed_in_advance, limited
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import NOBODY, Quantity
 from shuffledp.accounting.sum_view import view_in_words
@@ -40,7 +40,7 @@ class RoundsReport:
     >>> from shuffledp import ShuffleAccountant
     >>> year = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).rounds(52)
     >>> print(year.epsilon_report(1e-6))
-    epsilon <= 0.6608 at delta = 1e-6 for 52 rounds: 52 x krr(k=10, epsilon0=2.0), n = 10,000
+    epsilon <= 0.6607 at delta = 1e-6 for 52 rounds: 52 x krr(k=10, epsilon0=2.0), n = 10,000
     (no analysis can prove less than 0.6603)
     """
 
@@ -70,9 +70,20 @@ class RoundsReport:
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers assume."""
         at_most = self.rounds.at_most
+        accountants = [kind.accountant for kind in self.rounds.kinds]
+        facts = [
+            *(fact for one in accountants for fact in one.crowd.assumptions),
+            *(fact for one in accountants for fact in fixed_in_advance(one.randomizer, one.bound)),
+        ]
         views = dict.fromkeys(f"the analyst sees {view}" for view in self.views_in_words)
-        rest = () if at_most is None else (limited(at_most),)
-        return (*ASSUMPTIONS[:-1], *views, *ROUNDS, *rest)
+        return (
+            *ASSUMPTIONS[:-1],
+            *views,
+            *ROUNDS,
+            PLANNED,
+            *dict.fromkeys(facts),
+            *(() if at_most is None else (limited(at_most),)),
+        )
 
     @property
     def views_in_words(self) -> list[str]:
@@ -95,7 +106,7 @@ class RoundsReport:
                     "times": kind.times,
                     "bound": kind.accountant.bound,
                     "view": kind.accountant.view,
-                    "datasets": _in_words(found),
+                    "datasets": self._in_words(found),
                 }
                 for kind, found in zip(self.rounds.kinds, self.datasets, strict=True)
             ],
@@ -163,7 +174,13 @@ class RoundsReport:
     @property
     def datasets_in_words(self) -> list[str]:
         """The datasets of each kind of rounds."""
-        return [_in_words(found) for found in self.datasets]
+        return [self._in_words(found) for found in self.datasets]
+
+    def _in_words(self, datasets: Datasets | None) -> str:
+        if datasets is None:
+            return NOBODY
+        some = self.rounds.limit < self.rounds.total
+        return f"{datasets}, in every round{' that is taken' if some else ''}"
 
     def __str__(self) -> str:
         """Return the guarantee with its question, and the lower bound if there is one."""
@@ -189,10 +206,6 @@ class RoundsReport:
             for name, value in rows.items()
         )
         return tag("table", tag("tbody", *lines)).text
-
-
-def _in_words(datasets: Datasets | None) -> str:
-    return NOBODY if datasets is None else f"{datasets}, in every round"
 
 
 def _ends(interval: Interval) -> dict[str, float | None]:

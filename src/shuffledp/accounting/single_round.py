@@ -1,38 +1,46 @@
-"""One round, answered by its accountant."""
+"""One round, answered by its accountant, or the worst of several that it may be."""
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.errors import MAX_EPSILON0, AccuracyWarning
+from shuffledp.errors import MAX_EPSILON0, wide_is_enough
 from shuffledp.interval import Interval, exp_up
 
 
 class SingleRound:
-    """What :class:`shuffledp.Rounds` asks, for a single round."""
+    """What :class:`shuffledp.Rounds` asks, for a single round, which may be any of these."""
 
-    def __init__(self, accountant: ShuffleAccountant) -> None:
-        self.accountant = accountant
+    def __init__(self, accountants: Sequence[ShuffleAccountant]) -> None:
+        self.accountants = accountants
 
     def epsilon(self, delta: float) -> tuple[Interval, bool]:
         """Enclose epsilon; also return whether that is as narrow as asked."""
-        with _told_in_the_answer():
-            report = self.accountant.epsilon_report(delta)
-            return self.accountant.epsilon_interval(delta), report.rtol_reached
+        with wide_is_enough():
+            reports = [one.epsilon_report(delta) for one in self.accountants]
+            found = [one.epsilon_interval(delta) for one in self.accountants]
+        return _largest(found), all(report.rtol_reached for report in reports)
+
+    def proved_epsilon(self, delta: float) -> tuple[Interval, bool]:
+        """Do as ``epsilon``."""
+        return self.epsilon(delta)
 
     def log_delta(self, epsilon: float) -> tuple[Interval, bool]:
         """Enclose log delta; also return whether that is as narrow as asked."""
         if epsilon > MAX_EPSILON0:  # delta falls
             log, _ = self.log_delta(MAX_EPSILON0)
             return Interval(-math.inf, log.upper), log.upper == -math.inf
-        with _told_in_the_answer():
-            report = self.accountant.delta_report(epsilon)
-            return self.accountant.log_delta_interval(epsilon), report.rtol_reached
+        with wide_is_enough():
+            reports = [one.delta_report(epsilon) for one in self.accountants]
+            found = [one.log_delta_interval(epsilon) for one in self.accountants]
+        return _largest(found), all(report.rtol_reached for report in reports)
+
+    def proved_log_delta(self, epsilon: float) -> tuple[Interval, bool]:
+        """Do as ``log_delta``."""
+        return self.log_delta(epsilon)
 
     def meets(self, epsilon: float, delta: float) -> bool:
         """Whether delta is met."""
@@ -40,23 +48,20 @@ class SingleRound:
 
     def lower_epsilon(self, delta: float) -> float:
         """Return the epsilon that datasets attain."""
-        return self.accountant.epsilon_lower_bound(delta)
+        return max(one.epsilon_lower_bound(delta) for one in self.accountants)
 
     def lower_log_delta(self, epsilon: float) -> float:
         """Return the log delta that datasets attain."""
         if epsilon > MAX_EPSILON0:
             return -math.inf
-        log = self.accountant.delta_report(epsilon).log_lower_bound
-        return -math.inf if log is None else log
+        found = [one.delta_report(epsilon).log_lower_bound for one in self.accountants]
+        return max(-math.inf if log is None else log for log in found)
 
     @property
     def datasets(self) -> tuple[Datasets | None, ...]:
-        """The datasets behind lower bounds, one pair for each kind of round."""
-        return (self.accountant.delta_report(0.0).datasets,)
+        """The datasets behind lower bounds, one pair for each round that it may be."""
+        return tuple(one.delta_report(0.0).datasets for one in self.accountants)
 
 
-@contextmanager
-def _told_in_the_answer() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)
-        yield
+def _largest(found: Sequence[Interval]) -> Interval:
+    return Interval(max(one.lower for one in found), max(one.upper for one in found))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from shuffledp.accounting.best_bound import BestBound, Bounded
+from shuffledp.accounting.report import Proof
 from shuffledp.accounting.sum_view import ExactSum
 from shuffledp.divergence import LogEnclosure
 from shuffledp.interval import Interval
@@ -28,9 +29,16 @@ class SumBound:
         _, proof = self.exact.root(delta)
         return Bounded(found, found, found, where, where, proof, self.exact.bits is None)
 
-    def meets(self, epsilon: float, delta: float) -> bool:
-        """Whether ``log_delta`` ends at or below the logarithm of ``delta``."""
-        return self.exact.meets(epsilon, delta)
+    def proved(self, epsilon: float) -> tuple[float, Proof]:
+        """Return an upper bound on log delta, and what proves it."""
+        return self.exact.log_delta(epsilon)[0].upper, self.exact.proof(epsilon)
+
+    def gap(self, epsilon: float, delta: float) -> float:
+        """Return how far ``log_delta`` ends above the logarithm of ``delta``, about.
+
+        It is at most 0 exactly where it ends at or below.
+        """
+        return self.exact.gap(epsilon, delta)
 
 
 class SumOfMultiset:
@@ -52,6 +60,10 @@ class SumOfMultiset:
         guarantee = Interval(0.0, best.guarantee.upper)
         return Bounded(guarantee, best.blanket, none, best.worst, None, best.proof)
 
-    def meets(self, epsilon: float, delta: float) -> bool:
-        """Whether ``log_delta`` ends at or below the logarithm of ``delta``."""
-        return self.multiset.meets(epsilon, delta)
+    def proved(self, epsilon: float) -> tuple[float, Proof]:
+        """Return an upper bound on log delta, and what proves it."""
+        return self.multiset.proved(epsilon)
+
+    def gap(self, epsilon: float, delta: float) -> float:
+        """Return how far ``log_delta`` ends above the logarithm of ``delta``, about."""
+        return self.multiset.gap(epsilon, delta)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from shuffledp.accounting.count_search import MAX_USERS, CountSearch
 from shuffledp.accounting.crossing import cross
 from shuffledp.accounting.crowd import Crowd
-from shuffledp.accounting.inversion import log_target
+from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.inversion import log_gap, log_target
 from shuffledp.arrays import UNIT
 from shuffledp.divergence import LogEnclosure
 from shuffledp.divergence.geometric_shift import geometric_log_shift
@@ -57,7 +58,12 @@ class Attained:
     """Where a bound is attained: the inputs of the differing user, and what all others hold."""
 
     pair: Pair
-    other: Input | None
+    other: Input
+
+    @property
+    def datasets(self) -> Datasets:
+        """The two datasets."""
+        return Datasets(self.pair, self.other)
 
 
 class ExactSum:
@@ -132,24 +138,33 @@ class ExactSum:
             self._roots[delta] = self._above_corners(delta) or self._crossing(delta)
         return self._roots[delta]
 
-    def meets(self, epsilon: float, delta: float) -> bool:
-        """Whether :meth:`log_delta` ends at or below the logarithm of ``delta``."""
-        if self.bits is None or epsilon in self._known:
-            return exp_up(self._value(epsilon)[0].upper) <= delta
-        return self._proof_of(epsilon, delta) is not None
+    def gap(self, epsilon: float, delta: float) -> float:
+        """Return how far :meth:`log_delta` ends above the logarithm of ``delta``, about.
 
-    def _proof_of(self, epsilon: float, delta: float, cuts: int | None = None) -> Proof | None:
-        """Return what proves that sums of bits have no larger delta, for less than it takes."""
+        It is at most 0 exactly where it ends at or below.
+        """
+        if self.bits is None or epsilon in self._known:
+            return log_gap(self._value(epsilon)[0].upper, delta)
+        return log_gap(self._first_look(epsilon, delta)[0], delta)
+
+    def _first_look(
+        self, epsilon: float, delta: float, cuts: int | None = None
+    ) -> tuple[float, Proof]:
+        """Bound log delta of sums of bits no closer than it takes to compare it with ``delta``.
+
+        Also return what proves it. If two datasets have a larger delta, it is theirs.
+        """
         if self.bits is None or epsilon >= self.bits.epsilon0:
-            return "exact"
+            return -math.inf, "exact"
         search = _search(self.n, self.bits, epsilon)
         found = search.run(delta) if cuts is None else search.run(delta, cuts)
-        if exp_up(_in_logs(found).upper) <= delta:
-            return "exact"
+        ends = _in_logs(found)
         if found.lower > delta:
-            return None
+            return ends.lower, "exact"
+        if exp_up(ends.upper) <= delta:
+            return ends.upper, "exact"
         bound, proof = self.multiset(epsilon)
-        return proof if exp_up(bound) <= delta else None
+        return (bound, proof) if bound < ends.upper else (ends.upper, "exact")
 
     def _crossing(self, delta: float) -> tuple[Interval, Proof]:
         deviation = math.sqrt(max(-log_target(delta).lower, 0.1))
@@ -171,8 +186,8 @@ class ExactSum:
             epsilon = corner.upper * (1 + step)
             if not 0 < epsilon < min(self.end, MAX_EPSILON0):
                 break
-            proof = self._proof_of(epsilon, delta, cuts)
-            if proof is not None:
+            bound, proof = self._first_look(epsilon, delta, cuts)
+            if exp_up(bound) <= delta:
                 return Interval(min(corner.lower, epsilon), epsilon), proof
         return None
 

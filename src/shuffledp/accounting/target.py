@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+import math
 from dataclasses import dataclass
 
 from shuffledp.accounting.accountant import ShuffleAccountant
@@ -12,7 +10,7 @@ from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report
 from shuffledp.accounting.rounds import Rounds
 from shuffledp.accounting.rounds_report import RoundsReport
 from shuffledp.accounting.sum_view import View
-from shuffledp.errors import AccuracyWarning
+from shuffledp.errors import wide_is_enough
 from shuffledp.randomizers import LocalRandomizer
 
 _LITTLE = 2.0**-30
@@ -43,15 +41,20 @@ class Target:
 
         Of several rounds it is what a first look shows: a yes is certified.
         """
+        return self.gap(randomizer, n) <= 0
+
+    def gap(self, randomizer: LocalRandomizer, n: int) -> float:
+        """Return how far log delta is above its target, about; at most 0 only if ``is_met``.
+
+        Infinite with the right sign after several rounds.
+        """
         accountant = ShuffleAccountant(randomizer, n, bound=self.bound, view=self.view)
-        if accountant.is_hopeless(self.epsilon, self.delta):  # in one round already
-            return False
-        if self.delta == 1:
-            return True
-        if self.rounds > 1:
-            return accountant.rounds(self.rounds).meets(self.epsilon, self.delta)
         with wide_is_enough():
-            return accountant.meets(self.epsilon, self.delta)
+            gap = accountant.gap(self.epsilon, self.delta)
+            if self.rounds == 1 or self.delta == 1 or gap > 0:  # too much in one round already
+                return gap
+            met = accountant.rounds(self.rounds).meets(self.epsilon, self.delta)
+        return -math.inf if met else math.inf
 
     def excess(self, randomizer: LocalRandomizer, n: int) -> float:
         """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0.
@@ -73,11 +76,3 @@ class Target:
     def _asked(self, randomizer: LocalRandomizer, n: int) -> ShuffleAccountant | Rounds:
         accountant = ShuffleAccountant(randomizer, n, bound=self.bound, view=self.view)
         return accountant if self.rounds == 1 else accountant.rounds(self.rounds)
-
-
-@contextmanager
-def wide_is_enough() -> Iterator[None]:
-    """Ignore that an enclosure is wide: the comparison with its safe end is certified anyway."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)
-        yield

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crossing import cross
 from shuffledp.accounting.pool import Pool
-from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.divergence import LogEnclosure
-from shuffledp.errors import MAX_EPSILON0
+from shuffledp.errors import MAX_EPSILON0, wide_is_enough
 from shuffledp.interval import Interval
 
 #: Among whom the users of a tier hide: all users, or those of their own tier.
@@ -22,10 +22,12 @@ class TierBound:
 
     Args:
         pools: one per pair of inputs, over all users who share a blanket; none if nobody does.
-        alone: the bound if the reports of all other tiers are known.
+        alone: the users of the own tier, if the reports of all other tiers are known. What these
+            users reveal is a bound, too; it is enclosed from what datasets attain to what is
+            proved, by the best bound.
     """
 
-    def __init__(self, pools: Sequence[Pool], alone: WorstCase) -> None:
+    def __init__(self, pools: Sequence[Pool], alone: ShuffleAccountant) -> None:
         self.pools, self.alone = pools, alone
 
     def log_delta(self, epsilon: float) -> LogEnclosure:
@@ -37,7 +39,9 @@ class TierBound:
         return self._smaller(min(epsilon, MAX_EPSILON0))[1]
 
     def _smaller(self, epsilon: float) -> tuple[LogEnclosure, Among]:
-        alone, _ = self.alone.log_delta(epsilon)
+        with wide_is_enough():
+            ends = self.alone.log_delta_interval(epsilon)
+        alone = LogEnclosure(ends.lower, ends.upper)
         if not self.pools:
             return alone, "own tier"
         values = [pool.log_delta(epsilon, self.alone.rtol / 8) for pool in self.pools]
@@ -45,18 +49,25 @@ class TierBound:
             max(value.lower for value in values), max(value.upper for value in values)
         )
         among: Among = "all" if mixed.upper <= alone.upper else "own tier"
-        ends = min(mixed.lower, alone.lower), min(mixed.upper, alone.upper)
-        return LogEnclosure(*ends), among
+        smaller = LogEnclosure(min(mixed.lower, alone.lower), min(mixed.upper, alone.upper))
+        return smaller, among
 
-    def epsilon(self, delta: float) -> Interval:
+    def epsilon(self, delta: float) -> tuple[Interval, bool]:
         """Enclose the smallest epsilon at which the bound is at most ``delta``.
 
-        The upper end keeps its word: :meth:`log_delta` at that epsilon is at most log delta.
+        The upper end keeps its word: :meth:`log_delta` at that epsilon is at most log delta. Also
+        return whether numbers are as precise as asked; how far attained and proved numbers are
+        apart is not a matter of precision.
         """
-        alone, _ = self.alone.epsilon(delta)
+        with wide_is_enough():
+            report = self.alone.epsilon_report(delta)
+            alone = self.alone.epsilon_interval(delta)
         if not self.pools or delta in (0.0, 1.0) or alone.upper == 0:
-            return alone
+            return alone, report.rtol_reached
         users = max(sum(share.alpha * n for share, n in pool.others) for pool in self.pools)
         start = min(alone.upper, MAX_EPSILON0)
         start *= math.sqrt(min(1.0, self.alone.n * self.pools[0].own.alpha / max(users, 1e-9)))
-        return cross(self.log_delta, delta, rtol=self.alone.rtol, start=start, end=alone.upper)
+        found = cross(self.log_delta, delta, rtol=self.alone.rtol, start=start, end=alone.upper)
+        if self.among(found.upper) == "own tier":
+            return found, report.rtol_reached
+        return found, found.upper < math.inf and found.width <= self.alone.rtol * found.upper

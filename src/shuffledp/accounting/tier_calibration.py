@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from shuffledp.accounting.level import SMALLEST_EPSILON0, largest_level, settle_level
+from shuffledp.accounting.level import SMALLEST_EPSILON0, Trial, largest_level, settle_level
 from shuffledp.accounting.mixed import Group, MixedAccountant
-from shuffledp.accounting.target import wide_is_enough
-from shuffledp.errors import NoAnswerError, check_delta, check_epsilon, check_users
+from shuffledp.errors import (
+    NoAnswerError,
+    check_delta,
+    check_epsilon,
+    check_users,
+    wide_is_enough,
+)
 from shuffledp.randomizers import LocalRandomizer, as_family
 from shuffledp.rounding import plain
 
@@ -105,18 +111,23 @@ def calibrate_tiers(
         ]
         return MixedAccountant(closed, dummies=dummies, corrupted=corrupted)
 
-    def proof(level: float) -> MixedAccountant | None:
+    def attempt(level: float) -> Trial[MixedAccountant]:
+        made = make(level)
         with wide_is_enough():
-            return made if (made := make(level)).get_delta(epsilon) <= delta else None
+            found = made.get_delta(epsilon)
+        if min(found, delta) == 0:
+            return Trial.of(made if found <= delta else None)
+        gap = math.log(found) - math.log(delta)
+        return Trial(made, min(gap, 0.0)) if found <= delta else Trial(None, max(gap, 0.0))
 
     def excess(level: float) -> float:
         with wide_is_enough():
             found = make(level).get_epsilon(delta)
         return 0.0 if found <= epsilon else 1 - epsilon / found
 
-    found = largest_level(proof, max(epsilon, SMALLEST_EPSILON0))
+    found = largest_level(attempt, max(epsilon, SMALLEST_EPSILON0))
     if found is not None:
-        found = settle_level(proof, excess, found)
+        found = settle_level(attempt, excess, found)
     if found is None:
         raise NoAnswerError(
             f"no level of at least {SMALLEST_EPSILON0:g} keeps all tiers at epsilon = "

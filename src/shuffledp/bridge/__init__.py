@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shuffledp.accounting.renyi import renyi_divergence
 from shuffledp.bridge.pld import to_pld
-from shuffledp.bridge.renyi import renyi_divergence
 
 __all__ = ["ShuffledDpEvent", "ShuffledPLDAccountant", "renyi_divergence", "to_pld"]
 

@@ -6,7 +6,8 @@ import warnings
 from typing import Any
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
-from shuffledp.bridge.collected import as_rounds, upper_log_delta
+from shuffledp.accounting.given import as_rounds
+from shuffledp.bridge.collected import upper_log_delta
 from shuffledp.bridge.lattice import lattice_law
 from shuffledp.errors import AccuracyWarning, check_positive, warn_caller
 from shuffledp.extras import import_extra

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import in_words
 from shuffledp.certification.certificate import (
@@ -16,7 +15,7 @@ from shuffledp.certification.certificate import (
     current_versions,
 )
 from shuffledp.certification.derivation import check_known
-from shuffledp.certification.issue import guarantee_in_words, leak_in_words
+from shuffledp.certification.issue import assumed, guarantee_in_words, leak_in_words
 from shuffledp.certification.mechanism import read_mechanism
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
@@ -39,8 +38,8 @@ def check_certificate(certificate: Certificate, progress: Progress) -> None:
         raise CertificateError("digest does not match: the certificate was altered")
     if certificate.n > MAX_USERS:
         raise CertificateError(f"n must be at most {MAX_USERS}, got {certificate.n}")
-    _agree("assumptions", certificate.assumptions, (*ASSUMPTIONS, *EXACT_NUMBERS))
     randomizer = read_mechanism(certificate.mechanism)
+    _agree("assumptions", certificate.assumptions, assumed(randomizer, certificate.bound))
     try:
         check_known(randomizer)
     except NoAnswerError as error:

@@ -8,7 +8,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 from shuffledp.accounting import Report, ShuffleAccountant
-from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS
+from shuffledp.accounting.assumptions import (
+    ASSUMPTIONS,
+    EXACT_NUMBERS,
+    ONE_ROUND,
+    fixed_in_advance,
+)
 from shuffledp.accounting.report import Proof as Bound
 from shuffledp.accounting.report import in_words
 from shuffledp.certification.certificate import FORMAT, Certificate, Statement, current_versions
@@ -17,6 +22,7 @@ from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
 from shuffledp.certification.worst_pair import pairs_looked_at
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
+from shuffledp.randomizers import LocalRandomizer
 
 _MAX_NUDGES = 8
 _SLACK = Decimal("1.000001")
@@ -105,6 +111,11 @@ def _with_blanket(accountant: ShuffleAccountant) -> ShuffleAccountant:
     return ShuffleAccountant(
         accountant.randomizer, accountant.n, rtol=accountant.rtol, bound="blanket"
     )
+
+
+def assumed(randomizer: LocalRandomizer, bound: Bound) -> tuple[str, ...]:
+    """Return what a certificate is based on."""
+    return (*ASSUMPTIONS, ONE_ROUND, *fixed_in_advance(randomizer, bound), *EXACT_NUMBERS)
 
 
 def bound_in_words(bound: Bound) -> str:
@@ -216,7 +227,7 @@ def _certificate(claim: Claim, proof: Proof, leak: Statement | None) -> Certific
         guarantee=_statement(words, claim, proof),
         pairs=pairs_looked_at(claim.randomizer),
         lower_bound=leak,
-        assumptions=(*ASSUMPTIONS, *EXACT_NUMBERS),
+        assumptions=assumed(claim.randomizer, claim.bound),
         versions=current_versions(),
         digest="",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shuffledp.accounting import ShuffleAccountant, as_accountant
+from shuffledp.accounting import Rounds, ShuffleAccountant, as_accountant
 from shuffledp.accounting.report import Bound
 from shuffledp.certification.certificate import Certificate
 from shuffledp.certification.progress import Progress, silent
@@ -20,12 +20,13 @@ def certify(
     bound: Bound | None = None,
     progress: Progress = silent,
 ) -> Certificate:
-    """Prove an answer of an accountant in ball arithmetic.
+    """Prove an answer of an accountant in ball arithmetic, for one round.
 
     The epsilon at ``target_delta``, or the delta at ``target_epsilon``, is computed again from the
     definition of the mechanism, with every error term and every rounding enclosed. Where the
     accountant's answer is sharper than what could be proved, a slightly larger one is certified. So
-    is, from below, what the accountant's pair of datasets reveals.
+    is, from below, what the accountant's pair of datasets reveals. What several rounds reveal
+    together is not covered, as the assumptions of the certificate say.
 
     With ``bound="best"`` the swap bound is proved where it is smaller and known to the prover: for
     support mechanisms, matrices of few rows, binary noise and compositions of these. Elsewhere the
@@ -51,6 +52,10 @@ def certify(
     >>> sharper.guarantee.epsilon[:6], sharper.bound
     ('0.0848', 'swap')
     """
+    if isinstance(accountant, Rounds):
+        raise TypeError(
+            f"certificates cover one round, got {accountant!r}; prove one of its accountants"
+        )
     accountant = as_accountant(accountant, n)
     if (target_delta is None) == (target_epsilon is None):
         raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shuffledp.accounting import Report
+from shuffledp.accounting.assumptions import fixed_in_advance
 from shuffledp.accounting.report import in_words
 from shuffledp.cli.document import envelope
 from shuffledp.cli.shown import shown_guarantee, what_is_seen
@@ -83,7 +84,9 @@ class Answer:
 
     @property
     def _notes(self) -> list[str]:
-        report, notes = self.report, []
+        report = self.report
+        fixed = fixed_in_advance(report.randomizer, report.bound)
+        notes = [f"This assumes that {fact}." for fact in fixed]
         if report.bound_reason is not None:
             notes.append(f"Note: the blanket bound stands, because {report.bound_reason}.")
         if report.rtol_reached:

@@ -28,7 +28,8 @@ def certify(
 
     The answer is computed again in ball arithmetic, rounding included, and printed as a certificate
     (JSON) that "shuffledp verify" checks. Needs the extra "certify". The certificate names the
-    bound that it proves: where the prover does not know the swap bound it is the blanket bound.
+    bound that it proves: where the prover does not know the swap bound it is the blanket bound. It
+    covers one round of collection, not what several reveal together.
     Certificates are about the multiset of reports; they hold for its sum as well.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp

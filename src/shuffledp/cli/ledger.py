@@ -53,6 +53,11 @@ _DELTA.help = "With new: the delta at which they may reach it."
     _EPSILON,
     _DELTA,
     _BOUND,
+    click.Option(
+        ["--adaptive"],
+        is_flag=True,
+        help="With new: rounds may be chosen after looking at results; fewer fit.",
+    ),
 )
 def ledger(**options: Any) -> LedgerAnswer:
     """Record rounds as they happen; see what is spent and left.
@@ -63,7 +68,7 @@ def ledger(**options: Any) -> LedgerAnswer:
     runs, for example "krr(k=10, epsilon0=2)".
 
     Rounds must be planned in advance. If mechanisms or numbers of users are chosen after looking at
-    results, a privacy filter is needed, which this is not.
+    results, a privacy filter is needed: begin the ledger with --adaptive.
     """
     request = LedgerRequest(**options)
     try:
@@ -77,8 +82,14 @@ def _act(request: LedgerRequest) -> tuple[Ledger, tuple[str, int, int] | None]:
     """Return the ledger afterwards, and what was asked about the rounds that still fit."""
     if request.action == "new":
         epsilon, delta = request.budget
-        bound = request.bound or DEFAULT_BOUND
-        return Ledger.create(request.ledger, epsilon=epsilon, delta=delta, bound=bound), None
+        created = Ledger.create(
+            request.ledger,
+            epsilon=epsilon,
+            delta=delta,
+            bound=request.bound or DEFAULT_BOUND,
+            adaptive=request.adaptive,
+        )
+        return created, None
     found = Ledger(request.ledger)
     if request.action == "add":
         found.add(*request.kind, request.times or 1, beyond=request.beyond)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from shuffledp.accounting.assumptions import ASSUMPTIONS, ROUNDS
+from shuffledp.accounting.assumptions import ASSUMPTIONS, PLANNED, ROUNDS, fixed_in_advance
 from shuffledp.accounting.round_kind import RoundKind
 from shuffledp.cli.document import envelope
 from shuffledp.files import Ledger
-from shuffledp.files.ledger import NO_FILTER
+from shuffledp.files.ledger import FILTER, NO_FILTER
 from shuffledp.rounding import plain, round_down, round_up
 from shuffledp.wording import counted, fill, shorten
 
@@ -20,28 +20,32 @@ class LedgerAnswer:
 
     Attributes:
         ledger: the ledger.
-        epsilon: the epsilon spent at the budget's delta.
-        delta: the delta spent at the budget's epsilon.
+        spent: the epsilon spent at the budget's delta, and the delta at its epsilon; None for an
+            adaptive ledger, of which only the whole budget is a guarantee.
         fitting: a mechanism, a number of users, and how many such rounds still fit.
     """
 
     ledger: Ledger
-    epsilon: float
-    delta: float
+    spent: tuple[float, float] | None
     fitting: tuple[str, int, int] | None
 
     @classmethod
     def of(cls, ledger: Ledger, fitting: tuple[str, int, int] | None) -> LedgerAnswer:
         """Ask the ledger."""
-        return cls(ledger, ledger.spent_epsilon(), ledger.spent_delta(), fitting)
+        planned = ledger.budget.filter is None
+        spent = (ledger.spent_epsilon(), ledger.spent_delta()) if planned else None
+        return cls(ledger, spent, fitting)
 
     @property
     def _kinds(self) -> tuple[RoundKind, ...]:
         return () if self.ledger.rounds is None else self.ledger.rounds.kinds
 
     @property
-    def _is_exceeded(self) -> bool:
-        return self.epsilon > self.ledger.budget.epsilon
+    def _assumptions(self) -> tuple[str, ...]:
+        budget, accountants = self.ledger.budget, [kind.accountant for kind in self._kinds]
+        fixed = [f for one in accountants for f in fixed_in_advance(one.randomizer, one.bound)]
+        planned = (PLANNED, NO_FILTER) if budget.filter is None else (FILTER,)
+        return (*ROUNDS, *planned, *dict.fromkeys(fixed))
 
     def to_text(self) -> str:
         """Return aligned lines, one sentence of meaning, and what is assumed."""
@@ -56,17 +60,23 @@ class LedgerAnswer:
             )
             for place, kind in enumerate(self._kinds)
         ] or [("rounds", "none")]
-        rows += [
-            ("spent", f"epsilon = {_up(self.epsilon)} at delta = {plain(budget.delta)}"),
-            ("", f"delta = {_up(self.delta)} at epsilon = {plain(budget.epsilon)}"),
-            ("left", f"epsilon = {round_down(self.ledger.left_epsilon())}"),
-        ]
+        if budget.filter is not None:
+            spent, allowed = self.ledger.spent_divergence(), budget.filter.allowed
+            order = f"of order {plain(budget.filter.order)}"
+            rows.append(("spent", f"Rényi divergence {_up(spent)} {order}"))
+            rows.append(("", f"{round_down(max(allowed, 0.0))} is allowed"))
+        if self.spent is not None:
+            rows += [
+                ("spent", f"epsilon = {_up(self.spent[0])} at delta = {plain(budget.delta)}"),
+                ("", f"delta = {_up(self.spent[1])} at epsilon = {plain(budget.epsilon)}"),
+            ]
+        rows.append(("left", f"epsilon = {round_down(self.ledger.left_epsilon())}"))
         if self.fitting is not None:
             mechanism, n, times = self.fitting
             kind = f"{shorten(mechanism)} with {counted(n, 'user')}"
             rows.append(("still fit", f"{times:,} of {kind}"))
         lines = [label.ljust(_WIDTH) + value for label, value in rows]
-        facts = [fill(fact, "- ", "  ") for fact in (*ROUNDS, NO_FILTER)]
+        facts = [fill(fact, "- ", "  ") for fact in self._assumptions]
         return "\n".join([*lines, "", fill(self._meaning), "", "This assumes:", *facts])
 
     @property
@@ -74,13 +84,21 @@ class LedgerAnswer:
         delta = plain(self.ledger.budget.delta)
         if not self._kinds:
             return "No rounds were recorded yet."
+        if self.spent is None:
+            if self.ledger.is_exceeded:
+                return "The budget is exceeded."
+            epsilon = plain(self.ledger.budget.epsilon)
+            return (
+                "All rounds of this ledger together, those to come included, are "
+                f"({epsilon}, {delta})-differentially private."
+            )
         claim = (
             f"After {counted(self.ledger.times, 'round')} all shuffled reports together are "
-            f"({_up(self.epsilon)}, {delta})-differentially private."
+            f"({_up(self.spent[0])}, {delta})-differentially private."
         )
-        if not math.isfinite(self.epsilon):
+        if not math.isfinite(self.spent[0]):
             claim = f"No finite epsilon can be certified at delta = {delta}."
-        return f"{claim} The budget is exceeded." if self._is_exceeded else claim
+        return f"{claim} The budget is exceeded." if self.ledger.is_exceeded else claim
 
     def to_json(self, command: str) -> str:
         """Return one JSON object; docs/json.md documents its fields."""
@@ -97,18 +115,28 @@ class LedgerAnswer:
                 for kind in self._kinds
             ],
             "times": ledger.times,
-            "spent": {
-                "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
-                "delta": self.delta,
+            "spent": None
+            if self.spent is None
+            else {
+                "epsilon": self.spent[0] if math.isfinite(self.spent[0]) else None,
+                "delta": self.spent[1],
             },
             "left": ledger.left_epsilon(),
-            "exceeded": self._is_exceeded,
+            "exceeded": ledger.is_exceeded,
+            "renyi": None,
             "fitting": None,
             "checksum": ledger.checksum,
         }
+        if budget.filter is not None:
+            spent = ledger.spent_divergence()
+            fields["renyi"] = {
+                "order": budget.filter.order,
+                "spent": spent if math.isfinite(spent) else None,
+                "allowed": budget.filter.allowed,
+            }
         if self.fitting is not None:
             fields["fitting"] = dict(zip(("mechanism", "n", "times"), self.fitting, strict=True))
-        return envelope(command, fields, (*ASSUMPTIONS, *ROUNDS, NO_FILTER))
+        return envelope(command, fields, (*ASSUMPTIONS, *self._assumptions))
 
 
 _WIDTH = len("still fit") + 2

@@ -13,7 +13,7 @@ ACTIONS = ("new", "add", "show")
 
 #: The options that each action takes, by their names on the command line.
 _TAKEN = {
-    "new": {"--epsilon", "--delta", "--bound"},
+    "new": {"--epsilon", "--delta", "--bound", "--adaptive"},
     "add": {"MECHANISM", "-n", "--times", "--beyond"},
     "show": {"MECHANISM", "-n"},
 }
@@ -32,6 +32,7 @@ class LedgerRequest:
     epsilon: float | None
     delta: float | None
     bound: Bound | None
+    adaptive: bool
 
     def __post_init__(self) -> None:
         """Refuse what is missing, and what would be ignored."""
@@ -43,6 +44,7 @@ class LedgerRequest:
             "--epsilon": self.epsilon is not None,
             "--delta": self.delta is not None,
             "--bound": self.bound is not None,
+            "--adaptive": self.adaptive,
         }
         taken = _TAKEN[self.action]
         for name, is_given in given.items():

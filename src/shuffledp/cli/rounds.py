@@ -70,7 +70,7 @@ _AT_MOST = click.Option(
     ["--at-most"],
     callback=reading(whole("at-most", 1, MAX_ROUNDS)),
     metavar="INTEGER",
-    help="In how many of the rounds a user takes part; only for rounds that are all alike.",
+    help="In how many of the rounds a user takes part, whichever these are.",
 )
 
 _RTOL = click.Option(

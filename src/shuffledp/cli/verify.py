@@ -43,7 +43,7 @@ def verify(file: TextIO, as_json: bool) -> None:
     if as_json:
         kept = ("mechanism", "n", "bound", "guarantee", "lower_bound")
         fields = {name: value for name, value in asdict(certificate).items() if name in kept}
-        click.echo(to_json({"command": "verify", "verified": True, **fields}))
+        click.echo(to_json({"command": "verify", "verified": True, "rounds": 1, **fields}))
         return
     from shuffledp.certification.issue import bound_in_words
 
@@ -51,6 +51,7 @@ def verify(file: TextIO, as_json: bool) -> None:
         ("verified", "every statement is proved again"),
         ("mechanism", shorten(certificate.mechanism)),
         ("users", f"{certificate.n:,}"),
+        ("covers", "one round"),
         ("guarantee", certificate.guarantee.statement),
         ("bound", bound_in_words(certificate.bound)),
     ]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -191,8 +192,9 @@ class Decomposition(Components):
 
     def max_epsilon_interval(self) -> Interval:
         """Enclose the smallest epsilon at which the bound is 0; infinite if some b is 0."""
-        return Interval(self._max_log_ratio().lower, self.upper._max_log_ratio().upper)
+        return Interval(self._max_log_ratio.lower, self.upper._max_log_ratio.upper)
 
+    @cached_property
     def _max_log_ratio(self) -> Interval:
         ratios, rounding = two_sum(self.log_ratio0, -self.log_ratio1)
         exposed = self.singular0 > 0

@@ -27,6 +27,7 @@ from shuffledp.divergence.kernel import HINGE, Kernel
 from shuffledp.divergence.rare import rare_log_mean
 
 _DOUBT = 8  # times its error is what the largest sum must exceed to be called positive
+_CROWD = 64
 _UNDERFLOW = 1e-300  # more than what all products of a law with tiny weights lose
 
 
@@ -34,6 +35,17 @@ def can_be_positive(total: BlockSum) -> bool:
     """Whether the largest sum is positive beyond doubt, so that tilting makes sense."""
     value, error = total.largest
     return value > _DOUBT * error
+
+
+def is_crowded(total: BlockSum) -> bool:
+    """Whether so many summands count that elementary bounds are hardly narrow: a proposal."""
+    count = 0.0
+    for block in total.blocks:
+        law = block.law
+        count += block.times * float(law.weights @ (law.values != 0))
+        if count > _CROWD:
+            return True
+    return False
 
 
 @lru_cache(maxsize=4)

@@ -20,6 +20,7 @@ from shuffledp.divergence.elementary import (
     bound_by_singles,
     can_be_positive,
     elementary_log_mean,
+    is_crowded,
     log_sum,
 )
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure, Sides
@@ -61,29 +62,38 @@ def log_mean_positive(lower: BlockSum, upper: BlockSum, *, rtol: float) -> Sides
         small = lower.in_units(factor)
         large = small if upper is lower else upper.in_units(factor)
         return _in_old_units(log_mean_positive(small, large, rtol=rtol), factor)
-    least = elementary_log_mean(lower)
-    most = least if upper is lower else elementary_log_mean(upper)
-    if max(least.width, most.width) <= (rtol if upper is lower else rtol / 2):
-        return Sides(least.lower, most.upper)
+    crowded = is_crowded(lower) and is_crowded(upper)
+    if not crowded:
+        widest = max(elementary_log_mean(lower).width, elementary_log_mean(upper).width)
+        if widest <= (rtol if upper is lower else rtol / 2):
+            return _elementary(lower, upper)
     if upper is lower and enumeration_size(upper) <= _QUICK_ENUMERATION:
-        return _both_sides(_evaluate(upper, most, rtol))
+        return _both_sides(_evaluate(upper, rtol))
     plan = choose_jumps(upper, rtol) if can_be_positive(upper) else JumpPlan()
     if plan.level == math.inf:
         found = _pair(lower, upper, rtol)
     else:
         many = max(lower.atoms, upper.atoms) > _MAX_ATOMS
         found = _with_jumps(lower, upper, plan, max(rtol, _HEAVY_RTOL) if many else rtol)
-    return Sides(max(least.lower, found.lower), min(most.upper, found.upper))
+    if crowded and found.upper - found.lower <= rtol:
+        return found
+    elementary = _elementary(lower, upper)
+    return Sides(max(elementary.lower, found.lower), min(elementary.upper, found.upper))
+
+
+def _elementary(lower: BlockSum, upper: BlockSum) -> Sides:
+    """Bound the same without any integral."""
+    return Sides(elementary_log_mean(lower).lower, elementary_log_mean(upper).upper)
 
 
 def _pair(lower: BlockSum, upper: BlockSum, rtol: float) -> Sides:
     """Bound the mean of one sum from below and that of another one from above."""
     below, spread = _coarsened(lower, rtol)
     if below is spread is upper:
-        return _both_sides(_evaluate(upper, elementary_log_mean(upper), rtol))
+        return _both_sides(_evaluate(upper, rtol))
     above = spread if upper is lower else _coarsened(upper, rtol)[1]
-    inner = _evaluate(below, elementary_log_mean(below), rtol / 2)
-    outer = _evaluate(above, elementary_log_mean(above), rtol / 2)
+    inner = _evaluate(below, rtol / 2)
+    outer = _evaluate(above, rtol / 2)
     return Sides(inner.lower, outer.upper)
 
 
@@ -134,10 +144,9 @@ def log_mean(total: BlockSum, kernel: Kernel, *, rtol: float) -> LogEnclosure:
     if (factor := _safe_factor({total})) != 1:
         small = log_mean(total.in_units(factor), kernel.in_units(factor), rtol=rtol)
         return _in_old_units(_both_sides(small), factor).enclosure
-    elementary = elementary_log_mean(total, kernel)
     with suppress(*BEYOND_DOUBLES):  # else the elementary bounds are left
-        return _evaluate(total, elementary, rtol, kernel)
-    return elementary
+        return _evaluate(total, rtol, kernel)
+    return elementary_log_mean(total, kernel)
 
 
 def log_mean_bound(total: BlockSum) -> float:
@@ -198,20 +207,20 @@ def _coarsened(total: BlockSum, rtol: float) -> tuple[BlockSum, BlockSum]:
     return total.with_laws(lower), total.with_laws(upper)
 
 
-def _evaluate(
-    total: BlockSum,
-    elementary: LogEnclosure,
-    rtol: float,
-    kernel: Kernel = HINGE,
-) -> LogEnclosure:
-    """Enclose log E f(S), if the elementary bounds do not suffice."""
-    if elementary.width <= rtol or not can_be_positive(total):
-        return elementary
+def _evaluate(total: BlockSum, rtol: float, kernel: Kernel = HINGE) -> LogEnclosure:
+    """Enclose log E f(S), by elementary bounds if they suffice."""
+    possible = can_be_positive(total)
+    if not (possible and is_crowded(total)):
+        elementary = elementary_log_mean(total, kernel)
+        if elementary.width <= rtol or not possible:
+            return elementary
     terms = enumeration_size(total)
     if terms <= _QUICK_ENUMERATION:
         return enumerate_log_mean(total, kernel)
     small = terms <= _MAX_ENUMERATION
     result = contour_log_mean(total, rtol, _QUICK_WORK if small else _MAX_WORK, kernel)
-    if small and result.width > rtol:
+    if result.width <= rtol:
+        return result
+    if small:
         result = result.intersect(enumerate_log_mean(total, kernel))
-    return result.intersect(elementary)
+    return result.intersect(elementary_log_mean(total, kernel))

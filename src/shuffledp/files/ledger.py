@@ -14,30 +14,38 @@ from pathlib import Path
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
 from shuffledp.accounting.max_rounds import largest_times
+from shuffledp.accounting.renyi_filter import natural_order
 from shuffledp.accounting.report import DEFAULT_BOUND, Bound
-from shuffledp.accounting.target import wide_is_enough
 from shuffledp.errors import (
     MAX_ROUNDS,
     check_delta,
     check_rounds,
     check_total_epsilon,
     check_users,
+    wide_is_enough,
 )
 from shuffledp.files.ledger_entries import Budget, Entries, RecordedRounds, kinds_of
 from shuffledp.files.lock import BusyError, lock
 from shuffledp.files.mechanism_text import self_contained
 from shuffledp.files.problems import DataError, naming
 from shuffledp.randomizers import LocalRandomizer, parse
-from shuffledp.rounding import plain, round_up
+from shuffledp.rounding import plain, round_down, round_up
 from shuffledp.whole_file import write_whole
 from shuffledp.wording import counted, shorten
 
 _PATIENCE, _PAUSE = 60.0, 0.02  # seconds to wait for another writer, and between two looks
 
-#: What a ledger does not do.
+#: What a ledger does not do, unless it is adaptive.
 NO_FILTER = (
     "nothing is claimed if mechanisms or numbers are chosen after looking at results: that needs a "
-    "privacy filter, and a ledger is none"
+    "privacy filter, and this ledger is none"
+)
+
+#: What an adaptive ledger does instead.
+FILTER = (
+    "mechanisms, numbers of users and of rounds may be chosen after looking at results: the budget "
+    "holds for all rounds of this ledger together, as long as every one was added before it "
+    "happened and none beyond the budget; what is spent so far is no guarantee of its own"
 )
 
 
@@ -56,7 +64,9 @@ class Ledger:
 
     The cost is that of :class:`shuffledp.Rounds`, with all it assumes: mechanisms, numbers of users
     and of rounds are planned in advance. Whoever chooses them after looking at results needs a
-    privacy filter. A ledger is none, and its numbers are no guarantee then.
+    privacy filter, which a ledger is if it was created with ``adaptive=True``: then costs are
+    counted in Rényi divergences of one order, which is fixed when the ledger begins, and fewer
+    rounds fit. Otherwise it is none, and its numbers are no guarantee then.
 
     Args:
         path: an existing ledger; :meth:`create` begins a new one.
@@ -78,7 +88,13 @@ class Ledger:
 
     @classmethod
     def create(
-        cls, path: str | Path, *, epsilon: float, delta: float, bound: Bound = DEFAULT_BOUND
+        cls,
+        path: str | Path,
+        *,
+        epsilon: float,
+        delta: float,
+        bound: Bound = DEFAULT_BOUND,
+        adaptive: bool = False,
     ) -> Ledger:
         """Begin a ledger.
 
@@ -87,12 +103,14 @@ class Ledger:
             epsilon: the epsilon that all rounds together may reach at ``delta``.
             delta: the delta.
             bound: which bound counts the cost, "blanket" or "best".
+            adaptive: whether mechanisms and numbers may be chosen after looking at results.
 
         Raises:
             DataError: if the file exists, or cannot be written.
         """
         allowed = check_total_epsilon(epsilon, "epsilon"), check_delta(delta, "delta")
-        budget, own = Budget(*allowed, bound, _now()), _real(path)
+        order = natural_order(*allowed) if adaptive else None
+        budget, own = Budget(*allowed, bound, _now(), order), _real(path)
         with _alone(own):
             if own.exists():
                 raise DataError(f"{str(own)!r} exists already; a ledger is never replaced")
@@ -124,8 +142,24 @@ class Ledger:
         """How many rounds there were."""
         return sum(entry.times for entry in self.recorded)
 
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether more was spent than the budget allows, by rounds that had happened already."""
+        if self.budget.filter is not None:
+            return self.spent_divergence() > self.budget.filter.allowed
+        return self.spent_epsilon() > self.budget.epsilon
+
+    def spent_divergence(self) -> float:
+        """Return what an adaptive ledger counts: Rényi divergences of its order, rounded up."""
+        if self.budget.filter is None:
+            raise ValueError(f"{str(self.path)!r} was not created with adaptive=True")
+        return self.budget.filter.spent(kinds_of(self.recorded, self.budget.bound))
+
     def spent_epsilon(self, delta: float | None = None) -> float:
-        """Return the certified epsilon of all rounds so far, at a delta or that of the budget."""
+        """Return the certified epsilon of all rounds so far, at a delta or that of the budget.
+
+        It is that of rounds planned in advance, also of an adaptive ledger.
+        """
         target = self.budget.delta if delta is None else delta
         return 0.0 if self.rounds is None else self.rounds.get_epsilon(target)
 
@@ -138,8 +172,12 @@ class Ledger:
         """Return what the budget's epsilon is above that spent, rounded down, and at least 0.
 
         Any release that is this-much differentially private on its own, with delta 0, still fits.
-        Of shuffled rounds more do: costs of rounds do not simply add up, see :meth:`fitting`.
+        Of shuffled rounds more do: costs of rounds do not simply add up, see :meth:`fitting`. Of an
+        adaptive ledger it is what is left of the divergence that is allowed.
         """
+        if self.budget.filter is not None:
+            rest = self.budget.filter.allowed - self.spent_divergence()
+            return max(math.nextafter(rest, -math.inf), 0.0)
         left = self.budget.epsilon - self.spent_epsilon()
         return max(math.nextafter(left, -math.inf), 0.0) if self.recorded else left
 
@@ -149,6 +187,8 @@ class Ledger:
         most, before = MAX_ROUNDS - self.times, kinds_of(self.recorded, self.budget.bound)
         if most < 1:
             return 0
+        if self.budget.filter is not None:
+            return self.budget.filter.fitting(before, one, most)
         return largest_times(
             lambda times: Rounds([*before, (one, times)]),
             self.budget.epsilon,
@@ -208,17 +248,22 @@ class Ledger:
         return RecordedRounds(_text(mechanism), users, count, _now(), reports)
 
     def _check(self, entries: Entries, new: RecordedRounds) -> None:
-        budget = entries.budget
-        total = Rounds(kinds_of([*entries.rounds, new], budget.bound))
-        with wide_is_enough():
-            epsilon = total.get_epsilon(budget.delta)
-        if epsilon <= budget.epsilon:
+        budget, kinds = entries.budget, kinds_of([*entries.rounds, new], entries.budget.bound)
+        if budget.filter is not None:
+            spent, allowed = budget.filter.spent(kinds), budget.filter.allowed
+            what, where = "Rényi divergence", f"of order {plain(budget.filter.order)}"
+        else:
+            with wide_is_enough():
+                spent = Rounds(kinds).get_epsilon(budget.delta)
+            what, where, allowed = "epsilon", f"at delta = {plain(budget.delta)}", budget.epsilon
+        if spent <= allowed:
             return
-        cost = round_up(epsilon) if math.isfinite(epsilon) else "infinity"
+        cost = round_up(spent) if math.isfinite(spent) else "infinity"
+        most = round_down(max(allowed, 0.0)) if budget.filter is not None else plain(allowed)
         raise BudgetExceededError(
             f"the budget of {str(self.path)!r} does not allow {counted(new.times, 'more round')} "
-            f"of {shorten(new.mechanism)} with n = {new.n}: all together would have epsilon = "
-            f"{cost} at delta = {plain(budget.delta)}, and {plain(budget.epsilon)} is allowed"
+            f"of {shorten(new.mechanism)} with n = {new.n}: all together would have {what} = "
+            f"{cost} {where}, and {most} is allowed"
         )
 
     def _read(self) -> Entries:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn, TypeVar
 
 from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.renyi_filter import RenyiFilter
 from shuffledp.accounting.report import BOUNDS, Bound
 from shuffledp.errors import check_delta, check_rounds, check_total_epsilon, check_users
 from shuffledp.randomizers import parse
@@ -27,6 +28,8 @@ class Budget:
         delta: the delta.
         bound: which bound counts their cost, as in :class:`shuffledp.ShuffleAccountant`.
         when: when the ledger began, in ISO 8601.
+        order: the order of the Rényi divergences in which costs are counted, so that rounds may be
+            chosen after looking at results; None if they are planned in advance.
         format: the layout of the file.
     """
 
@@ -34,6 +37,7 @@ class Budget:
     delta: float
     bound: Bound
     when: str
+    order: float | None = None
     format: str = FORMAT
 
     def __post_init__(self) -> None:
@@ -45,6 +49,12 @@ class Budget:
         if self.format != FORMAT:
             raise ValueError(f"its format is {self.format!r}, not {FORMAT!r}")
         _check_text("when", self.when)
+        _ = self.filter
+
+    @property
+    def filter(self) -> RenyiFilter | None:
+        """What divergences may add up to; None if costs are not counted in them."""
+        return None if self.order is None else RenyiFilter.of(self.epsilon, self.delta, self.order)
 
 
 @dataclass(frozen=True)

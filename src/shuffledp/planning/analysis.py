@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.level import Trial
 from shuffledp.accounting.sum_view import View
 from shuffledp.accounting.target import Target
 from shuffledp.baselines import BASELINES
@@ -34,8 +35,8 @@ class Analysis(ABC):
     view: View = "multiset"
 
     @abstractmethod
-    def proof(self, randomizer: LocalRandomizer, epsilon: float) -> str | None:
-        """Return the name of a bound that proves (epsilon, delta)-DP, None if there is none.
+    def attempt(self, randomizer: LocalRandomizer, epsilon: float) -> Trial[str]:
+        """Try to prove (epsilon, delta)-DP; the proof is the name of the bound.
 
         Only a proof needs a certificate; what an estimate shows to be hopeless is not tried. It is
         an estimate of our bound, and no published one is below that.
@@ -54,13 +55,14 @@ class Guarantee(Analysis):
     """The bound of :class:`shuffledp.ShuffleAccountant`.
 
     >>> from shuffledp import KRR
-    >>> Guarantee(n=10_000, delta=1e-6).proof(KRR(k=10, epsilon0=2.0), 0.08)
+    >>> Guarantee(n=10_000, delta=1e-6).attempt(KRR(k=10, epsilon0=2.0), 0.08).proof
     'guarantee'
     """
 
-    def proof(self, randomizer: LocalRandomizer, epsilon: float) -> str | None:
+    def attempt(self, randomizer: LocalRandomizer, epsilon: float) -> Trial[str]:
         """Compare the certified delta."""
-        return "guarantee" if self._target(epsilon).is_met(randomizer, self.n) else None
+        gap = self._target(epsilon).gap(randomizer, self.n)
+        return Trial("guarantee" if gap <= 0 else None, gap)
 
     def excess(self, randomizer: LocalRandomizer, epsilon: float) -> float:
         """Compare the certified epsilon."""
@@ -88,21 +90,28 @@ class BestPublished(Analysis):
 
     >>> from shuffledp import KRR, OUE
     >>> published = BestPublished(n=10_000, delta=1e-6)
-    >>> published.proof(KRR(k=10, epsilon0=2.0), 0.08), published.proof(OUE(epsilon0=2.0), 0.1)
-    ('stronger_clone', 'blanket_bennett')
+    >>> published.attempt(KRR(k=10, epsilon0=2.0), 0.08).proof
+    'stronger_clone'
+    >>> published.attempt(OUE(epsilon0=2.0), 0.1).proof
+    'blanket_bennett'
     """
 
-    def proof(self, randomizer: LocalRandomizer, epsilon: float) -> str | None:
+    def attempt(self, randomizer: LocalRandomizer, epsilon: float) -> Trial[str]:
         """Ask the bounds until one is small enough."""
-        if ShuffleAccountant(randomizer, self.n).is_hopeless(epsilon, self.delta):
-            return None
+        hopeless = ShuffleAccountant(randomizer, self.n).hopeless_gap(epsilon, self.delta)
+        if hopeless > 0:
+            return Trial(None, hopeless)
+        least = math.inf
         for name in _names(randomizer):
             try:
-                if BASELINES[name](randomizer, self.n).get_delta(epsilon) <= self.delta:
-                    return name
+                delta = BASELINES[name](randomizer, self.n).get_delta(epsilon)
             except NoAnswerError:
                 continue
-        return None
+            gap = math.log(delta / self.delta) if min(delta, self.delta) > 0 else math.inf
+            if delta <= self.delta:
+                return Trial(name, min(gap, 0.0))
+            least = min(least, gap)
+        return Trial(None, least)
 
     def least_epsilon(self, randomizer: LocalRandomizer) -> tuple[float, str] | None:
         """Return the smallest answer."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from shuffledp.accounting.level import SMALLEST_EPSILON0, largest_level, settle_level
+from shuffledp.accounting.level import SMALLEST_EPSILON0, Trial, largest_level, settle_level
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.planning.analysis import Analysis
 from shuffledp.planning.task import Family, Task
@@ -42,8 +42,8 @@ def least_error(
     as that of :func:`shuffledp.calibrate_epsilon0` does.
     """
 
-    def proof(mechanism: LocalRandomizer) -> str | None:
-        return analysis.proof(mechanism, epsilon) if runs(mechanism) else None
+    def attempt(mechanism: LocalRandomizer) -> Trial[str]:
+        return analysis.attempt(mechanism, epsilon) if runs(mechanism) else Trial.of(None)
 
     best: tuple[Family, tuple[float, str]] | None = None
     least = math.inf
@@ -51,10 +51,10 @@ def least_error(
         start = max(epsilon, SMALLEST_EPSILON0)
         if best is not None:
             needed = accurate_epsilon0(family, task, least)
-            if needed is None or proof(family(needed)) is None:
+            if needed is None or attempt(family(needed)).proof is None:
                 continue
             start = needed
-        found = largest_level(_compose(proof, family), start)
+        found = largest_level(_compose(attempt, family), start)
         if found is None:
             continue
         error = task.error(family(found[0]))
@@ -67,7 +67,7 @@ def least_error(
     def excess(mechanism: LocalRandomizer) -> float:
         return analysis.excess(mechanism, epsilon)
 
-    settled = settle_level(_compose(proof, family), _compose(excess, family), found)
+    settled = settle_level(_compose(attempt, family), _compose(excess, family), found)
     return None if settled is None else Found(family(settled[0]), epsilon, settled[1])
 
 
@@ -91,7 +91,7 @@ def least_epsilon(
         randomizer = family(epsilon0)
         if not runs(randomizer):
             continue
-        if best is not None and analysis.proof(randomizer, best.epsilon) is None:
+        if best is not None and analysis.attempt(randomizer, best.epsilon).proof is None:
             continue
         answer = analysis.least_epsilon(randomizer)
         if answer is not None and (best is None or answer[0] < best.epsilon):

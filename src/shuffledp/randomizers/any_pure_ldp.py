@@ -22,8 +22,8 @@ from shuffledp.randomizers.pair import Input, Pair
 class AnyPureLDP(LocalRandomizer):
     r"""The generic bound: valid for every epsilon0-LDP randomizer that is fixed in advance.
 
-    With ``bound="blanket"`` it is also valid for users who run different randomizers of that level,
-    chosen adaptively; for the swap bound that is not proved.
+    With ``bound="blanket"`` it is also valid if users answer one after the other, in random order,
+    and each randomizer may depend on earlier reports; for the swap bound that is not proved.
 
     The GPARV of any epsilon0-LDP randomizer is dominated in convex order by that of binary
     randomized response, for :math:`|\varepsilon|\le\varepsilon_0`, and beyond that range both

@@ -7,10 +7,12 @@ exponential, which differs from machine to machine.
 from __future__ import annotations
 
 from decimal import Context, Decimal
+from functools import lru_cache
 
 _DIGITS = Context(prec=200)  # e^300 has 131 digits before the point
 
 
+@lru_cache(maxsize=64)
 def nearest_to_exp(epsilon0: float) -> int:
     r"""Return the integer nearest to :math:`e^{\varepsilon_0}` (to 200 digits of it).
 
@@ -20,6 +22,7 @@ def nearest_to_exp(epsilon0: float) -> int:
     return round(_DIGITS.exp(Decimal(epsilon0)))
 
 
+@lru_cache(maxsize=64)
 def nearest_share(size: int, epsilon0: float) -> int:
     r"""Return the integer nearest to :math:`D/(e^{\varepsilon_0}+1)`.
 

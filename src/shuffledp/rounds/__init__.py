@@ -2,6 +2,6 @@
 
 from shuffledp.rounds.bound import ComposedBound
 from shuffledp.rounds.curve import ComposedCurve
-from shuffledp.rounds.profile import RoundProfile
+from shuffledp.rounds.profile import RoundProfile, largest_profile
 
-__all__ = ["ComposedBound", "ComposedCurve", "RoundProfile"]
+__all__ = ["ComposedBound", "ComposedCurve", "RoundProfile", "largest_profile"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -76,13 +76,18 @@ class RoundProfile:
         return self._grids[fineness]
 
     def _choose(self, fineness: Fineness) -> Iterator[float]:
-        scale = scale_of(exp_up(self._larger(0.0)))
+        scale = scale_of(exp_up(self.log_delta(0.0)))
         for epsilon in epsilons(scale, self.rtol, fineness.halvings, self.end):
             yield epsilon
-            if self._larger(epsilon) <= REACHES[fineness.reach]:
+            if self.log_delta(epsilon) <= REACHES[fineness.reach]:
                 break
 
-    def _larger(self, epsilon: float) -> float:
+    def forward_value(self, epsilon: float) -> LogEnclosure:
+        """Enclose log delta of the laws in their order."""
+        return self._value(True, epsilon)
+
+    def log_delta(self, epsilon: float) -> float:
+        """Return the upper bound on log delta, the larger one of both orders."""
         return max(self._value(way, epsilon).upper for way in (True, False))
 
     def _value(self, forward: bool, epsilon: float) -> LogEnclosure:
@@ -91,6 +96,22 @@ class RoundProfile:
         if key not in self._values:
             self._values[key] = (self.forward if forward else self.backward)(epsilon)
         return self._values[key]
+
+
+def largest_profile(profiles: Sequence[RoundProfile]) -> RoundProfile:
+    """Return the pointwise largest of profiles each of which is its own reverse.
+
+    It is convex and falls, as they are, so it is the profile of a round, too.
+    """
+    if len(profiles) == 1:
+        return profiles[0]
+
+    def largest(epsilon: float) -> LogEnclosure:
+        values = [profile.forward_value(epsilon) for profile in profiles]
+        return LogEnclosure(max(v.lower for v in values), max(v.upper for v in values))
+
+    end = max(profile.end for profile in profiles)
+    return RoundProfile(largest, largest, end, min(profile.rtol for profile in profiles))
 
 
 def reach_for(log_share: float) -> int:

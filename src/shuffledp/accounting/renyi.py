@@ -3,18 +3,19 @@ r"""Rényi divergences of shuffled rounds, for ledgers that count in them."""
 from __future__ import annotations
 
 import math
-import warnings
 from fractions import Fraction
 from functools import lru_cache
 
-from shuffledp.accounting import Rounds, ShuffleAccountant
+from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.given import as_rounds
+from shuffledp.accounting.many_rounds import largest_sum
 from shuffledp.accounting.report import Bound
+from shuffledp.accounting.rounds import Rounds
 from shuffledp.accounting.sum_view import View
 from shuffledp.arrays import UNIT
-from shuffledp.bridge.collected import as_rounds, counted_kinds
 from shuffledp.divergence import LogEnclosure
-from shuffledp.errors import MAX_EPSILON0, AccuracyWarning, check_real
+from shuffledp.errors import MAX_EPSILON0, check_real, wide_is_enough
 from shuffledp.interval import exp_up
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounds.dominating import dominating
@@ -23,6 +24,7 @@ from shuffledp.rounds.loss_law import LossLaw, enclose
 from shuffledp.rounds.node import START, Node, Point, node_at, reversed_node_at
 
 _LARGE = 500.0
+_NOTHING = -746.0  # a log delta that is 0 in doubles, rounded to the nearest
 _RTOL = 1e-3  # sets the width of cells; laws on any grid are valid
 
 
@@ -45,16 +47,21 @@ def renyi_divergence(collected: ShuffleAccountant | Rounds, order: float) -> flo
     >>> print(f"{renyi_divergence(weekly, 2):.6f}")
     0.000498
     """
-    rounds, alpha = as_rounds(collected), check_real("order", order)
-    if alpha <= 1:
+    rounds, alpha = as_rounds(collected), check_order(order)
+    parts = [(_one_round(kind.accountant, alpha), kind.times) for kind in rounds.kinds]
+    return largest_sum(parts, rounds.limit).upper
+
+
+def check_order(order: object) -> float:
+    """Return the order of a divergence; refuse one that is not above 1."""
+    number = check_real("order", order)
+    if number <= 1:
         raise ValueError(f"order must be greater than 1, got {order!r}")
-    parts = [kind.times * _one_round(kind.accountant, alpha) for kind in counted_kinds(rounds)]
-    return math.fsum(parts) * (1 + 8 * UNIT)
+    return number
 
 
 def _one_round(accountant: ShuffleAccountant, order: float) -> float:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)  # wide values are valid
+    with wide_is_enough():
         end = accountant.epsilon_interval(0.0).upper
         if end > MAX_EPSILON0:
             return math.inf
@@ -76,10 +83,12 @@ def _law(
         corrupted_adaptively=crowd.corrupted_adaptively,
         view=view,
     )
-    values = {0.0: accountant.log_delta_interval(0.0).upper}
+    values = {0.0: accountant.proved_log_delta(0.0)[0]}
     for epsilon in epsilons(scale_of(exp_up(values[0.0])), _RTOL, 0, end):
         if epsilon not in values:
-            values[epsilon] = accountant.log_delta_interval(epsilon).upper
+            values[epsilon] = accountant.proved_log_delta(epsilon)[0]
+        if values[epsilon] < _NOTHING:
+            break
     values[end] = -math.inf
     known = {e: LogEnclosure(-math.inf, value) for e, value in values.items()}
     left = [reversed_node_at(e, known[e]).above for e in sorted(known, reverse=True) if e > 0]
