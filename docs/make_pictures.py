@@ -399,6 +399,30 @@ def overclaim(path: Path) -> None:
     _save(figure, path)
 
 
+def sums(path: Path) -> None:
+    """How much less the sum reveals than the multiset, against the local level."""
+    figure, (axes,) = _figure(height=3.6)
+    levels, n, delta = np.linspace(0.5, 6, 12), 10_000, 1e-6
+    for name, colour, marker, dashes in (
+        ("laplace", BLUE, "o", "-"),
+        ("rappor", ORANGE, "s", ":"),
+        ("oue", GREEN, "D", (0, (5, 1))),
+        ("krr", GREY, "", "--"),
+    ):
+        gains = []
+        for level in levels:
+            text = f"{name}({'k=10, ' if name == 'krr' else ''}epsilon0={level})"
+            multiset, alone = (ShuffleAccountant(text, n, view=v) for v in ("multiset", "sum"))
+            gains.append(multiset.get_epsilon(delta) / alone.get_epsilon(delta))
+        axes.plot(levels, gains, color=colour, marker=marker, ls=dashes, ms=4)
+        axes.text(levels[-1] + 0.1, gains[-1], name, color=colour, va="center")
+    axes.set(xlabel="local level epsilon0", ylabel="epsilon of multiset / of sum", yscale="log")
+    axes.set_yticks([1, 2, 4], ["1", "2", "4"])
+    axes.minorticks_off()
+    axes.set(title="10,000 users, delta = 1e-6", xlim=(0.3, 6.9))
+    _save(figure, path)
+
+
 PICTURES: dict[str, Callable[[Path], None]] = {
     "shuffle-model": shuffle_model,
     "blanket": blanket,
@@ -407,6 +431,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "beyond": beyond,
     "rollout": rollout,
     "rounds": rounds,
+    "sums": sums,
     "overclaim": overclaim,
     "layers": layers,
 }

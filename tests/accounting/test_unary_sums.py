@@ -223,6 +223,7 @@ def test_tiny_deltas_of_large_crowds_are_those_of_the_multiset():
     assert sums.get_delta(0.006) == multiset.get_delta(0.006) < 1e-15
     report = sums.delta_report(0.006)
     assert (report.lower_bound, report.bound) == (0.0, multiset.delta_report(0.006).bound)
+    assert "the guarantee is that of the multiset" in report.view_in_words
 
 
 def test_the_largest_crowds_have_the_guarantee_of_the_multiset():

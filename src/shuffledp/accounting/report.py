@@ -12,7 +12,7 @@ from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS, fixed_in_advance
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.sum_view import View, view_in_words
+from shuffledp.accounting.sum_view import View, is_exact, view_in_words
 from shuffledp.errors import ContradictionError
 from shuffledp.interval import Interval
 from shuffledp.markup import tag
@@ -117,6 +117,11 @@ class Report:
     @property
     def view_in_words(self) -> str:
         """What the analyst sees, and what follows from it."""
+        if self.view == "sum" and is_exact(self.randomizer, self.crowd) and self.bound != "exact":
+            return (
+                "the sum of the reports; the guarantee is that of the multiset, which is the "
+                "smallest one that is proved here"
+            )
         return view_in_words(self.randomizer, self.view, self.crowd)
 
     @property
