@@ -403,11 +403,11 @@ def sums(path: Path) -> None:
     """How much less the sum reveals than the multiset, against the local level."""
     figure, (axes,) = _figure(height=3.6)
     levels, n, delta = np.linspace(0.5, 6, 12), 10_000, 1e-6
-    for name, colour, marker, dashes in (
-        ("laplace", BLUE, "o", "-"),
-        ("rappor", ORANGE, "s", ":"),
-        ("oue", GREEN, "D", (0, (5, 1))),
-        ("krr", GREY, "", "--"),
+    for name, colour, marker, dashes, side in (
+        ("laplace", BLUE, "o", "-", "top"),
+        ("rappor", ORANGE, "s", ":", "bottom"),
+        ("oue", GREEN, "D", (0, (5, 1)), "center"),
+        ("krr", GREY, "", "--", "center"),
     ):
         gains = []
         for level in levels:
@@ -415,7 +415,7 @@ def sums(path: Path) -> None:
             multiset, alone = (ShuffleAccountant(text, n, view=v) for v in ("multiset", "sum"))
             gains.append(multiset.get_epsilon(delta) / alone.get_epsilon(delta))
         axes.plot(levels, gains, color=colour, marker=marker, ls=dashes, ms=4)
-        axes.text(levels[-1] + 0.1, gains[-1], name, color=colour, va="center")
+        axes.text(levels[-1] + 0.1, gains[-1], name, color=colour, va=side)
     axes.set(xlabel="local level epsilon0", ylabel="epsilon of multiset / of sum", yscale="log")
     axes.set_yticks([1, 2, 4], ["1", "2", "4"])
     axes.minorticks_off()

@@ -26,7 +26,14 @@ from shuffledp.accounting import (
 )
 from shuffledp.auditing import Audit, audit
 from shuffledp.certification import Certificate, CertificateError, certify, verify
-from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
+from shuffledp.collection import (
+    Aggregator,
+    Estimate,
+    estimate_pooled,
+    estimate_tiers,
+    shuffle,
+    simulate,
+)
 from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import AccuracyWarning, ContradictionError, NoAnswerError
@@ -108,6 +115,8 @@ __all__ = [
     "certify",
     "compare",
     "curve",
+    "estimate_pooled",
+    "estimate_tiers",
     "joint",
     "max_rounds",
     "one_of",

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from shuffledp.collection.estimate import Estimates
 from shuffledp.collection.families import Candidates, tally_for
-from shuffledp.collection.moments import finish
+from shuffledp.collection.moments import Results, finish
 from shuffledp.collection.storage import Stored, read, write
-from shuffledp.collection.tally import Truth, check_some, number_of
+from shuffledp.collection.tally import Subject, Truth, check_some, number_of
 from shuffledp.errors import check_integer, check_users
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.randomizers.parts import without_paths
@@ -60,6 +60,16 @@ class Aggregator:
     def n(self) -> int:
         """The number of users so far, those included who did not take part."""
         return number_of(self._state)
+
+    @property
+    def subject(self) -> Subject:
+        """What is estimated, in words."""
+        return self._tally.subject
+
+    def results(self) -> Results:
+        """Return estimates with the reasons why they vary, to be combined with others."""
+        check_some(self._state)
+        return self._tally.results(self._state)
 
     def add(self, reports: NDArray[Any]) -> None:
         """Add a batch of reports; if one of them is wrong, none is added.
