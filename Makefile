@@ -17,7 +17,7 @@ CORE := $(VENV)/.stamp-core
 DEV := $(VENV)/.stamp-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint bench mutation docs format clean
+.PHONY: help run explore test check lint bench mutation docs format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ run: $(CORE) ## show a first answer, and how far older bounds are from it
 	@$(call show,$(EXAMPLE_EPSILON))
 	@$(call show,$(EXAMPLE_COMPARE))
 	@echo "$$NEXT"
+
+explore: $(DEV) ## open the local page in a browser (Ctrl-C ends it)
+	@$(BIN)/shuffledp explore
 
 # Two workers, one thread each: more only makes them wait for each other.
 test check: export OPENBLAS_NUM_THREADS = 1
@@ -69,6 +72,7 @@ bench: $(DEV) ## measure speed
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/tightness.py
 	$(BIN)/python benchmarks/collection.py
+	$(BIN)/python benchmarks/page.py
 
 mutation: export OPENBLAS_NUM_THREADS = 1
 mutation: export OMP_NUM_THREADS = 1

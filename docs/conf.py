@@ -1,11 +1,13 @@
 """How the documentation is built: ``sphinx-build -W -b html docs docs/_build/html``.
 
-The pages load nothing from elsewhere: formulas are MathML, pictures and styles lie beside them.
+The pages load nothing from elsewhere: MathJax, which sets the formulas, pictures and styles lie
+beside them.
 """
 
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import shuffledp
@@ -16,11 +18,14 @@ project = "shuffledp"
 copyright = "the shuffledp authors"
 version = release = shuffledp.__version__
 
+#: One file with all that formulas need: glyphs are drawn, so no font is loaded.
+_MATHJAX = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static/mathjax/tex-svg.js"
+
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
-    "mathml",
     "commands",
 ]
 exclude_patterns = ["_build", "_ext"]
@@ -40,9 +45,11 @@ napoleon_use_rtype = False
 
 html_theme = "furo"
 html_title = f"shuffledp {release}"
-html_static_path = ["_static"]
+html_static_path = ["_static", str(_MATHJAX)]
 html_css_files = ["shuffledp.css"]
-html_math_renderer = "mathml"
+mathjax_path = _MATHJAX.name
+# Its menu would load more; screen readers get the MathML that stands beside each formula.
+mathjax3_config = {"options": {"enableMenu": False}}
 html_show_sourcelink = False
 html_copy_source = False
 pygments_style = "tango"

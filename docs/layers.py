@@ -21,8 +21,15 @@ LAYERS: Sequence[Sequence[str]] = (
     ("baselines", "figures"),
     ("comparison",),
     ("files", "planning", "reproduction", "certification", "auditing", "bridge"),
+    ("review",),
+    ("web",),
     ("cli",),
 )
+
+#: What a part may call in a part above it, imported in the function that does; each with a reason.
+UPWARDS = {
+    ("accounting", "review"): "Report.to_html makes a document of what all other parts know",
+}
 
 #: What each one is for, in a few words.
 PURPOSE = {
@@ -51,6 +58,8 @@ PURPOSE = {
     "certification": "proofs in ball arithmetic",
     "bridge": "ways to other accountants",
     "auditing": "what runs really reveal",
+    "review": "the document for a review board",
+    "web": "the local page and its server",
     "cli": "the command shuffledp",
 }
 

@@ -20,6 +20,9 @@ from layers import LAYERS, PURPOSE
 from shuffledp import KRR, Laplace, ShuffleAccountant
 from shuffledp.accounting.one_round import bound_profile
 from shuffledp.baselines import BASELINES
+from shuffledp.figures import draw
+from shuffledp.planning import error_chart
+from shuffledp.planning.frequency import Frequency
 from shuffledp.rounds.profile import Fineness
 
 if TYPE_CHECKING:
@@ -341,6 +344,12 @@ def rounds(path: Path) -> None:
     _save(figure, path)
 
 
+def planning(path: Path) -> None:
+    """How the error of every mechanism falls with epsilon."""
+    task = Frequency(n=10_000, domain_size=30)
+    draw(error_chart(task, (0.025, 0.05, 0.1, 0.2, 0.4, 0.8), 1e-6), path)
+
+
 def _advanced(weekly: ShuffleAccountant, times: int, delta: float) -> float:
     """Return the epsilon of advanced composition, half of delta for the theorem itself."""
     one = weekly.get_epsilon(delta / (2 * times))
@@ -432,6 +441,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "rollout": rollout,
     "rounds": rounds,
     "sums": sums,
+    "planning": planning,
     "overclaim": overclaim,
     "layers": layers,
 }

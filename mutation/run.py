@@ -73,6 +73,7 @@ MODULES = {
     "divergence/enclosure.py": ["tests/divergence/test_enclosure.py"],
     "divergence/engine.py": ["tests/divergence/test_mean.py"],
     "divergence/enumeration.py": _ENUMERATION,
+    "divergence/examined.py": ["tests/divergence/test_examined.py"],
     "divergence/geometric.py": ["tests/divergence/test_swap.py"],
     "divergence/jumps.py": ["tests/divergence/test_jumps.py"],
     "divergence/kernel.py": ["tests/divergence/test_kernel.py"],

@@ -26,6 +26,10 @@ INSTALL = {
     "pandas": 'data frames need pandas: pip install "shuffledp[pandas]"',
     "dp_accounting": 'privacy loss distributions need dp-accounting: pip install "shuffledp[pld]"',
     "flint": 'proofs need python-flint: pip install "shuffledp[certify]"',
+    "fastapi": 'local pages need fastapi: pip install "shuffledp[web]"',
+    "plotly": 'local pages need plotly: pip install "shuffledp[web]"',
+    "starlette": 'local pages need fastapi: pip install "shuffledp[web]"',
+    "uvicorn": 'local pages need uvicorn: pip install "shuffledp[web]"',
 }
 
 
@@ -76,6 +80,10 @@ COMMANDS = [
     ("pyarrow", ("estimate", "reports.parquet")),
     ("flint", ("certify", "krr(k=3, epsilon0=1)", "-n", "10", "--delta", "0.1")),
     ("flint", ("verify", "proof.json")),
+    ("matplotlib", ("report", "krr(k=3, epsilon0=1)", "-n", "10", "--delta", "0.1")),
+    ("fastapi", ("explore", "--no-browser")),
+    ("plotly", ("explore", "--no-browser")),
+    ("uvicorn", ("explore", "--no-browser")),
 ]
 
 

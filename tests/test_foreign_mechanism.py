@@ -140,7 +140,9 @@ COMMANDS: dict[str, str | None] = {
     "randomize": "data.csv --column value --mechanism MECHANISM --delta 0.01 --out new.csv",
     "estimate": "reports.csv",
     "mechanisms": "",
+    "report": "MECHANISM -n 100 --delta 1e-3",
     "plan": None,
+    "explore": None,
     "reproduce": None,
 }
 

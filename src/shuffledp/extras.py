@@ -18,10 +18,14 @@ class _Package:
 
 _PACKAGES = {
     "dp_accounting": _Package("dp-accounting", "pld", "privacy loss distributions"),
+    "fastapi": _Package("fastapi", "web", "local pages"),
     "flint": _Package("python-flint", "certify", "proofs"),
     "matplotlib": _Package("matplotlib", "plot", "pictures"),
     "pandas": _Package("pandas", "pandas", "data frames"),
+    "plotly": _Package("plotly", "web", "local pages"),
     "pyarrow": _Package("pyarrow", "parquet", "Parquet files"),
+    "starlette": _Package("fastapi", "web", "local pages"),
+    "uvicorn": _Package("uvicorn", "web", "local pages"),
 }
 
 

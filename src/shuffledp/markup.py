@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 _VOID = frozenset({"img", "meta"})
@@ -32,3 +33,29 @@ def tag(name: str, /, *children: Markup | str, **attributes: str) -> Markup:
 def join(*children: Markup | str) -> Markup:
     """Return several pieces, one after the other."""
     return Markup("".join(c.text if isinstance(c, Markup) else html.escape(c) for c in children))
+
+
+def facts(rows: Mapping[str, str]) -> Markup:
+    """Return a table of named values.
+
+    >>> facts({"users": "10"}).text
+    '<table><tbody><tr><th scope="row">users</th><td>10</td></tr></tbody></table>'
+    """
+    lines = (
+        tag("tr", tag("th", name, scope="row"), tag("td", text)) for name, text in rows.items()
+    )
+    return tag("table", tag("tbody", *lines))
+
+
+def grid(caption: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
+    """Return a table of rows below a head.
+
+    >>> grid("errors", ["name"], [["krr"]]).text.partition("<tbody>")[2]
+    '<tr><td>krr</td></tr></tbody></table>'
+    """
+    return tag(
+        "table",
+        tag("caption", caption),
+        tag("thead", tag("tr", *(tag("th", text, scope="col") for text in head))),
+        tag("tbody", *(tag("tr", *(tag("td", cell) for cell in row)) for row in rows)),
+    )

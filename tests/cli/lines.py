@@ -53,6 +53,7 @@ SMALL = {
     "trials": ["2", "20"],
     "name": GOOD["name"],
     "charts": [],
+    "certified": [],
 }
 
 #: Of these one is asked for where they are optional, and the others are given.

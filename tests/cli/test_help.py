@@ -19,6 +19,8 @@ COMMANDS = [
     "plan",
     "compare",
     "curve",
+    "report",
+    "explore",
     "reproduce",
     "certify",
     "verify",

@@ -25,8 +25,13 @@ def test_fields(name):
     assert list(entry) == ["name", "parameters", "meaning", "example"]
     assert [p["name"] for p in entry["parameters"]] == list(parameters(KNOWN[name]))
     for parameter in entry["parameters"]:
-        assert list(parameter) == ["name", "required", "default"]
+        assert list(parameter) == ["name", "required", "default", "choices"]
         assert parameter["default"] is None or not parameter["required"]
+
+
+def test_parameters_list_their_choices():
+    choices = {p["name"]: p["choices"] for p in ENTRIES["laplace"]["parameters"]}
+    assert choices == {"epsilon0": None, "domain": ["binary", "interval"]}
 
 
 @pytest.mark.parametrize("name", KNOWN)

@@ -42,9 +42,14 @@ def test_imports_go_down(part):
         f"{found.file.relative_to(layers.SOURCE)}:{found.line} imports {found.imported}"
         for found in IMPORTS
         if found.importer == part
+        and (part, found.imported) not in layers.UPWARDS
         and (found.imported not in PARTS or layers.rank(found.imported) >= layers.rank(part))
     ]
     assert not wrong
+
+
+def test_calls_upwards_are_made():
+    assert set(layers.UPWARDS) <= {(found.importer, found.imported) for found in IMPORTS}
 
 
 def test_imports_are_found():

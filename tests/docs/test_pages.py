@@ -7,6 +7,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import warnings
@@ -136,7 +137,7 @@ def test_shell_lines_name_real_commands_and_options():
 def test_links(page):
     for text, target in re.findall(r"(!?\[[^\]]*\])\(([^)\s]+)\)", prose(page)):
         name, _, anchor = target.partition("#")
-        if name.endswith(".svg"):
+        if name.endswith((".svg", ".png")):
             assert text.startswith("![")
             assert len(text) > 40, f"{name} needs a text for those who cannot see it"
             assert (DOCS / name).exists()
@@ -190,9 +191,29 @@ def test_first_row_of_the_table_of_compositions():
         assert f"\n{next(rows)}\n" in page
 
 
+def check_formulas(site: Path) -> None:
+    """Every formula is set, none with an error, and nothing is loaded, as a browser sees it."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if (chromium := shutil.which("chromium")) is None:
+        pytest.skip("no Chromium was found, so formulas are not looked at")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        for name in PAGES:
+            page.goto((site / f"{name}.html").as_uri())
+            if count := page.locator(".math").count():
+                page.evaluate("MathJax.startup.promise.then(() => 1)")
+            assert page.locator(".math mjx-container").count() == count, name
+            assert page.locator("mjx-merror").count() == 0, name
+        browser.close()
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
 @pytest.mark.heavy
 def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
-    for package in ("sphinx", "furo", "myst_parser", "latex2mathml"):
+    for package in ("sphinx", "furo", "myst_parser", "sphinx-mathjax-offline"):
         pytest.importorskip(package)
     arguments = ["-q", "-W", "--keep-going", "-b", "html", "-d", tmp_path / "trees"]
     built = subprocess.run(
@@ -211,6 +232,8 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
     for style in (tmp_path / "html").rglob("*.css"):
         text = style.read_text(encoding="utf-8")
         assert not re.search(r"""(url\(|@import )\s*["']?(https?:)?//""", text)
+    assert (tmp_path / "html" / "_static" / "tex-svg.js").exists()
+    check_formulas(tmp_path / "html")
     commands_page = (tmp_path / "html" / "commands.html").read_text(encoding="utf-8")
     for name in main.commands:
         assert f"shuffledp {name}" in commands_page

@@ -180,9 +180,10 @@ class TestPictures:
 
 
 def figure(drawn: Chart):
+    from shuffledp.figures.axes import INSIDE
     from shuffledp.figures.drawing import _figure
 
-    return _figure(drawn)
+    return _figure(drawn, INSIDE)
 
 
 def labels(axis) -> list[str]:

@@ -14,6 +14,7 @@ from shuffledp.accounting.candidates import Candidate
 from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.inversion import log_gap
 from shuffledp.accounting.known_bounds import KnownBounds
+from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.profile_point import delta_range, log_delta_range
 from shuffledp.accounting.report import (
@@ -49,7 +50,7 @@ _RTOL = 1e-4
 _MARGIN = 0.5  # of log delta: ten times the error of an estimate
 
 
-class ShuffleAccountant:
+class ShuffleAccountant(OperationalTerms):
     """Certified privacy of n users who run a local randomizer behind a shuffler.
 
     n counts all users, the one whose input changes included. Neighbouring datasets replace one

@@ -15,7 +15,7 @@ from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.sum_view import View, is_exact, view_in_words
 from shuffledp.errors import ContradictionError
 from shuffledp.interval import Interval
-from shuffledp.markup import tag
+from shuffledp.markup import facts
 from shuffledp.randomizers import LocalRandomizer, Pair
 from shuffledp.rounding import DIGITS, above, below, decade, plain, round_down, round_up
 from shuffledp.wording import shorten
@@ -225,23 +225,48 @@ class Report:
         return f"{name} = {plain(self.target)}"
 
     @property
-    def _at_most(self) -> str:
+    def at_most(self) -> str:
+        """The guarantee for people, rounded up."""
         return _number(round_up, self.decimal_guarantee, self.digits)
 
     @property
-    def _at_least(self) -> str:
+    def at_least(self) -> str:
+        """The lower bound for people, rounded down."""
         return _number(round_down, self.decimal_lower_bound, self.digits)
 
     def __str__(self) -> str:
         """Return the guarantee with its question, and the lower bound if there is one."""
-        line = f"{self.quantity} <= {self._at_most} at {self._given} for "
+        line = f"{self.quantity} <= {self.at_most} at {self._given} for "
         line += f"{self.crowd} of "
         line += shorten(str(self.randomizer), _MAX_TEXT)
         if self.view == "sum":
             line += ", of which only the sum is seen"
         if not self.decimal_lower_bound:
             return line
-        return f"{line}\n(no analysis can prove less than {self._at_least})"
+        return f"{line}\n(no analysis can prove less than {self.at_least})"
+
+    def to_html(
+        self,
+        *,
+        title: str | None = None,
+        organisation: str | None = None,
+        contact: str | None = None,
+    ) -> str:
+        """Return a document for a review board: one page that needs nothing else.
+
+        Args:
+            title: what the document is called.
+            organisation: who collects the data.
+            contact: whom to ask.
+
+        Raises:
+            NoAnswerError: if there is no finite epsilon.
+            MissingExtraError: an ImportError, if matplotlib is not installed.
+        """
+        from shuffledp.review import Cover, review_page
+
+        named = {} if title is None else {"title": title}
+        return review_page(self, Cover(**named, organisation=organisation, contact=contact))
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
@@ -250,16 +275,12 @@ class Report:
             "users": str(self.crowd),
             "analyst sees": self.view_in_words,
             "given": self._given,
-            "guarantee": f"{self.quantity} <= {self._at_most}",
-            "lower bound": f"{self.quantity} >= {self._at_least}",
+            "guarantee": f"{self.quantity} <= {self.at_most}",
+            "lower bound": f"{self.quantity} >= {self.at_least}",
             "worst pair": f"{in_words(self.worst_pair)} ({self.pairs})",
             "datasets": self.datasets_in_words,
         }
-        lines = (
-            tag("tr", tag("th", name, scope="row"), tag("td", value))
-            for name, value in rows.items()
-        )
-        return tag("table", tag("tbody", *lines)).text
+        return facts(rows).text
 
 
 def in_words(where: Pair | Datasets | None) -> str:

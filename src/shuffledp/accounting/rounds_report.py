@@ -14,7 +14,7 @@ from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import NOBODY, Quantity
 from shuffledp.accounting.sum_view import view_in_words
 from shuffledp.interval import Interval
-from shuffledp.markup import tag
+from shuffledp.markup import facts
 from shuffledp.rounding import DIGITS, above, below, decade, plain, round_down, round_up
 from shuffledp.wording import counted, shorten
 
@@ -201,11 +201,7 @@ class RoundsReport:
             "lower bound": f"{self.quantity} >= {self.at_least}",
             "datasets": "; ".join(self.datasets_in_words),
         }
-        lines = (
-            tag("tr", tag("th", name, scope="row"), tag("td", value))
-            for name, value in rows.items()
-        )
-        return tag("table", tag("tbody", *lines)).text
+        return facts(rows).text
 
 
 def _ends(interval: Interval) -> dict[str, float | None]:

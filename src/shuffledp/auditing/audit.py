@@ -23,8 +23,11 @@ from shuffledp.errors import (
     check_probability,
 )
 from shuffledp.interval import exp_down
+from shuffledp.markup import facts
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import plain, round_down
 from shuffledp.sampling import Bits
+from shuffledp.wording import shorten
 
 #: The reports of one run are held in memory.
 MAX_USERS = 10**6
@@ -56,6 +59,21 @@ class Audit:
     def agrees(self) -> bool:
         """Whether the runs show no more than the guarantee allows."""
         return self.lower_bound <= self.report.guarantee.upper
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        report, name = self.report, self.report.quantity
+        rows = {
+            "mechanism": shorten(str(report.randomizer)),
+            "users": str(report.crowd),
+            "datasets": report.datasets_in_words,
+            "runs": f"{self.runs:,} of each, {self.hits[0]:,} and {self.hits[1]:,} with the event",
+            "shown by the runs": f"{name} >= {round_down(self.lower_bound)} "
+            f"(confidence {plain(self.confidence)})",
+            "guarantee": f"{name} <= {report.at_most}",
+            "agrees": "yes" if self.agrees else "no: the mechanism reveals more than it should",
+        }
+        return facts(rows).text
 
     @property
     def enough_trials(self) -> int | None:

@@ -19,7 +19,7 @@ def accountant(
     bound: Bound,
     corrupted: int | Fraction,
     corrupted_adaptively: int | Fraction,
-    view: View,
+    view: View = "multiset",
 ) -> ShuffleAccountant:
     """Return the accountant; what does not fit together is an error of the command line."""
     try:

@@ -17,6 +17,7 @@ from shuffledp.cli.curve import curve
 from shuffledp.cli.delta import delta
 from shuffledp.cli.epsilon import epsilon
 from shuffledp.cli.estimate import estimate
+from shuffledp.cli.explore import explore
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.internal_error import InternalError
 from shuffledp.cli.ledger import ledger
@@ -24,6 +25,7 @@ from shuffledp.cli.mechanisms import mechanisms
 from shuffledp.cli.misspelling import with_guess
 from shuffledp.cli.plan import plan
 from shuffledp.cli.randomize import randomize
+from shuffledp.cli.report import report
 from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.rounds import rounds
 from shuffledp.cli.tiers import tiers
@@ -96,6 +98,8 @@ for _command in (
     plan,
     compare,
     curve,
+    report,
+    explore,
     reproduce,
     certify,
     verify,

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import re
 from dataclasses import dataclass
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import click
 
@@ -41,6 +42,7 @@ class _Parameter:
     name: str
     required: bool
     default: object
+    choices: tuple[object, ...] | None
 
     def __str__(self) -> str:
         return self.name if self.required else f"{self.name}={self.default!r}"
@@ -63,8 +65,18 @@ def _describe(name: str, mechanism: type[LocalRandomizer]) -> _Entry:
     known = []
     for key, parameter in parameters(mechanism).items():
         required = parameter.default is inspect.Parameter.empty
-        known.append(_Parameter(key, required, None if required else parameter.default))
+        default = None if required else parameter.default
+        known.append(_Parameter(key, required, default, _choices(mechanism, key)))
     return _Entry(name, tuple(known), _meaning(mechanism), mechanism.example)
+
+
+def _choices(mechanism: type[LocalRandomizer], parameter: str) -> tuple[object, ...] | None:
+    """Return the values that a parameter may have, where its type lists them."""
+    try:
+        hint = get_type_hints(mechanism).get(parameter)
+    except NameError:  # of a mechanism of one's own, imported for type checkers only
+        return None
+    return get_args(hint) if get_origin(hint) is Literal else None
 
 
 def _meaning(mechanism: type[LocalRandomizer]) -> str:

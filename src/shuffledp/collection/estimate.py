@@ -9,8 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.errors import check_probability
+from shuffledp.markup import grid
+from shuffledp.rounding import nearest
+from shuffledp.wording import counted
 
 FloatArray = NDArray[np.float64]
+
+_SHOWN = 20  # values of a displayed table
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +88,24 @@ class Estimate:
         surplus = (np.cumsum(falling) - 1) / np.arange(1, falling.size + 1)
         kept = int(np.flatnonzero(falling > surplus)[-1])
         return np.maximum(self.values - float(surplus[kept]), 0.0)
+
+    def _repr_html_(self) -> str:
+        """Return the values with their intervals, for notebooks; of many the largest ones."""
+        shown = np.sort(np.argsort(-self.values, kind="stable")[:_SHOWN])
+        interval = self.confidence_interval()
+        rows = (
+            (
+                str(i),
+                nearest(float(self.values[i])),
+                nearest(float(self.standard_errors[i])),
+                f"{nearest(float(interval.lower[i]))} to {nearest(float(interval.upper[i]))}",
+            )
+            for i in shown
+        )
+        left = self.values.size - shown.size
+        more = f"; {counted(left, 'smaller value')} not shown" if left else ""
+        head = ("value", "estimate", "standard error", f"{interval.level:.0%} interval")
+        return grid(f"estimates from {counted(self.n, 'user')}{more}", head, rows).text
 
 
 #: One estimate, or one per attribute.

@@ -40,7 +40,7 @@ def estimate_tiers(aggregators: Sequence[Aggregator]) -> Estimates:
     >>> careful.add_sum([450, 300, 250], n=1000)
     >>> careless.add_sum([680, 200, 120], n=1000)
     >>> estimate_tiers([careful, careless]).values.round(2).tolist()
-    [0.7, 0.2, 0.1]
+    [0.69, 0.2, 0.11]
     """
     if not all(isinstance(aggregator, Aggregator) for aggregator in aggregators):
         raise TypeError(f"aggregators must be Aggregators, got {aggregators!r}")

@@ -100,7 +100,7 @@ def _in_parallel(
     others = set(active_children())
     # Not "fork": the progress display of the command line is a thread.
     context = get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(chunks)), context, _prepare) as executor:
+    with ProcessPoolExecutor(min(workers, len(chunks)), context, prepare_worker) as executor:
         try:
             with _interrupts_later():
                 futures = [executor.submit(_map, function, chunk) for chunk in chunks]
@@ -117,7 +117,7 @@ def _map(function: Callable[[_Argument], _Result], arguments: Sequence[_Argument
     return [function(argument) for argument in arguments]
 
 
-def _prepare() -> None:
+def prepare_worker() -> None:
     """Leave Ctrl-C to the parent, and end when it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -17,10 +17,8 @@ is needed: smoothing and aliases add to it, truncation and skipped nodes are bou
 
 a geometric sum.
 
-1. Who is examined: the average over K of :math:`e^{a_K}`, :math:`a_K=\sum_{J\notin K}L_{v_J}`,
-   whose mean is :math:`(M-k)\ell`. Taylor's formula leaves half the variance of :math:`a_K`, at
-   most :math:`ks^2`, times the largest modulus; :math:`s^2\le d_1^2/3` by Jung's theorem,
-   :math:`d_1` the largest distance of two L.
+1. Who is examined: an average over K is replaced by its central term, which is the subject of
+   :mod:`shuffledp.divergence.examined`.
 2. All shares: on a simplex with corners :math:`\mu_i` and :math:`d=M\max|\ell_i-\ell_j|` the same
    formula bounds the difference to linear interpolation by :math:`\min(d^2/6,2)` times the largest
    modulus (an eighth for two corners). So the sum is at most its largest value at a corner plus the
@@ -42,6 +40,7 @@ from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.characteristic import bound_square, evaluate
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
+from shuffledp.divergence.examined import Spread, most_variance
 from shuffledp.divergence.geometric import geometric_sum
 from shuffledp.divergence.lead import (
     Nodes,
@@ -57,6 +56,8 @@ from shuffledp.divergence.stretches import cover, listed, split
 from shuffledp.divergence.tilt import TiltedLaw, tilt
 
 _MAX_WORK = 3e6  # cells times edges times nodes, in one round of cuts
+_LITTLE_WORK = 4e4  # the same, of errors that cuts make small only next to the corners
+_SHARE_OF_SPREAD = 0.4  # of such errors, what is left to be tried
 _FEW = 3  # types whose mixtures are all looked at
 _MAX_CORNERS = 5  # of more types, mixtures are not subdivided
 _MAX_NODES = 4000
@@ -243,7 +244,7 @@ class _Spectrum:
         if worst > settled * (1 + self.proposal.share_of_cells):
             kept = self._contenders()
             points = self._at(np.eye(len(self.types))[kept])
-            worst = min(worst, self._mixed(points, kept) + self._examined())
+            worst = min(worst, self._worst_mixture(points, kept))
         total = worst + self.left_out + self._moved()
         base = self.others * self.top + self.first.log_mgf + 0.5 * self.tau**2
         size = self.others * abs(self.top) + abs(self.first.log_mgf)
@@ -294,18 +295,25 @@ class _Spectrum:
         density = (values * ((1 + 1j * self.t) ** 2)).sum(axis=1).real
         return Points(shares, exponent, total + rounding_total, density)
 
-    def _cover(self, points: Points) -> float:
-        """Return a bound over all shares: cut simplices in two until the errors are small."""
+    def _cover(self, points: Points, spread: Spread | None = None, slack: float = 0.0) -> float:
+        """Return a bound over all shares: cut simplices in two until the errors are small.
+
+        Args:
+            points: the corners of the first simplex.
+            spread: the error of an average over who is examined, if that is to be added.
+            slack: how much it may add.
+        """
         corners = len(points.shares)
         cells = np.arange(corners)[None, :]
         if corners == 1:
             return float(points.upper[0])
         settled, before = float(points.upper.max()), math.inf
-        goal = settled * (1 + self.proposal.share_of_cells)
+        goal = settled * (1 + self.proposal.share_of_cells) + slack
         edges = list(combinations(range(corners), 2))
         denominator = 8 if corners == 2 else 6
+        limit = _MAX_WORK if spread is None else _LITTLE_WORK
         while cells.size:
-            if len(cells) * len(edges) * self.t.size > _MAX_WORK:
+            if len(cells) * len(edges) * self.t.size > limit:
                 return max(settled, before)
             heights = self._height((points.shares @ self.largest)[cells].max(axis=1))
             exponent = points.exponent[cells]
@@ -314,15 +322,19 @@ class _Spectrum:
             share = np.minimum(squares.max(axis=0) / denominator, 2.0)
             weight = self.size * heights
             bounds = points.upper[cells].max(axis=1)
-            bounds = bounds + (weight * share).sum(axis=1) * _ROUND_UP
-            open_ = bounds > goal
+            errors = weight * share
+            if spread is not None:
+                errors += self.size * spread.at(most_variance(points.shares[cells]), heights)
+            bounds = np.nan_to_num(bounds + errors.sum(axis=1) * _ROUND_UP, nan=math.inf)
+            open_ = ~(bounds <= goal)
             settled = max(settled, float(bounds[~open_].max(initial=0.0)))
             before = float(bounds.max())  # holds for the parts of all cells, too
             cells = cells[open_]
             if cells.size:
                 longest = np.argmax((weight[open_] * squares[:, open_]).sum(axis=2), axis=0)
                 cells, points = self._halve(cells, points, np.array(edges)[longest])
-                goal = max(goal, float(points.upper.max()) * (1 + self.proposal.share_of_cells))
+                higher = float(points.upper.max()) * (1 + self.proposal.share_of_cells)
+                goal = max(goal, higher + slack)
         return settled
 
     def _halve(self, cells: IntArray, points: Points, edges: IntArray) -> tuple[IntArray, Points]:
@@ -360,20 +372,27 @@ class _Spectrum:
         )
         return max(cover, ceiling) + mixing
 
-    def _examined(self) -> float:
-        """Bound the error of taking those examined in vain for an average sample."""
+    def _worst_mixture(self, points: Points, kept: list[int]) -> float:
+        """Bound the sum for all mixtures, averages over who is examined included."""
         if len(self.types) == 1 or self.terms == 1:
-            return 0.0
+            return self._mixed(points, kept)
+        spread = self._spread()
+        examined = float(self.size @ spread.everywhere) * _ROUND_UP
+        largest, share = float(points.upper.max()), self.proposal.share_of_cells
+        if examined > share * largest and len(kept) == len(self.types):
+            found = self._cover(points, spread, _SHARE_OF_SPREAD * examined)
+            if found <= largest * (1 + share) + examined:
+                return found
+        return self._mixed(points, kept) + examined
+
+    def _spread(self) -> Spread:
         distances = [np.abs(a - b) for a, b in combinations(self.excess, 2)]
-        distance = np.max(distances, axis=0) + 2 * self.relative
-        height = self._height(self.largest.max(axis=0))
-        variance = (self.terms - 1) * distance**2 / 6
-        log_ratio = self.log_rest - self.top - self.largest.max(axis=0)
-        with np.errstate(divide="ignore", over="ignore"):
-            # sum of k q^k = q/(1-q)^2, and the sum of q^k is at least 1
-            rare = np.where(
-                log_ratio < 0, np.exp(log_ratio) / np.expm1(np.minimum(log_ratio, 0.0)) ** 2, np.inf
-            )
-        full = self.gamma * np.exp(self.others * self.largest.max(axis=0)) * _ROUND_UP
-        bound = np.minimum(height * variance, full * rare * distance**2 / 6)
-        return float(self.size @ np.minimum(bound, 2 * height)) * _ROUND_UP
+        largest = self.largest.max(axis=0)
+        smallest = self.excess.real.min(axis=0) - self.relative
+        return Spread.of(
+            height=self._height(largest),
+            full=self.gamma * np.exp(self.others * largest) * _ROUND_UP,
+            ends=(self.log_rest - self.top - largest, self.log_rest - self.top - smallest),
+            square=(np.max(distances, axis=0) + 2 * self.relative) ** 2,
+            terms=self.terms,
+        )

@@ -8,6 +8,6 @@
 
 from shuffledp.figures.chart import Chart, Line
 from shuffledp.figures.dots import Dot, plot_dots
-from shuffledp.figures.drawing import draw, plot
+from shuffledp.figures.drawing import draw, picture, plot
 
-__all__ = ["Chart", "Dot", "Line", "draw", "plot", "plot_dots"]
+__all__ = ["Chart", "Dot", "Line", "draw", "picture", "plot", "plot_dots"]

@@ -46,16 +46,26 @@ def draw(chart: Chart, path: Path) -> None:
     if suffix not in _UNDATED:
         known = ", ".join(PICTURE_SUFFIXES)
         raise ValueError(f"path must end in one of {known}, got {str(path)!r}")
+    write_whole(path, picture(chart, suffix))
+
+
+def picture(chart: Chart, suffix: str, size: tuple[float, float] = INSIDE) -> bytes:
+    """Return the content of such a file; ``size`` is its width and height in inches.
+
+    >>> line = Line("krr", (1.0, 2.0), (0.5, 0.25), kind="upper", group="krr")
+    >>> picture(Chart("Epsilon", "users", "epsilon", (line,)), ".svg")[:5]
+    b'<?xml'
+    """
     mpl = import_extra("matplotlib")
-    picture = io.BytesIO()
+    content = io.BytesIO()
     with mpl.rc_context():
         mpl.rcdefaults()  # the same picture whatever the user's own settings
         mpl.rcParams.update(
             {"svg.hashsalt": "shuffledp", "font.size": 9, "legend.fontsize": _ENTRY_SIZE}
         )
-        figure = _figure(chart)
-        figure.savefig(picture, format=suffix[1:], dpi=150, metadata=_UNDATED[suffix])
-    write_whole(path, picture.getvalue())
+        figure = _figure(chart, size)
+        figure.savefig(content, format=suffix[1:], dpi=150, metadata=_UNDATED[suffix])
+    return content.getvalue()
 
 
 def plot(chart: Chart, ax: Any = None) -> Any:
@@ -75,10 +85,10 @@ def plot(chart: Chart, ax: Any = None) -> Any:
     return axes
 
 
-def _figure(chart: Chart) -> Any:
+def _figure(chart: Chart, size: tuple[float, float]) -> Any:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=INSIDE, layout="constrained")
+    figure = Figure(figsize=size, layout="constrained")
     axes = figure.add_subplot()
     _add_legend(figure, axes, _draw_lines(axes, chart))
     return figure

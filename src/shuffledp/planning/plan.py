@@ -17,6 +17,7 @@ from shuffledp.errors import (
     check_size,
     check_users,
 )
+from shuffledp.markup import grid
 from shuffledp.planning.analysis import Analysis, BestPublished, Guarantee
 from shuffledp.planning.distribution import check_distribution
 from shuffledp.planning.frequency import Frequency
@@ -24,6 +25,8 @@ from shuffledp.planning.mean import Mean
 from shuffledp.planning.option import LeftOut, Option, Setting
 from shuffledp.planning.search import Found, least_epsilon, least_error, runs
 from shuffledp.planning.task import Family, Task
+from shuffledp.rounding import plain, round_up
+from shuffledp.wording import counted, shorten
 
 #: What a plan can be made for, by name.
 TASKS: Mapping[str, type[Task]] = MappingProxyType({task.name: task for task in (Frequency, Mean)})
@@ -57,6 +60,24 @@ class Plan:
     def best(self) -> Option:
         """The option of least error, or of least epsilon."""
         return self.options[0]
+
+    def _repr_html_(self) -> str:
+        """Return the ranking as a table, for notebooks."""
+        asked = "error" if self.target_error is None else "epsilon"
+        rows = (
+            (
+                shorten(str(option.ours.randomizer)),
+                round_up(option.ours.epsilon),
+                round_up(option.ours.error),
+                f"{option.ours.report_bytes:,}",
+                "none" if option.gain is None else f"{option.gain:.2f}",
+            )
+            for option in self.options
+        )
+        head = ("mechanism", "epsilon", "error", "bytes", f"{asked} with published bounds, to ours")
+        users = counted(self.task.n, "user")
+        caption = f"{self.task.subject}, {users}, delta = {plain(self.target_delta)}"
+        return grid(caption, head, rows).text
 
 
 def plan(

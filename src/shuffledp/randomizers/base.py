@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,13 @@ from numpy.typing import NDArray
 
 from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
+from shuffledp.markup import facts
 from shuffledp.randomizers.aggregate import Aggregate, OnlyMultiset
 from shuffledp.randomizers.domain import Domain
 from shuffledp.randomizers.pair import Input, Pair
+from shuffledp.rounding import round_up
 from shuffledp.sampling import Bits
+from shuffledp.wording import counted, shorten
 
 #: The inputs of many users: one array, or one entry per attribute.
 Values = NDArray[Any] | tuple["Values", ...]
@@ -276,6 +280,21 @@ class LocalRandomizer(ABC):
     def __repr__(self) -> str:
         """Return the constructor call, without parameters that have their default."""
         return f"{type(self).__name__}({self._parameters})"
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        try:
+            size = counted(self.report_dtype.itemsize, "byte")
+        except (TypeError, ValueError):
+            size = "for accounting only: it cannot run"
+        level = self.epsilon0
+        rows = {
+            "mechanism": shorten(str(self)),
+            "inputs": str(self.input_domain),
+            "epsilon0": round_up(level) if math.isfinite(level) else "none: it is not pure LDP",
+            "report": size,
+        }
+        return facts(rows).text
 
     @property
     def _parameters(self) -> str:

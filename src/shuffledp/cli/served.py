@@ -1,0 +1,95 @@
+"""The commands that the local page may run, and how a line is answered there."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Mapping, Sequence
+
+import click
+
+from shuffledp.web import Parameter, Reply, Served
+
+#: By command the parameters that are allowed from outside: none that reads or writes files.
+_ALLOWED = {
+    "epsilon": ("mechanism", "n", "delta", "rtol", "bound", "corrupted", "corrupted_adaptively"),
+    "delta": ("mechanism", "n", "epsilon", "rtol", "bound", "corrupted", "corrupted_adaptively"),
+    "calibrate": ("family", "n", "epsilon", "delta", "times", "bound"),
+    "users": ("mechanism", "epsilon", "delta", "times", "bound"),
+    "rounds": ("mechanism", "n", "times", "delta", "epsilon", "at_most", "bound", "rtol"),
+    "compare": ("mechanism", "n", "delta", "rtol"),
+    "curve": ("mechanism", "against", "n", "delta", "low", "high", "count", "bounds", "rtol"),
+    "plan": ("task", "n", "epsilon", "error", "delta", "domain"),
+    "mechanisms": (),
+    "report": (
+        *("mechanism", "n", "delta", "rtol", "bound", "corrupted", "corrupted_adaptively"),
+        *("title", "organisation", "contact"),
+    ),
+}
+
+#: What decides how long the work takes.
+_MOST = {"count": 200}
+
+_MECHANISMS = ("mechanism", "family")
+
+
+def served(commands: Mapping[str, click.Command]) -> Sequence[Served]:
+    """Return what the page may ask, described by the commands themselves."""
+    return [
+        Served(
+            name,
+            commands[name].get_short_help_str(limit=200),
+            [_parameter(p) for p in commands[name].params if p.name in allowed],
+            fixed=() if name == "report" else ("--json",),
+            media_type="text/html" if name == "report" else "application/json",
+        )
+        for name, allowed in _ALLOWED.items()
+    ]
+
+
+def _parameter(parameter: click.Parameter) -> Parameter:
+    name = parameter.name or ""
+    is_option = isinstance(parameter, click.Option)
+    return Parameter(
+        name=name,
+        option=max(parameter.opts, key=len) if is_option else None,
+        meaning=parameter.help or "" if isinstance(parameter, click.Option) else _ARGUMENT,
+        required=parameter.required,
+        multiple=parameter.multiple or parameter.nargs == -1,
+        most=_MOST.get(name),
+        mechanism=name in _MECHANISMS,
+    )
+
+
+_ARGUMENT = 'What each user runs, such as "krr(k=10, epsilon0=2)".'
+
+
+def ask(arguments: tuple[str, ...]) -> Reply:
+    """Run a command line here and return what it prints, or what is wrong."""
+    from shuffledp.cli.group import main
+
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+            main.main(list(arguments), prog_name="shuffledp", standalone_mode=False)
+    except click.ClickException as error:
+        return Reply(error.exit_code, _message(error), _field(error, arguments[0]))
+    return Reply(0, printed.getvalue())
+
+
+def _message(error: click.ClickException) -> str:
+    """Return what is wrong; the page shows beside the field which one it is."""
+    named = isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter)
+    return error.message if named else error.format_message()
+
+
+def _field(error: click.ClickException, command: str) -> str | None:
+    """Return the parameter that is wrong: the one click names, or the first word of the message."""
+    from shuffledp.cli.group import main
+
+    parameter = getattr(error, "param", None)
+    if parameter is not None:
+        return str(parameter.name)
+    word = error.message.partition(" ")[0]
+    known = {p.name for p in main.commands[command].params}
+    return word if isinstance(error, click.UsageError) and word in known else None

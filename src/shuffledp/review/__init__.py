@@ -1,0 +1,6 @@
+"""The document for a review board: one page that says what is promised, to whom, and why."""
+
+from shuffledp.review.cover import Cover
+from shuffledp.review.page import review_page
+
+__all__ = ["Cover", "review_page"]

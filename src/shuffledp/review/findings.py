@@ -1,0 +1,192 @@
+"""All numbers of the document, computed before a word is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from shuffledp.accounting import Report, ShuffleAccountant
+from shuffledp.comparison import Comparison, compare
+from shuffledp.errors import MAX_EPSILON0, NoAnswerError, wide_is_enough
+from shuffledp.figures import Chart, Line
+
+#: Of these shares of the users there are fewer, or so many work for the analyst.
+_FEWER = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))
+_COLLUDING = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
+
+#: How often the same users may be asked again: monthly, weekly, daily for a year.
+_ROUNDS = (12, 52, 365)
+_ROUNDS_RTOL = 1e-2
+
+#: False alarms at which the table tells how many true ones there are.
+FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1, 0.5)
+
+_PROFILE_STEPS, _TRADEOFF_STEPS = 24, 50
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A number of users or rounds other than assumed, and the certified epsilon there."""
+
+    count: int
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the document tells, computed when it is first asked for.
+
+    Args:
+        report: the guarantee that the document is about.
+
+    Raises:
+        ValueError: if it is about sums: the words of the document are about the multiset.
+        NoAnswerError: if there is no finite guarantee to write about.
+    """
+
+    report: Report
+
+    def __post_init__(self) -> None:
+        """Refuse a report without a guarantee, or about something else."""
+        if self.report.view != "multiset":
+            raise ValueError(
+                "report must have view='multiset' here, got 'sum': the document is about shuffled "
+                "reports, and what holds for them holds for their sum"
+            )
+        if self.epsilon == math.inf:
+            raise NoAnswerError("there is no finite epsilon to write a document about")
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the claim."""
+        asked = self.report.quantity == "epsilon"
+        return self.report.guarantee.upper if asked else self.report.target
+
+    @property
+    def delta(self) -> float:
+        """The delta of the claim."""
+        asked = self.report.quantity == "epsilon"
+        return self.report.target if asked else self.report.guarantee.upper
+
+    @cached_property
+    def lower_bound(self) -> float:
+        """An epsilon below which concrete datasets exceed the delta."""
+        if self.report.quantity == "epsilon":
+            return self.report.lower_bound
+        return self.accountant.epsilon_lower_bound(self.delta)
+
+    @cached_property
+    def accountant(self) -> ShuffleAccountant:
+        """The accountant of the claim."""
+        return self._asked(self.report.n, self.report.crowd.corrupted)
+
+    @cached_property
+    def local(self) -> float:
+        """The epsilon of one report whose sender is known; at the delta, if it is not pure."""
+        level = self.report.randomizer.epsilon0
+        if math.isfinite(level):
+            return level
+        with wide_is_enough():
+            return self._alone.get_epsilon(self.delta)
+
+    @cached_property
+    def fewer(self) -> Sequence[WhatIf]:
+        """What holds with fewer users."""
+        crowd = self.report.crowd
+        counts = sorted({int(share * crowd.n) for share in _FEWER}, reverse=True)
+        known = crowd.corrupted + crowd.corrupted_adaptively
+        return [WhatIf(n, self._epsilon(n, crowd.corrupted)) for n in counts if n > known]
+
+    @cached_property
+    def colluding(self) -> Sequence[WhatIf]:
+        """What holds if more users work for the analyst than assumed."""
+        crowd = self.report.crowd
+        counts = sorted({math.ceil(share * crowd.n) for share in _COLLUDING})
+        most = crowd.n - 1 - crowd.corrupted_adaptively
+        return [WhatIf(m, self._epsilon(crowd.n, m)) for m in counts if crowd.corrupted < m <= most]
+
+    @cached_property
+    def repeated(self) -> Sequence[WhatIf]:
+        """What all rounds together reveal if the same users are asked again."""
+        with wide_is_enough():
+            rounds = [(k, self.accountant.rounds(k, rtol=_ROUNDS_RTOL)) for k in _ROUNDS]
+            return [WhatIf(k, many.get_epsilon(self.delta)) for k, many in rounds]
+
+    @cached_property
+    def advantage(self) -> float:
+        """How much better than chance anyone can guess."""
+        return self.accountant.advantage()
+
+    @cached_property
+    def hits(self) -> Sequence[tuple[float, float]]:
+        """At each rate of false alarms, the largest rate of true ones."""
+        return [(rate, _above_one_minus(self.accountant.tradeoff(rate))) for rate in FALSE_ALARMS]
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """What published analyses say about the same users, all of them honest."""
+        with wide_is_enough():
+            return compare(self.report.randomizer, self.report.n, self.delta)
+
+    @cached_property
+    def profile(self) -> Chart:
+        """Delta at other epsilons, certified and attained."""
+        end = 2 * self.epsilon or 1.0
+        x = tuple(min(end, MAX_EPSILON0) * i / _PROFILE_STEPS for i in range(_PROFILE_STEPS + 1))
+        with wide_is_enough():
+            upper = tuple(map(self.accountant.get_delta, x))
+            lower = tuple(map(self.accountant.delta_lower_bound, x))
+        return Chart(
+            "",
+            "epsilon",
+            "delta",
+            (
+                Line("guarantee", x, upper, kind="upper", group="guarantee"),
+                Line("attained by an attack", x, lower, kind="lower", group="guarantee"),
+            ),
+            y_log=True,
+        )
+
+    @cached_property
+    def tradeoff(self) -> Chart:
+        """The errors that every attacker makes, with the crowd and without it."""
+        x = tuple(i / _TRADEOFF_STEPS for i in range(_TRADEOFF_STEPS + 1))
+        lines = {
+            "guessing": tuple(1 - rate for rate in x),
+            "best attack, shuffled": tuple(map(self.accountant.tradeoff, x)),
+            "best attack, sender known": tuple(map(self._alone.tradeoff, x)),
+        }
+        return Chart(
+            "",
+            "false alarms",
+            "missed",
+            tuple(Line(name, x, y, kind="upper", group=name) for name, y in lines.items()),
+        )
+
+    @property
+    def _alone(self) -> ShuffleAccountant:
+        """One user without a crowd: what a broken shuffler leaves."""
+        return ShuffleAccountant(self.report.randomizer, 1, bound=self.report.wanted)
+
+    def _epsilon(self, n: int, corrupted: int) -> float:
+        with wide_is_enough():
+            return self._asked(n, corrupted).get_epsilon(self.delta)
+
+    def _asked(self, n: int, corrupted: int) -> ShuffleAccountant:
+        return ShuffleAccountant(
+            self.report.randomizer,
+            n,
+            rtol=self.report.rtol,
+            bound=self.report.wanted,
+            corrupted=corrupted,
+            corrupted_adaptively=self.report.crowd.corrupted_adaptively,
+        )
+
+
+def _above_one_minus(rate: float) -> float:
+    """Return 1 - rate, rounded up."""
+    found = 1 - rate
+    return found if Fraction(found) >= 1 - Fraction(rate) else math.nextafter(found, 1.0)

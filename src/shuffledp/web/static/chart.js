@@ -1,0 +1,52 @@
+// Curves, drawn by plotly, which is loaded when it is first needed.
+
+let loading;
+
+function plotly() {
+  loading ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = "/plotly.js";
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => reject(new Error("plotly could not be loaded"));
+    document.head.append(script);
+  });
+  return loading;
+}
+
+const COLOURS = ["#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999"];
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function traces(curves) {
+  const ours = new Set(["guarantee", "lower_bound"]);
+  let other = 0;
+  const inOrder = [...curves].sort((a, b) => ours.has(b.bound) - ours.has(a.bound)); // the band lies between two neighbours
+  return inOrder.map((c) => {
+    const own = ours.has(c.bound);
+    const line = own ? { color: colour("--key"), width: 2.5, dash: c.kind === "lower" ? "dash" : "solid" }
+      : { color: COLOURS[other++ % COLOURS.length], width: 1.6, dash: c.kind === "lower" ? "dash" : "solid" };
+    const band = c.bound === "lower_bound" ? { fill: "tonexty" } : {};
+    const name = own ? (c.kind === "lower" ? "attack (lower bound)" : "guarantee") : c.label + (c.kind === "lower" ? " (lower)" : "");
+    return { x: c.x, y: c.y, name, line, mode: "lines", hovertemplate: "%{y:.4g}", ...band };
+  });
+}
+
+export async function draw(place, answer, { logX = true } = {}) {
+  const Plotly = await plotly();
+  const ink = colour("--ink"), grid = colour("--line");
+  const axis = (title, log) => ({ title: { text: title }, type: log ? "log" : "linear", gridcolor: grid,
+    zeroline: false, exponentformat: "power", automargin: true, ...(log ? { dtick: "D2" } : {}) });
+  await Plotly.react(place, traces(answer.curves), {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 13 },
+    margin: { l: 60, r: 15, t: 10, b: 50 }, hovermode: "x unified",
+    hoverlabel: { bgcolor: colour("--paper"), font: { color: ink } },
+    legend: { orientation: "h", y: -0.2 },
+    xaxis: axis(answer.against === "users" ? "number of users" : answer.against, logX),
+    yaxis: axis(answer.quantity, true),
+  }, { displaylogo: false, responsive: true, displayModeBar: false });
+}
+
+export async function svg(place) {
+  const Plotly = await plotly();
+  const address = await Plotly.toImage(place, { format: "svg", width: 900, height: 560 });
+  return decodeURIComponent(address.slice(address.indexOf(",") + 1));
+}

@@ -1,0 +1,185 @@
+"""The document for a review board: what it says, that it is whole, and that nothing escapes it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from shuffledp import NoAnswerError, ShuffleAccountant
+from shuffledp.cli import main
+from shuffledp.review import Cover
+from shuffledp.review.findings import Findings
+from shuffledp.review.page import write_page
+from shuffledp.rounding import round_up
+
+pytest.importorskip("matplotlib")
+
+KRR = "krr(k=4, epsilon0=1.0)"
+COVER = Cover(title="A study", organisation="An office", contact="a@example.org")
+ATTACKS = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</title><script>alert(1)</script>",
+    "&lt;b&gt; & ' \" $x$",
+]
+
+
+class Reader(HTMLParser):
+    """Elements, attributes and text of a page, as a browser sees them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    return reader
+
+
+@pytest.fixture(scope="module")
+def report():
+    return ShuffleAccountant(KRR, n=500).epsilon_report(1e-6)
+
+
+@pytest.fixture(scope="module")
+def found(report):
+    return Findings(report)
+
+
+@pytest.fixture(scope="module")
+def page(found):
+    return write_page(found, COVER)
+
+
+def test_the_page_says_what_was_asked(page, report):
+    text = read(page).text
+    epsilon = round_up(report.guarantee.upper)
+    assert f"({epsilon}, 1e-6)-differentially private" in text
+    for part in ("A study", "An office", "Contact: a@example.org", KRR, "500 users", "ε0 = 1"):
+        assert part in text
+    assert "shuffledp epsilon 'krr(k=4, epsilon0=1.0)' -n 500 --delta 1e-6" in text
+
+
+def test_what_if_numbers_are_those_of_accountants(page, found):
+    text = read(page).text
+    alone = ShuffleAccountant(KRR, n=250).get_epsilon(1e-6)
+    bought = ShuffleAccountant(KRR, n=500, corrupted=50).get_epsilon(1e-6)
+    assert [case.count for case in found.fewer] == [250, 50, 5]
+    assert found.fewer[0].epsilon == alone
+    assert (found.colluding[1].count, found.colluding[1].epsilon) == (50, bought)
+    assert found.repeated[1].epsilon >= ShuffleAccountant(KRR, 500).rounds(
+        52, rtol=1e-2
+    ).epsilon_lower_bound(1e-6)
+    for case in (*found.fewer, *found.colluding, *found.repeated):
+        assert round_up(case.epsilon) in text
+
+
+def test_true_alarms_are_never_understated(found):
+    accountant = ShuffleAccountant(KRR, n=500)
+    for rate, hits in found.hits:
+        assert rate < hits <= rate + accountant.advantage() * (1 + 1e-12)
+        assert hits + accountant.tradeoff(rate) >= 1
+
+
+def test_the_page_is_complete_in_itself(page):
+    reader = read(page)
+    assert not {"script", "link", "iframe", "object", "form"} & set(reader.tags)
+    addresses = [value for name, value in reader.attributes if name in ("src", "href")]
+    assert len(addresses) == 2
+    assert all(value.startswith("data:image/svg+xml;base64,") for value in addresses)
+    assert "url(" not in page
+    assert "@import" not in page
+    assert page.startswith("<!DOCTYPE html>")
+    assert all(dict(reader.attributes).get(name) for name in ("lang", "alt"))
+
+
+def test_texts_are_escaped(found, page):
+    attack = " ".join(ATTACKS)
+    reader = read(write_page(found, Cover(title=attack, organisation=attack, contact=attack)))
+    assert reader.tags == read(page).tags
+    assert not any(name.startswith("on") for name, _ in reader.attributes)
+    assert reader.text.count(attack) == 4  # title, heading, organisation, contact
+
+
+@pytest.mark.heavy
+def test_a_report_about_delta():
+    found = ShuffleAccountant(KRR, n=20).delta_report(0.5)
+    assert "(0.5, " in read(found.to_html()).text
+
+
+@pytest.mark.parametrize(("name", "bad"), [("title", ""), ("contact", " "), ("title", "x" * 201)])
+def test_bad_covers(report, name, bad):
+    with pytest.raises(ValueError, match=f"{name} must have 1 to 200 characters"):
+        report.to_html(**{name: bad})
+
+
+def test_what_is_no_text(report):
+    with pytest.raises(TypeError, match="organisation must be a text, got 5"):
+        report.to_html(organisation=5)
+
+
+def test_nothing_to_write_about():
+    report = ShuffleAccountant("matrix([[1, 0], [0, 1]])", n=2).epsilon_report(1e-6)
+    with pytest.raises(NoAnswerError, match="no finite epsilon"):
+        report.to_html()
+
+
+@pytest.mark.heavy
+def test_few_and_corrupted_users():
+    report = ShuffleAccountant(KRR, n=3, corrupted=1).epsilon_report(0.01)
+    text = read(report.to_html()).text
+    assert "3 users, 1 of them corrupted" in text
+    assert "all of them honest" in text
+    assert "--corrupted 1" in text
+    assert ShuffleAccountant(KRR, n=1).epsilon_report(0.01).to_html()
+
+
+def test_the_command(tmp_path: Path, found, page, monkeypatch):
+    out = tmp_path / "report.html"
+    monkeypatch.setattr("shuffledp.review.page.Findings", lambda report: found)
+    options = ["-n", "500", "--delta", "1e-6", "--title", "A study"]
+    options += ["--organisation", "An office", "--contact", "a@example.org"]
+    result = CliRunner().invoke(main, ["report", KRR, *options, "--out", str(out)])
+    assert (result.exit_code, result.stdout) == (0, f"{out}\n")
+    assert out.read_text(encoding="utf-8") == page
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.heavy
+def test_a_certificate_is_embedded():
+    pytest.importorskip("flint")
+    options = ["-n", "50", "--delta", "1e-3", "--certify"]
+    result = CliRunner().invoke(main, ["report", "krr(k=2, epsilon0=1)", *options])
+    assert result.exit_code == 0, result.output
+    text = read(result.stdout).text
+    assert '"format": "shuffledp certificate 1"' in text
+    assert re.search(r"Its digest is [0-9a-f]{64}\.", text)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--title", ""], "title must have 1 to 200 characters"),
+        (["--certify", "--corrupted", "3"], "--certify proves guarantees for honest users"),
+        (["--out", "/no/such/folder/report.html"], "cannot write"),
+    ],
+)
+def test_wrong_command_lines(options, message):
+    result = CliRunner().invoke(main, ["report", KRR, "-n", "50", "--delta", "1e-3", *options])
+    assert result.exit_code == 2
+    assert message in result.stderr

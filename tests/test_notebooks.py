@@ -1,0 +1,67 @@
+"""What notebooks show: tables that are well formed, complete and escaped."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import shuffledp
+from shuffledp import Aggregator, Estimate, MatrixRandomizer, audit, parse, plan
+from shuffledp.randomizers import MECHANISMS
+
+ATTACK = "<script>alert(1)</script>"
+
+
+def cells(shown: object) -> list[str]:
+    """The texts of the table, which must be well formed."""
+    return ["".join(cell.itertext()) for cell in ET.fromstring(shown._repr_html_()).iter()]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_mechanisms(name):
+    mechanism = parse(MECHANISMS[name].example)
+    assert str(mechanism) in cells(mechanism)
+
+
+def test_a_mechanism_says_what_it_takes():
+    assert {"the integers 0 to 9", "2", "1 byte"} <= set(cells(parse("krr(k=10, epsilon0=2)")))
+    assert "none: it is not pure LDP" in cells(parse("gaussian(sigma=1)"))
+    assert "for accounting only: it cannot run" in cells(parse("any_pure_ldp(epsilon0=1)"))
+
+
+def test_names_are_escaped():
+    mechanism = MatrixRandomizer([[0.75, 0.25], [0.25, 0.75]], path=ATTACK)
+    assert f"matrix({ATTACK!r})" in cells(mechanism)
+    assert "<script" not in mechanism._repr_html_()
+
+
+def test_plans():
+    found = plan(n=1000, target_epsilon=1.0, target_delta=1e-3, domain_size=2)
+    shown = cells(found)
+    assert [str(option.ours.randomizer) in shown for option in found.options]
+    assert "delta = 0.001" in shown[1]
+
+
+def test_estimates():
+    krr = parse("krr(k=3, epsilon0=2)")
+    aggregator = Aggregator(krr)
+    aggregator.add(krr.randomize([0] * 50 + [1] * 50))
+    assert "estimates from 100 users" in cells(aggregator.estimate())
+    values = np.arange(30.0)
+    many = cells(Estimate(values, values, 5, True))
+    assert "estimates from 5 users; 10 smaller values not shown" in many
+    assert "29" in many
+    assert "9" not in many
+
+
+def test_audits():
+    found = audit("krr(k=2, epsilon0=1)", n=3, target_delta=0.1, trials=50)
+    shown = cells(found)
+    assert {"yes", "krr(k=2, epsilon0=1.0)", "3 users"} <= set(shown)
+
+
+def test_all_results_have_a_display():
+    for name in ("Audit", "Comparison", "Curves", "Estimate", "KRR", "Report", "RoundsReport"):
+        assert hasattr(getattr(shuffledp, name), "_repr_html_")

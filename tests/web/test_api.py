@@ -1,0 +1,230 @@
+"""The server: the answers of the command line, and everything that it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx")
+
+from asks import SERVED, wait
+from click.testing import CliRunner
+from starlette.testclient import TestClient
+
+from shuffledp.cli import main
+from shuffledp.cli.served import _ALLOWED, ask, served
+from shuffledp.web import Served, create_app
+from shuffledp.web.app import STATIC
+from shuffledp.web.guard import POLICY
+
+PORT = 8321
+BASE = f"http://127.0.0.1:{PORT}"
+KRR = {"mechanism": "krr(k=4, epsilon0=1)", "n": "100", "delta": "1e-3"}
+
+
+@pytest.fixture(scope="module")
+def client():
+    app = create_app(ask, served(main.commands), port=PORT, workers=1)
+    with TestClient(app, base_url=BASE) as found:
+        yield found
+
+
+@pytest.fixture
+def waiting():
+    app = create_app(wait, SERVED, port=PORT, workers=1, seconds=4.0)
+    with TestClient(app, base_url=BASE) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "line"),
+    [
+        ("epsilon", KRR, ["-n", "100", "--delta", "1e-3", KRR["mechanism"]]),
+        ("mechanisms", {}, []),
+        (
+            "curve",
+            {"mechanism": KRR["mechanism"], "delta": "1e-3", "count": "2", "bounds": "guarantee"},
+            [KRR["mechanism"], "--delta", "1e-3", "--points", "2", "--bound", "guarantee"],
+        ),
+    ],
+)
+def test_answers_are_those_of_the_command_line(client, name, query, line):
+    answer = client.get(f"/api/{name}", params=query)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json() == json.loads(CliRunner().invoke(main, [name, *line, "--json"]).stdout)
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "words"),
+    [
+        ({"n": "0"}, "n", "n must be at least 1"),
+        ({"n": "<b>"}, "n", "n must be a whole number"),
+        ({"delta": "2"}, "delta", "delta must be between 0 and 1, got 2.0"),
+        ({"mechanism": "krr(k=1, epsilon0=1)"}, "mechanism", "k must be an integer of at least 2"),
+        ({"mechanism": "--help"}, "mechanism", "mechanism must look like"),
+        ({"mechanism": "matrix('/etc/hostname')"}, "mechanism", "files cannot be read from here"),
+        ({"mechanism": "x" * 20_001}, "mechanism", "at most 20000 characters"),
+        ({"corrupted": "100"}, "corrupted", "corrupted must be an integer of at least 0"),
+        ({"out": "here.html"}, "out", "epsilon takes mechanism, n, delta"),
+        ({"bound": "--json"}, "bound", "is not one of"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_field(client, change, field, words):
+    answer = client.get("/api/epsilon", params={**KRR, **change})
+    assert answer.status_code == 400
+    assert answer.json()["field"] == field
+    assert words in answer.json()["error"]
+
+
+def test_a_missing_field_is_named(client):
+    answer = client.get("/api/epsilon", params={"mechanism": KRR["mechanism"], "n": "10"})
+    assert (answer.status_code, answer.json()["field"]) == (400, "delta")
+
+
+def test_a_field_given_twice_is_refused(client):
+    answer = client.get("/api/epsilon?n=1&n=2")
+    assert (answer.status_code, answer.json()["error"]) == (400, "n is given twice")
+
+
+def test_questions_without_an_answer(client):
+    query = {"mechanism": "matrix([[1, 0], [0, 1]])", "n": "2", "delta": "1e-6"}
+    answer = client.get("/api/epsilon", params=query)
+    assert answer.status_code == 422
+    assert "no finite epsilon" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("count", ["201", "1e2", "-1", "9" * 30, "٣", ""])
+def test_long_work_is_refused(client, count):
+    query = {"mechanism": KRR["mechanism"], "delta": "1e-3", "count": count}
+    answer = client.get("/api/curve", params=query)
+    assert (answer.status_code, answer.json()["field"]) == (400, "count")
+
+
+def test_no_parameter_reads_or_writes_files():
+    assert not {name for allowed in _ALLOWED.values() for name in allowed} & {
+        *("out", "outputs", "charts", "distribution", "input", "reports", "ledger", "file"),
+    }
+    for command in served(main.commands):
+        assert {p.name for p in command.parameters} == set(_ALLOWED[command.name])
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": f"127.0.0.1:{PORT}"}, 200),
+        ({"host": f"localhost:{PORT}"}, 200),
+        ({"host": "127.0.0.1:1"}, 421),
+        ({"host": "evil.example"}, 421),
+        ({"host": f"127.0.0.1.evil.example:{PORT}"}, 421),
+        ({"origin": BASE}, 200),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({"sec-fetch-site": "none"}, 200),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/api/openapi.json"])
+def test_only_its_own_page_is_answered(client, path, headers, status):
+    answer = client.get(path, headers=headers)
+    assert answer.status_code == status
+    assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_only_reading_is_allowed(client, method):
+    assert client.request(method, "/api/mechanisms").status_code == 405
+
+
+def test_every_answer_has_the_policy(client):
+    for path in ("/", "/page.js", "/plotly.js", "/api/mechanisms", "/api/nothing", "/nothing"):
+        headers = client.get(path).headers
+        assert headers["content-security-policy"] == POLICY
+        assert headers["x-content-type-options"] == "nosniff"
+    assert "script-src 'self';" in POLICY
+    assert "unsafe-eval" not in POLICY
+
+
+@pytest.mark.parametrize("path", ["/../app.py", "/%2e%2e/app.py", "/..%2fapp.py", "//etc/passwd"])
+def test_nothing_but_the_page_is_served(client, path):
+    assert client.get(path).status_code == 404
+
+
+def test_pages_hold_no_script_and_name_no_other_host():
+    for path in STATIC.iterdir():
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert "http://" not in text
+        assert "https://" not in text
+        assert "innerHTML" not in text
+        assert "eval(" not in text
+    page = (STATIC / "index.html").read_text(encoding="utf-8")
+    assert page.count("<script") == page.count('<script type="module" src="page.js"></script>') == 1
+    assert " on" not in " ".join(part.split(">")[0] for part in page.split("<")[1:] if "=" in part)
+
+
+def test_the_list_of_questions(client):
+    paths = client.get("/api/openapi.json").json()["paths"]
+    assert set(paths) == {f"/api/{name}" for name in _ALLOWED}
+    asked = paths["/api/epsilon"]["get"]["parameters"]
+    assert {p["name"]: p["required"] for p in asked if p["required"]} == {
+        **{"mechanism": True, "n": True, "delta": True}
+    }
+    for path in ("/docs", "/redoc"):  # these load scripts from elsewhere
+        assert client.get(path).status_code == 404
+
+
+def test_the_time_limit(waiting):
+    answer = waiting.get("/api/wait", params={"seconds": "60"})
+    assert answer.status_code == 504
+    assert "no answer within 4 s" in answer.json()["error"]
+    assert waiting.get("/api/wait", params={"seconds": "0"}).status_code == 200
+
+
+def test_a_worker_that_dies_is_replaced(waiting):
+    before = waiting.get("/api/wait", params={"seconds": "0"}).json()["process"]
+    assert waiting.get("/api/wait", params={"seconds": "die"}).status_code == 500
+    assert waiting.get("/api/wait", params={"seconds": "0"}).json()["process"] != before
+
+
+def test_too_many_questions(waiting, tmp_path):
+    pool = waiting.app.state.pool
+    pool.most, pool.seconds = 1, 600.0
+    statuses: list[int] = []
+
+    def ask_until_told():
+        question = {"seconds": f"until {tmp_path / 'told'}"}
+        statuses.append(waiting.get("/api/wait", params=question).status_code)
+
+    waiting.get("/api/wait", params={"seconds": "0"})  # the worker is there
+    threads = [threading.Thread(target=ask_until_told) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    while pool.waiting < 1:  # one is answered, one waits
+        time.sleep(0.01)
+    for _ in range(2):
+        assert waiting.get("/api/wait", params={"seconds": "0"}).status_code == 503
+    (tmp_path / "told").touch()
+    for thread in threads:
+        thread.join()
+    assert statuses == [200, 200]
+
+
+def test_arguments_cannot_become_options():
+    command = Served("epsilon", "", served(main.commands)[0].parameters)
+    found = command.arguments([("mechanism", "--out=x"), ("n", "5 --json")])
+    assert found == ("epsilon", "--json", "--users=5 --json", "--", "--out=x")
+
+
+def test_help_needs_no_server():
+    code = (
+        "import sys, shuffledp.cli; sys.exit('fastapi' in sys.modules or 'asyncio' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

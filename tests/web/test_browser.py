@@ -1,0 +1,186 @@
+"""The page in a real browser: Chromium, driven by playwright, where both are found."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from decimal import Decimal
+from urllib.parse import quote
+
+import pytest
+
+from shuffledp.rounding import round_down, round_up
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("fastapi")
+pytest.importorskip("plotly")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+if CHROMIUM is None:
+    pytest.skip("no Chromium was found, so the page is not tested", allow_module_level=True)
+
+ANSWER = "#guarantee"
+ATTACK = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def address():
+    """A server of its own, started and stopped as people do."""
+    command = [sys.executable, "-m", "shuffledp", "explore", "--no-browser"]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        found = re.match(r"(http://127\.0\.0\.1:\d+/)", server.stdout.readline())
+        yield found.group(1)
+        server.send_signal(2)
+        assert server.wait(20) == 0
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser, address):
+    """A new page; whatever it did, it spoke to the server alone and no error was logged."""
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    made = context.new_page()
+    asked, said = [], []
+    made.on("request", lambda request: asked.append(request.url))
+    made.on("console", lambda message: said.append((message.type, message.text)))
+    made.on("pageerror", lambda error: said.append(("error", str(error))))
+    made.on("dialog", lambda dialog: said.append(("error", "a dialog opened")))
+    made.wrong = []  # what a test expects to be refused
+    yield made
+    context.close()
+    own = (address, "blob:", "data:")
+    assert [url for url in asked if not url.startswith(own)] == []
+    expected = ("Failed to load resource",) if made.wrong else ()
+    errors = [text for kind, text in said if kind in ("error", "warning")]
+    assert [text for text in errors if not text.startswith(expected or "\0")] == []
+
+
+def settle(page) -> None:
+    """Wait until the view that is shown has its answer."""
+    page.wait_for_timeout(150)
+    page.locator("[aria-busy]").first.wait_for(state="detached", timeout=60_000)
+
+
+def ask(*line: str) -> dict:
+    command = [sys.executable, "-m", "shuffledp", *line, "--json"]
+    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
+def test_a_first_answer_and_more_users(page, address):
+    page.goto(address)
+    settle(page)
+    found = ask("epsilon", "krr(k=10, epsilon0=2)", "-n", "10000", "--delta", "1e-6")
+    shown = page.locator(ANSWER).inner_text()
+    assert f"ε ≤ {round_up(found['guarantee']['upper'])}" in shown
+    assert round_down(found["lower_bound"]) in shown
+    page.locator("#n-slider").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    settle(page)
+    assert page.locator("#n").input_value() == "11000"
+    assert page.locator(ANSWER).inner_text() != shown
+    assert "n=11000" in page.url
+
+
+def test_a_wrong_value_is_told_beside_its_field(page, address):
+    page.wrong.append("n")
+    page.goto(address)
+    settle(page)
+    page.locator("#n").fill("many")
+    settle(page)
+    assert "n must be a whole number such as 10000" in page.locator("#n-error").inner_text()
+    assert page.locator("#n").get_attribute("aria-invalid") == "true"
+    page.locator("#n").fill("1000")
+    settle(page)
+    assert page.locator("#n-error").inner_text() == ""
+
+
+@pytest.mark.heavy
+def test_every_tab_by_keyboard(page, address):
+    page.goto(f"{address}?mechanism={quote('krr(k=2, epsilon0=1)')}&n=500&times=3&domain=2")
+    settle(page)
+    page.locator("#tab-answer").focus()
+    for tab, shown in (
+        ("curve", "#curve-chart svg"),
+        ("plan", "#options td"),
+        ("rounds", "#rounds-chart svg"),
+    ):
+        page.keyboard.press("ArrowRight")
+        settle(page)
+        assert page.locator(f"#tab-{tab}").get_attribute("aria-selected") == "true"
+        assert page.locator(shown).first.is_visible()
+        assert f"tab={tab}" in page.url
+    assert "After 3 rounds" in page.locator("#rounds-sentence").inner_text()
+
+
+@pytest.mark.heavy
+def test_copies_and_downloads(page, address):
+    page.goto(f"{address}?mechanism={quote('krr(k=4, epsilon0=1)')}&n=200&delta=1e-4")
+    settle(page)
+
+    def copied(kind: str) -> str:
+        page.locator(f"[data-copy={kind}]").click()
+        page.locator("#copied", has_text="copied").wait_for()
+        return page.evaluate("navigator.clipboard.readText()")
+
+    answer = json.loads(copied("json"))
+    assert answer == ask("epsilon", "krr(k=4, epsilon0=1)", "-n", "200", "--delta", "1e-4")
+    command = copied("command")
+    assert command == "shuffledp epsilon 'krr(k=4, epsilon0=1)' -n 200 --delta 1e-4"
+    run = subprocess.run(
+        [sys.executable, "-c", copied("python")], capture_output=True, text=True, check=True
+    )
+    assert round_up(answer["guarantee"]["upper"]) in run.stdout
+    with page.expect_download() as download:
+        page.locator("[data-save=csv]").click()
+    assert "guarantee" in download.value.path().read_text(encoding="utf-8")
+
+
+def test_the_address_holds_the_question_and_a_phone_shows_it(page, address):
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{address}?tab=curve&against=delta&mechanism={quote('oue(epsilon0=1)')}&n=300")
+    settle(page)
+    assert page.locator("#against").input_value() == "delta"
+    assert page.locator("#kind").input_value() == "oue"
+    assert page.locator("#p-epsilon0").input_value() == "1"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    with page.expect_download() as download:
+        page.locator("[data-save=svg]").click()
+    assert download.value.path().read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_attacks_stay_text(page, address):
+    page.wrong.append("mechanism")
+    page.goto(f"{address}?mechanism={quote(ATTACK)}&n={quote(ATTACK)}&tab={quote(ATTACK)}")
+    settle(page)
+    assert page.locator("img").count() == 0
+    assert ATTACK in page.locator("#mechanism").input_value()
+    page.locator("#n").fill("100")
+    settle(page)
+    assert "img src=x" in page.locator("#mechanism-error").inner_text()
+    assert page.locator("img").count() == 0
+
+
+def test_numbers_are_rounded_as_the_library_does(page, address):
+    numbers = [0.0798031, 3.9003e-22, 2.0, 9.99991, 0.1, 1 / 3, 123456.7, 5e-324, 1e22, 0.3, 1e-5]
+    page.goto(address)
+    rounded = f"{numbers}.map((x) => [n.roundUp(x), n.roundDown(x), n.percentUp(x)])"
+    found = page.evaluate(f"import('{address}numbers.js').then((n) => {rounded})")
+    assert [pair[:2] for pair in found] == [[round_up(x), round_down(x)] for x in numbers]
+    for x, (*_, percent) in zip(numbers, found, strict=True):
+        assert Decimal(x).scaleb(2) <= Decimal(percent) <= Decimal(x).scaleb(2) * Decimal("1.001")
+    settle(page)
