@@ -107,7 +107,7 @@ def test_one_user_is_a_binomial_sum(epsilon):
 
 def test_laws_have_the_moments_that_quadrature_of_delta_finds():
     r"""The mean of e^{zL} is 1 + z(z+1) times the integral of (e^{ze} + e^{-(z+1)e}) delta(e)."""
-    profile = bound_profile(WEEKLY.randomizer, WEEKLY.crowd, "blanket", 1e-3)
+    profile = bound_profile(WEEKLY.randomizer, WEEKLY.crowd, "blanket", "multiset", 1e-3)
     upper, lower = (profile.law(side, Fineness(0, 0)) for side in ("upper", "lower"))
     end, parts, order = 0.14, 8, 6
     places, weights = np.polynomial.legendre.leggauss(order)

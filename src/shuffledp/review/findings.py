@@ -43,13 +43,19 @@ class Findings:
         report: the guarantee that the document is about.
 
     Raises:
+        ValueError: if it is about sums: the words of the document are about the multiset.
         NoAnswerError: if there is no finite guarantee to write about.
     """
 
     report: Report
 
     def __post_init__(self) -> None:
-        """Refuse a report without a guarantee."""
+        """Refuse a report without a guarantee, or about something else."""
+        if self.report.view != "multiset":
+            raise ValueError(
+                "report must have view='multiset' here, got 'sum': the document is about shuffled "
+                "reports, and what holds for them holds for their sum"
+            )
         if self.epsilon == math.inf:
             raise NoAnswerError("there is no finite epsilon to write a document about")
 
