@@ -181,8 +181,7 @@ def test_texts_survive_copying(page, address, text):
     state["tab"] = "plan"
     command, code = page.evaluate(script % (json.dumps(state), json.dumps(state)))
     assert "domain" not in command + code.replace("domain_size=None", "")
-    page.wrong.append("mechanism")
-    settle(page)
+    page.wrong.append("mechanism")  # the second one is none
 
 
 def test_corrupted_users_are_counted_or_said_not_to_be(page, address):
