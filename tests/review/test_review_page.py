@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -205,6 +206,19 @@ def test_the_question_of_collected_reports(tmp_path: Path, monkeypatch):
     assert CliRunner().invoke(main, [*line, f"--out={seeded}", "--seed=1"]).exit_code == 0
     refused = CliRunner().invoke(main, ["report", "--reports", str(seeded)])
     assert "was made from a seed" in " ".join(refused.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("krr(k=3, epsilon0=1)", 1.0, 1.0),
+        ("matrix([[0.75, 0.25], [0.25, 0.75]])", math.log(3), math.log(3) + 1e-12),
+        ("gaussian(sigma=1)", 2.0, 10.0),  # at the delta: it has no level
+    ],
+)
+def test_without_the_shuffler_the_local_level_holds(text, least, most):
+    report = ShuffleAccountant(text, n=5).epsilon_report(1e-3)
+    assert least <= Findings(report).local <= most
 
 
 def test_a_question_is_needed():
