@@ -25,14 +25,17 @@ from shuffledp import (
     DiscreteLaplace,
     Gaussian,
     GeneralClone,
+    Group,
     HadamardResponse,
     Laplace,
     LocalHash,
     MatrixRandomizer,
+    MixedAccountant,
     ShuffleAccountant,
     SubsetSelection,
     joint,
 )
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.one_round import bound_profile
 from shuffledp.baselines.paper_grid import grid_epsilon, paper_interval_length
 from shuffledp.errors import AccuracyWarning
@@ -196,7 +199,8 @@ def one_law(n: int) -> Callable[[], object]:
     """Return a call that makes both laws of a round from nothing: no cache of profiles is used."""
 
     def make() -> object:
-        profile = bound_profile.__wrapped__(KRR(k=10, epsilon0=2.0), n, "blanket", 1e-3)
+        randomizer = KRR(k=10, epsilon0=2.0)
+        profile = bound_profile.__wrapped__(randomizer, Crowd(n), "blanket", "multiset", 1e-3)
         return [profile.law(side, Fineness(0, 0)) for side in ("upper", "lower")]
 
     return make
@@ -230,6 +234,41 @@ def rounds() -> list[Row]:
     ]
 
 
+def get_sum_epsilon(randomizer: LocalRandomizer, n: int) -> Callable[[], float]:
+    """Return a call that answers for the sum alone."""
+    return lambda: ShuffleAccountant(randomizer, n, view="sum").get_epsilon(1e-6)
+
+
+def slowest(randomizers: list[LocalRandomizer], users: list[int]) -> tuple[float, str]:
+    """Return the time of the slowest sum, and which one it is."""
+    times = {
+        f"{randomizer}, n={n:g}": warm_seconds(get_sum_epsilon(randomizer, n), 3)
+        for randomizer in randomizers
+        for n in users
+    }
+    worst = max(times, key=lambda case: times[case])
+    return times[worst], worst
+
+
+def sums() -> list[Row]:
+    one = warm_seconds(get_epsilon(KRR(k=10, epsilon0=2.0), 10_000, 1e-6), 15)
+    noise, case = slowest(NOISE, [10**i for i in range(0, 13, 2)])
+    bits, slow = slowest([OUE(1.0), OUE(2.0), RAPPOR(1.0), RAPPOR(2.0)], [10**3, 10**6, 10**9])
+    large, small = (warm_seconds(get_sum_epsilon(OUE(2.0), n), 5) for n in (10**9, 10**6))
+    return [
+        Row(f"slowest sum of noise ({case}) / 10-RR", noise / one, 5, False),
+        Row(f"slowest sum of bits ({slow}) / 10-RR", bits / one, 300, False),
+        Row("sum of oue(2), n = 1e9 / n = 1e6", large / small, 3, False),
+    ]
+
+
+def tiers() -> list[Row]:
+    groups = [Group(KRR(k=10, epsilon0=level), 3333) for level in (1.0, 2.0, 4.0)]
+    one = warm_seconds(get_epsilon(KRR(k=10, epsilon0=2.0), 10_000, 1e-6), 15)
+    all_tiers = warm_seconds(lambda: MixedAccountant(groups).epsilons(1e-6), 5)
+    return [Row("three tiers of 10-RR, per tier / one epsilon", all_tiers / 3 / one, 5, False)]
+
+
 def cold_start() -> list[Row]:
     command = [sys.executable, "-m", "shuffledp", "epsilon", "krr(k=10, epsilon0=2)"]
     command += ["-n", "10000", "--delta", "1e-6"]
@@ -246,6 +285,8 @@ GROUPS = {
     "mechanisms": mechanisms,
     "compositions": compositions,
     "rounds": rounds,
+    "sums": sums,
+    "tiers": tiers,
     "start": cold_start,
     "paper": against_paper,
 }

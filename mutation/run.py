@@ -44,7 +44,7 @@ _ENUMERATION = [
 ]
 _TILT = ["tests/divergence/test_tilt_errors.py", "tests/divergence/test_tilt.py", *_BLOCKS]
 
-_ROUNDS = ["tests/rounds"]
+_LAWS = ["tests/rounds/test_loss_laws.py"]
 
 #: Each core module with the tests that know it best.
 MODULES = {
@@ -91,12 +91,12 @@ MODULES = {
     "divergence/swap.py": ["tests/divergence/test_swap.py"],
     "divergence/terms.py": ["tests/divergence/test_jumps.py"],
     "divergence/tilt.py": _TILT,
-    "rounds/composition.py": _ROUNDS,
-    "rounds/dominated.py": _ROUNDS,
-    "rounds/dominating.py": _ROUNDS,
-    "rounds/hull.py": _ROUNDS,
-    "rounds/loss_law.py": _ROUNDS,
-    "rounds/node.py": _ROUNDS,
+    "rounds/composition.py": ["tests/rounds/test_rounds_composition.py"],
+    "rounds/dominated.py": _LAWS,
+    "rounds/dominating.py": _LAWS,
+    "rounds/hull.py": _LAWS,
+    "rounds/loss_law.py": [*_LAWS, "tests/rounds/test_rounds_composition.py"],
+    "rounds/node.py": ["tests/rounds/test_nodes_of_profiles.py"],
     "accounting/inversion.py": ["tests/accounting/test_inversion.py"],
 }
 
@@ -107,7 +107,7 @@ _FAR = ["tests/accounting", "tests/certification", "tests/randomizers"]
 def stages(module: str) -> list[list[str]]:
     """Return the tests of a module, nearest first."""
     if module.startswith("rounds"):
-        return [MODULES[module], ["tests/accounting/test_rounds_exact.py"]]
+        return [MODULES[module], ["tests/rounds"], ["tests/accounting/test_rounds_exact.py"]]
     if module.startswith("accounting"):
         return [MODULES[module], _FAR]
     near = ["tests/decomposition", *_ENGINE] if module.startswith("decomposition") else _ENGINE

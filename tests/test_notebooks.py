@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import shuffledp
-from shuffledp import Aggregator, Estimate, MatrixRandomizer, audit, parse, plan
+from shuffledp import Aggregator, Estimate, MatrixRandomizer, audit, parse
+from shuffledp.planning import Option, Plan, Setting
+from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.search import Found
 from shuffledp.randomizers import MECHANISMS
 
 ATTACK = "<script>alert(1)</script>"
@@ -38,10 +41,13 @@ def test_names_are_escaped():
 
 
 def test_plans():
-    found = plan(n=1000, target_epsilon=1.0, target_delta=1e-3, domain_size=2)
-    shown = cells(found)
-    assert [str(option.ours.randomizer) in shown for option in found.options]
-    assert "delta = 0.001" in shown[1]
+    krr, task = parse("krr(k=2, epsilon0=1)"), Frequency(1000, 2)
+    ours = Setting.of(Found(krr, 0.1, "guarantee"), task)
+    options = (Option(ours, ours, 1.0), Option(ours, None, None))
+    shown = cells(Plan(task, 1e-3, 0.1, None, options, ()))
+    assert shown.count(str(krr)) == 2
+    assert {"0.1001", "1.00", "none"} <= set(shown)
+    assert any("1,000 users, delta = 0.001" in text for text in shown)
 
 
 def test_estimates():

@@ -13,18 +13,27 @@ from shuffledp.accounting import (
     GeneralClone,
     Group,
     MixedAccountant,
+    OpenGroup,
     Report,
     RequiredUsers,
     Rounds,
     RoundsReport,
     ShuffleAccountant,
     calibrate_epsilon0,
+    calibrate_tiers,
     max_rounds,
     required_users,
 )
 from shuffledp.auditing import Audit, audit
 from shuffledp.certification import Certificate, CertificateError, certify, verify
-from shuffledp.collection import Aggregator, Estimate, shuffle, simulate
+from shuffledp.collection import (
+    Aggregator,
+    Estimate,
+    estimate_pooled,
+    estimate_tiers,
+    shuffle,
+    simulate,
+)
 from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import AccuracyWarning, ContradictionError, NoAnswerError
@@ -89,6 +98,7 @@ __all__ = [
     "MatrixRandomizer",
     "MixedAccountant",
     "NoAnswerError",
+    "OpenGroup",
     "Pair",
     "Report",
     "RequiredUsers",
@@ -101,9 +111,12 @@ __all__ = [
     "UnaryEncoding",
     "audit",
     "calibrate_epsilon0",
+    "calibrate_tiers",
     "certify",
     "compare",
     "curve",
+    "estimate_pooled",
+    "estimate_tiers",
     "joint",
     "max_rounds",
     "one_of",

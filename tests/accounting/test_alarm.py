@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from shuffledp import KRR, Interval, MatrixRandomizer, ShuffleAccountant, calibrate_epsilon0
-from shuffledp.accounting import accountant, inversion, profile_point
+from shuffledp.accounting import inversion, known_bounds, profile_point
 from shuffledp.accounting.candidates import blankets
+from shuffledp.accounting.known_bounds import KnownBounds
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import LogEnclosure, engine, log_delta, mean
@@ -118,10 +119,10 @@ def swap_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the guarantee be that of a much better mechanism."""
     better = KRR(k=10, epsilon0=1.0)
 
-    def upper(self: ShuffleAccountant) -> WorstCase:
-        return WorstCase(blankets(better), self.n, self.rtol)
+    def upper(self: KnownBounds) -> WorstCase:
+        return WorstCase(blankets(better), self.crowd.honest, self.rtol)
 
-    monkeypatch.setattr(ShuffleAccountant, "_blanket", property(upper))
+    monkeypatch.setattr(KnownBounds, "_blanket", property(upper))
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["all pairs", "one of many pairs"])
@@ -133,7 +134,7 @@ def test_python_users_are_protected(many: bool, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ContradictionError, match="exceeds the guarantee"):
         ask.delta_report(0.05)
     if many:
-        monkeypatch.setattr(accountant, "_MAX_LOWER_PAIRS", 0)
+        monkeypatch.setattr(known_bounds, "_MAX_LOWER_PAIRS", 0)
         with pytest.raises(ContradictionError, match="exceeds the guarantee"):
             ask.epsilon_lower_bound(1e-6)
         with pytest.raises(ContradictionError, match="exceeds the guarantee"):

@@ -34,6 +34,7 @@ from shuffledp import (
     subsample,
 )
 from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.accounting.known_bounds import KnownBounds
 from shuffledp.divergence import LogEnclosure
 from shuffledp.errors import NoAnswerError
 
@@ -112,7 +113,7 @@ class Injected(KRR):
 def test_the_notebook_shows_a_table_and_runs_nothing() -> None:
     page = ShuffleAccountant(Injected(k=3, epsilon0=1.0), 50).epsilon_report(1e-3)._repr_html_()
     assert page.startswith("<table>")
-    assert page.count("<tr>") == page.count("</tr>") == 7
+    assert page.count("<tr>") == page.count("</tr>") == 8
     assert "<script>" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;&amp;(k=3, epsilon0=1.0)" in page
     assert "epsilon &lt;= " in page
@@ -201,8 +202,8 @@ QUESTIONS: dict[str, Callable[[], object]] = {
 def test_warnings_point_at_the_line_of_the_caller(
     question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ShuffleAccountant, "_upper", Wide())
-    monkeypatch.delitem(vars(ACCOUNTANT), "_upper")  # computed before
+    monkeypatch.setattr(KnownBounds, "upper", Wide())
+    monkeypatch.delitem(vars(ACCOUNTANT), "_bounds")  # computed before
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         QUESTIONS[question]()
@@ -216,7 +217,7 @@ def test_warnings_point_at_the_line_of_the_caller(
 @pytest.mark.heavy(keep=1)
 def test_a_warning_where_the_blanket_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best bound is as wide as the blanket's where there is no other."""
-    monkeypatch.setattr(ShuffleAccountant, "_blanket", Wide())
+    monkeypatch.setattr(KnownBounds, "_blanket", Wide())
     accountant = ShuffleAccountant("gaussian(sigma=1)", 10**6)
     with pytest.warns(AccuracyWarning, match="epsilon"):
         accountant.get_epsilon(1e-6)

@@ -142,17 +142,29 @@ def test_its_lower_bound_is_that_of_a_randomizer_of_this_level(n: int) -> None:
     assert generic.delta_lower_bound(0.3) <= generic.get_delta(0.3)
 
 
-def test_the_swap_bound_assumes_one_randomizer_and_says_so() -> None:
-    for text in ("any_pure_ldp(epsilon0=1)", "subsample(any_pure_ldp(epsilon0=1), rate=0.9)"):
-        best = ShuffleAccountant(text, 1000)
-        report = best.epsilon_report(1e-6)
-        assert report.bound == "swap"
-        assert ONE_RANDOMIZER in report.assumptions
-        assert ONE_RANDOMIZER in report.to_dict()["assumptions"]
-        assert ONE_RANDOMIZER in Rounds([(best, 2)]).delta_report(0.5).assumptions
-        blanket = blanket_accountant(text, 1000)
-        assert ONE_RANDOMIZER not in blanket.epsilon_report(1e-6).assumptions
-        assert ONE_RANDOMIZER not in Rounds([(blanket, 2)]).delta_report(0.5).assumptions
+GENERIC = ["any_pure_ldp(epsilon0=1)", "subsample(any_pure_ldp(epsilon0=1), rate=0.9)"]
+
+
+@pytest.mark.heavy(keep=1)
+@pytest.mark.parametrize("text", GENERIC)
+def test_the_swap_bound_assumes_one_randomizer_and_says_so(text: str) -> None:
+    report = ShuffleAccountant(text, 1000).epsilon_report(1e-6)
+    assert report.bound == "swap"
+    assert ONE_RANDOMIZER in report.assumptions
+    assert ONE_RANDOMIZER in report.to_dict()["assumptions"]
+    blanket = blanket_accountant(text, 1000)
+    assert ONE_RANDOMIZER not in blanket.epsilon_report(1e-6).assumptions
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("text", GENERIC)
+def test_rounds_assume_one_randomizer_and_say_so(text: str) -> None:
+    best, blanket = ShuffleAccountant(text, 1000), blanket_accountant(text, 1000)
+    assert ONE_RANDOMIZER in Rounds([(best, 2)]).delta_report(0.5).assumptions
+    assert ONE_RANDOMIZER not in Rounds([(blanket, 2)]).delta_report(0.5).assumptions
+
+
+def test_the_swap_bound_of_a_named_mechanism_assumes_nothing() -> None:
     named = ShuffleAccountant("blh(epsilon0=1)", 1000).epsilon_report(1e-6)
     assert named.bound == "swap"
     assert ONE_RANDOMIZER not in named.assumptions

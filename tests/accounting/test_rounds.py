@@ -21,7 +21,7 @@ from shuffledp import (
     max_rounds,
     required_users,
 )
-from shuffledp.accounting.assumptions import ROUNDS
+from shuffledp.accounting.assumptions import PLANNED, ROUNDS
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.many_rounds import add_up
 from shuffledp.accounting.one_round import bound_profile
@@ -107,7 +107,7 @@ def test_one_user_is_a_binomial_sum(epsilon):
 
 def test_laws_have_the_moments_that_quadrature_of_delta_finds():
     r"""The mean of e^{zL} is 1 + z(z+1) times the integral of (e^{ze} + e^{-(z+1)e}) delta(e)."""
-    profile = bound_profile(WEEKLY.randomizer, WEEKLY.crowd, "blanket", 1e-3)
+    profile = bound_profile(WEEKLY.randomizer, WEEKLY.crowd, "blanket", "multiset", 1e-3)
     upper, lower = (profile.law(side, Fineness(0, 0)) for side in ("upper", "lower"))
     end, parts, order = 0.14, 8, 6
     places, weights = np.polynomial.legendre.leggauss(order)
@@ -289,7 +289,7 @@ def test_reports():
     fields = report.to_dict()
     assert fields["times"] == 52
     assert fields["rounds"][0]["mechanism"] == "krr(k=10, epsilon0=2.0)"
-    assert set(ROUNDS) <= set(fields["assumptions"])
+    assert {*ROUNDS, PLANNED} <= set(fields["assumptions"])
     assert "52 x krr(k=10, epsilon0=2.0), n = 10,000" in str(report)
     assert "<table>" in report._repr_html_()
     delta = WEEKLY.rounds(52).delta_report(0.5)

@@ -54,6 +54,7 @@ FIELDS = [
     "n",
     "corrupted",
     "corrupted_adaptively",
+    "view",
     "target_epsilon",
     "target_delta",
     "quantity",

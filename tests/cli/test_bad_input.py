@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from shuffledp import ShuffleAccountant, __version__
 from shuffledp.accounting import Report
+from shuffledp.accounting.known_bounds import KnownBounds
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.cli import main
 from shuffledp.errors import ContradictionError, NoAnswerError
@@ -248,7 +249,8 @@ def test_contradicting_bounds_are_not_shown(monkeypatch):
         return Interval(0.3, 0.3) if self.n == 0 else Interval(0.1, 0.2), None
 
     monkeypatch.setattr(WorstCase, "epsilon", worst)
-    monkeypatch.setattr(ShuffleAccountant, "_lower", lambda self, _: WorstCase(None, 0, 0.1))
+    known = WorstCase(None, 0, 0.1)
+    monkeypatch.setattr(KnownBounds, "_lower_of_multiset", lambda self, _: known)
     result = run(*assemble("epsilon", VALID["epsilon"]))
     assert result.exit_code == 70
     assert "the lower bound 0.3 exceeds the guarantee 0.2" in result.stderr

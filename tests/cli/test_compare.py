@@ -76,6 +76,7 @@ def test_json():
         "n": 10000,
         "target_delta": 1e-6,
         "quantity": "epsilon",
+        "view": "multiset",
         "rtol": 1e-4,
         "version": __version__,
     }
@@ -117,6 +118,7 @@ def test_csv_holds_what_json_holds():
     for row in rows:
         assert row.pop("mechanism") == "krr(k=10, epsilon0=2.0)"
         assert (row.pop("n"), row.pop("target_delta")) == ("10000", "1e-06")
+        assert row.pop("view") == "multiset"
         for key, value in row.items():
             wanted = exact[row["bound"]][key]
             if isinstance(wanted, float):

@@ -71,6 +71,8 @@ def test_json():
         "quantity": "epsilon",
         "n": None,
         "target_delta": 1e-6,
+        "view": "multiset",
+        "seen": [],
         "rtol": 1e-4,
         "version": __version__,
     }

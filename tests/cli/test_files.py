@@ -325,7 +325,7 @@ def test_existing_reports_need_force(folder):
 @pytest.mark.parametrize(
     ("arguments", "message", "code"),
     [
-        ((), "Missing argument", 2),
+        ((), "give either REPORTS or --from-counts", 2),
         (("nobody.csv",), "cannot read 'nobody.csv'", 1),
         (("people.csv",), "has no sidecar", 1),
         (("",), "the file name must end in .csv or .parquet", 1),

@@ -37,7 +37,7 @@ def each_plan_once(monkeypatch):
 @pytest.fixture
 def quick_chart(monkeypatch):
     """A chart without its computation."""
-    monkeypatch.setattr(module, "error_chart", lambda *arguments, on_done: CHART)
+    monkeypatch.setattr(module, "error_chart", lambda *arguments, view, on_done: CHART)
 
 
 def document(*arguments: str) -> dict:
@@ -111,6 +111,7 @@ def test_json():
         "target_epsilon": 1.0,
         "target_error": None,
         "target_delta": 1e-6,
+        "view": "multiset",
         "files": [],
         "version": __version__,
     }

@@ -97,6 +97,7 @@ def test_separate_files():
     assert "Median of score: 3, 95% interval " in text
     assert "No reports were given" not in text
     assert "No reports were given about region, member, age." in ask("estimate", names[2])
+    assert "not known for the reports of a plan" in refused("estimate", *names, "--corrupted", "5")
     csv = ask("estimate", names[0], "--csv", "--simultaneous", "--project")
     assert csv.splitlines()[1].startswith("region,,north,")
     assert "exists already" in refused(*line)
@@ -124,6 +125,7 @@ def test_several_domains_are_refused():
         (("--domain", "3"), "--domain is for one attribute: a --study says it itself"),
         (("-n", "3"), "-n is for one attribute"),
         (("--epsilon", "3"), "--epsilon is for one attribute"),
+        (("--view", "sum"), "--view is for one attribute"),
         (("--out", "no/such/plan.json"), "cannot write 'no/such/plan.json'"),
     ],
 )

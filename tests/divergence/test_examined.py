@@ -51,7 +51,7 @@ def test_no_set_of_users_differs_more(seed):
     assert error <= float(spread.everywhere[0]) * (1 + 1e-9)
     own = [held.count(v) / others for v in range(types)]
     known = most_variance(np.array([[own]]))
-    assert variance(slots) <= known[0] * square * (1 + 1e-9)
+    assert variance(slots) <= known[0] * square * (1 + 1e-9) + 1e-15
     sharper = spread.at(known, np.array([[central_height]]))[0, 0]
     assert error <= sharper * (1 + 1e-9) + 1e-15
     assert sharper <= spread.everywhere[0] * (1 + 1e-9)
@@ -78,3 +78,17 @@ def test_few_users_gain():
     """With one bound for all backgrounds it was 1.016 times the attack."""
     found = ShuffleAccountant("krr(k=3, epsilon0=1)", 30).epsilon_interval(1e-6)
     assert found.lower < found.upper <= 1.01 * found.lower
+
+
+def test_the_formula_in_numbers():
+    ends = np.log([0.5]), np.log([0.25])
+    spread = Spread.of(np.array([3.0]), np.array([2.0]), ends, np.array([8.0]), 4)
+    assert spread.most.tolist() == [6.0]
+    assert spread.absolute == pytest.approx(2.0 * (0.5 / 0.5**2) * 4.0)
+    assert spread.relative == pytest.approx(0.25 / 0.75**2 * 4.0)
+    assert spread.everywhere == pytest.approx(16 / 3)
+    assert spread.at(np.array([0.1]), np.array([[1.0]])) == pytest.approx(0.1 * 16 / 9)
+    assert spread.at(np.array([0.1]), np.array([[90.0]])) == pytest.approx(0.1 * 16)
+    assert spread.at(np.array([0.9]), np.array([[90.0]])) == pytest.approx(6.0)
+    few = Spread.of(np.array([3.0]), np.array([2.0]), ends, np.array([8.0]), 2)
+    assert few.absolute == pytest.approx(3.0 * 1 * 4.0)

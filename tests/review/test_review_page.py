@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -177,9 +178,50 @@ def test_a_certificate_is_embedded():
         (["--title", ""], "title must have 1 to 200 characters"),
         (["--certify", "--corrupted", "3"], "--certify proves guarantees for honest users"),
         (["--out", "/no/such/folder/report.html"], "cannot write"),
+        (["--reports", "nothing.csv"], "cannot read 'nothing.csv'"),
     ],
 )
 def test_wrong_command_lines(options, message):
     result = CliRunner().invoke(main, ["report", KRR, "-n", "50", "--delta", "1e-3", *options])
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_the_question_of_collected_reports(tmp_path: Path, monkeypatch):
+    people, reports = tmp_path / "people.csv", tmp_path / "reports.csv"
+    people.write_text("answer\n" + "0\n1\n" * 20)
+    line = ["randomize", str(people), "--column=answer", "--mechanism=krr(2, 1)", "--delta=1e-3"]
+    assert CliRunner().invoke(main, [*line, f"--out={reports}"]).exit_code == 0
+    asked = []
+    monkeypatch.setattr(
+        "shuffledp.review.review_page", lambda found, *rest: asked.append(found) or "page"
+    )
+    result = CliRunner().invoke(main, ["report", "--reports", str(reports)])
+    assert result.stdout == "page", result.output
+    (found,) = asked
+    assert (str(found.randomizer), found.n, found.target) == ("krr(k=2, epsilon0=1.0)", 40, 1e-3)
+    both = CliRunner().invoke(main, ["report", "--reports", str(reports), "-n", "40"])
+    assert (both.exit_code, "says itself" in both.stderr) == (2, True)
+    seeded = tmp_path / "seeded.csv"
+    assert CliRunner().invoke(main, [*line, f"--out={seeded}", "--seed=1"]).exit_code == 0
+    refused = CliRunner().invoke(main, ["report", "--reports", str(seeded)])
+    assert "was made from a seed" in " ".join(refused.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("krr(k=3, epsilon0=1)", 1.0, 1.0),
+        ("matrix([[0.75, 0.25], [0.25, 0.75]])", math.log(3), math.log(3) + 1e-12),
+        ("gaussian(sigma=1)", 2.0, 10.0),  # at the delta: it has no level
+    ],
+)
+def test_without_the_shuffler_the_local_level_holds(text, least, most):
+    report = ShuffleAccountant(text, n=5).epsilon_report(1e-3)
+    assert least <= Findings(report).local <= most
+
+
+def test_a_question_is_needed():
+    result = CliRunner().invoke(main, ["report", KRR, "-n", "50"])
+    assert result.exit_code == 2
+    assert "give MECHANISM, '-n' / '--users' and '--delta', or '--reports'" in result.stderr

@@ -127,3 +127,21 @@ def test_nothing_leaks():
 
     law = RoundProfile(nothing, nothing, 0.0, 1e-3).law("upper", Fineness(0, 0))
     assert (law.ratios, law.masses, law.infinite) == ((1,), (1,), 0)
+
+
+def test_values_are_rounded_outwards():
+    for number in range(-40, 0):
+        log = number / 7
+        node = node_at(0.5, LogEnclosure(log, log))
+        with mpmath.workdps(60):
+            exact = mpmath.exp(mpmath.mpf(log))
+            below, above = (
+                mpmath.mpf(y.numerator) / y.denominator for y in (node.below.y, node.above.y)
+            )
+            assert below < exact < above
+            assert above - below < 1e-14 * exact
+
+
+def test_no_value_is_above_1():
+    node = node_at(0.5, LogEnclosure(0.1, 0.2))
+    assert node.below.y == node.above.y == 1

@@ -126,3 +126,51 @@ def test_an_end_is_raised_until_everybody_finds_the_target_met(monkeypatch):
 def silent() -> RoundProfile:
     nothing = LogEnclosure(-math.inf, -math.inf)
     return RoundProfile(lambda epsilon: nothing, lambda epsilon: nothing, 0.0, 1e-3)
+
+
+UNIT = 2.0**-53
+
+
+@pytest.mark.parametrize("kept", [Fraction(1, 10**10), Fraction(1, 3), 1 - Fraction(1, 10**12)])
+@pytest.mark.parametrize("times", [1, 1000])
+def test_the_mass_of_finite_losses_is_enclosed(kept, times):
+    """Where little is kept, one unit of what is lost is much of what is kept."""
+    found = Composition([(LossLaw((Fraction(2),), (kept,), Fraction(0)), times)], "lower").log_kept
+    with mpmath.workdps(60):
+        exact = times * log(kept)
+        room = 4 * UNIT * abs(exact)
+        assert found.lower + room <= exact <= found.upper - room
+        assert found.upper - found.lower <= 1e-5 * abs(exact)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_what_is_missing_is_rounded_to_the_safe_side(side, monkeypatch):
+    """With a mean that is known exactly, the mass of many rounds is all there is to be rounded."""
+    kept = Fraction(1, 10**10)
+    law = LossLaw((Fraction(2),), (kept,), Fraction(0))
+    exactly = LogEnclosure(0.0, 0.0)
+    monkeypatch.setattr("shuffledp.rounds.composition.log_mean", lambda *_, **__: exactly)
+    found = Composition([(law, 1000)], side).log_delta(0.5, 1e-6)
+    with mpmath.workdps(60):
+        exact = 1000 * log(kept)
+        assert found <= exact if side == "lower" else exact <= found
+        assert abs(found - exact) < 1e-2
+
+
+@pytest.mark.parametrize(("tiny", "times"), [(Fraction(1, 3 * 2**50), 1000), (Fraction(1, 3), 4)])
+def test_the_probability_of_infinite_losses_is_enclosed(tiny, times):
+    law = LossLaw((Fraction(2),), (1 - tiny,), tiny)
+    found = Composition([(law, times)], "upper").infinite
+    exact = 1 - (1 - tiny) ** times
+    room = Fraction(6 * UNIT)
+    assert Fraction(found.lower) <= exact * (1 - room)
+    assert exact * (1 + room) <= Fraction(found.upper)
+    assert found.width <= 1e-14 * found.upper
+
+
+def test_no_sum_is_larger_than_the_largest():
+    law = LossLaw((Fraction(1, 3), Fraction(7, 3)), (Fraction(1, 2), Fraction(1, 2)), Fraction(0))
+    other = LossLaw((Fraction(11, 7),), (Fraction(1),), Fraction(0))
+    rounds = [(law, 10**9), (other, 7)]
+    exact = sum(times * Fraction(float(part.finite("upper").values[-1])) for part, times in rounds)
+    assert Fraction(Composition(rounds, "upper").largest) >= exact * (1 + Fraction(UNIT))

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from shuffledp.cli import main
 from shuffledp.cli.served import _ALLOWED, ask, served
-from shuffledp.web import Served, create_app
+from shuffledp.web import Served, create_app, listen
 from shuffledp.web.app import STATIC
 from shuffledp.web.guard import POLICY
 
@@ -221,6 +221,14 @@ def test_arguments_cannot_become_options():
     command = Served("epsilon", "", served(main.commands)[0].parameters)
     found = command.arguments([("mechanism", "--out=x"), ("n", "5 --json")])
     assert found == ("epsilon", "--json", "--users=5 --json", "--", "--out=x")
+
+
+def test_a_port_that_is_taken():
+    with listen() as door:
+        port = door.getsockname()[1]
+        result = CliRunner().invoke(main, ["explore", "--no-browser", "--port", str(port)])
+    assert result.exit_code == 1
+    assert f"port {port} cannot be used" in result.stderr
 
 
 def test_help_needs_no_server():

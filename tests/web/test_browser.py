@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -134,7 +136,7 @@ def test_copies_and_downloads(page, address):
 
     def copied(kind: str) -> str:
         page.locator(f"[data-copy={kind}]").click()
-        page.locator("#copied", has_text="copied").wait_for()
+        page.locator("#copied", has_text=f"copied: {kind}").wait_for()
         return page.evaluate("navigator.clipboard.readText()")
 
     answer = json.loads(copied("json"))
@@ -150,17 +152,49 @@ def test_copies_and_downloads(page, address):
     assert "guarantee" in download.value.path().read_text(encoding="utf-8")
 
 
+@pytest.mark.heavy
 def test_the_address_holds_the_question_and_a_phone_shows_it(page, address):
     page.set_viewport_size({"width": 390, "height": 800})
-    page.goto(f"{address}?tab=curve&against=delta&mechanism={quote('oue(epsilon0=1)')}&n=300")
+    page.goto(f"{address}?tab=curve&against=delta&mechanism={quote('krr(k=2, epsilon0=1)')}&n=300")
     settle(page)
     assert page.locator("#against").input_value() == "delta"
-    assert page.locator("#kind").input_value() == "oue"
+    assert page.locator("#kind").input_value() == "krr"
     assert page.locator("#p-epsilon0").input_value() == "1"
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     with page.expect_download() as download:
         page.locator("[data-save=svg]").click()
     assert download.value.path().read_text(encoding="utf-8").startswith("<svg")
+
+
+@pytest.mark.parametrize("text", ["laplace(epsilon0=1, domain='interval')", "a'b\"$(ls)`ls`\\"])
+def test_texts_survive_copying(page, address, text):
+    page.goto(f"{address}?mechanism={quote(text)}")
+    state = {"mechanism": text, "n": "1e3", "delta": "1e-6", "corrupted": "5%", "bounds": []}
+    state |= {"tab": "answer", "task": "mean", "domain": "", "target": "1", "times": "2"}
+    script = f"import('{address}copies.js').then((c) => [c.asCommand(%s), c.asPython(%s)])"
+    command, code = page.evaluate(script % (json.dumps(state), json.dumps(state)))
+    line = ["shuffledp", "epsilon", text, "-n", "1e3", "--delta", "1e-6", "--corrupted", "5%"]
+    assert shlex.split(command) == line
+    assert any(
+        isinstance(node, ast.Constant) and node.value == text for node in ast.walk(ast.parse(code))
+    )
+    state["tab"] = "plan"
+    command, code = page.evaluate(script % (json.dumps(state), json.dumps(state)))
+    assert "domain" not in command + code.replace("domain_size=None", "")
+    page.wrong.append("mechanism")  # the second one is none
+
+
+def test_corrupted_users_are_counted_or_said_not_to_be(page, address):
+    page.goto(f"{address}?mechanism={quote('krr(k=2, epsilon0=1)')}&n=300&corrupted=30")
+    settle(page)
+    honest = ask(
+        "epsilon", "krr(k=2, epsilon0=1)", "-n", "300", "--delta", "1e-6", "--corrupted=30"
+    )
+    assert round_up(honest["guarantee"]["upper"]) in page.locator(ANSWER).inner_text()
+    assert "300 users, 30 of them corrupted" in page.locator("#sentence").inner_text()
+    assert "corrupted=30" in page.locator("#report").get_attribute("href")
+    page.locator("#tab-plan").click()
+    page.locator("#corrupted-error", has_text="not counted in this view").wait_for()
 
 
 def test_attacks_stay_text(page, address):

@@ -16,6 +16,7 @@ from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import Report
 from shuffledp.accounting.rounds import Rounds
 from shuffledp.accounting.rounds_report import RoundsReport
+from shuffledp.accounting.tier_calibration import OpenGroup, TierCalibration, calibrate_tiers
 
 __all__ = [
     "AllowedRounds",
@@ -24,6 +25,7 @@ __all__ = [
     "GeneralClone",
     "Group",
     "MixedAccountant",
+    "OpenGroup",
     "Profile",
     "Report",
     "RequiredUsers",
@@ -31,8 +33,10 @@ __all__ = [
     "RoundsReport",
     "ShuffleAccountant",
     "Tier",
+    "TierCalibration",
     "as_accountant",
     "calibrate_epsilon0",
+    "calibrate_tiers",
     "max_rounds",
     "required_users",
 ]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shuffledp.accounting.adaptive_bound import AdaptiveBound
-from shuffledp.accounting.best_bound import BestBound
-from shuffledp.accounting.candidates import Candidate, backgrounds, blankets
+from shuffledp.accounting.candidates import Candidate
 from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.inversion import log_gap
+from shuffledp.accounting.known_bounds import KnownBounds
 from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.profile_point import delta_range, log_delta_range
@@ -26,8 +25,7 @@ from shuffledp.accounting.report import (
     check_bound,
     check_order,
 )
-from shuffledp.accounting.swap_bound import SwapBound
-from shuffledp.accounting.worst_case import WorstCase
+from shuffledp.accounting.sum_view import Attained, View, check_view
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import (
     AccuracyWarning,
@@ -40,17 +38,12 @@ from shuffledp.errors import (
 from shuffledp.interval import Interval
 from shuffledp.randomizers import (
     LocalRandomizer,
-    Pair,
     as_randomizer,
-    pairs_to_compare,
     why_no_other_is_worse,
 )
 
 if TYPE_CHECKING:
     from shuffledp.accounting.rounds import Rounds
-
-#: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
-_MAX_LOWER_PAIRS = 64
 
 _RTOL = 1e-4
 
@@ -61,8 +54,8 @@ class ShuffleAccountant(OperationalTerms):
     """Certified privacy of n users who run a local randomizer behind a shuffler.
 
     n counts all users, the one whose input changes included. Neighbouring datasets replace one
-    user's input. The analyst sees the shuffled multiset of whole reports. Guarantees are rounded
-    up, lower bounds down, and the cost does not grow with n.
+    user's input. The analyst sees the shuffled multiset of whole reports, or only their sum.
+    Guarantees are rounded up, lower bounds down, and the cost does not grow with n.
 
     Args:
         randomizer: what each user runs, or its text such as ``"krr(k=10, epsilon0=2)"``.
@@ -79,6 +72,11 @@ class ShuffleAccountant(OperationalTerms):
             reports are known or set. Who they are is fixed before the reports are drawn.
         corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
             shuffled ones, chosen one after the other; "best" then gives the blanket, too.
+        view: what the analyst sees: "multiset", the shuffled reports, or "sum", nothing but their
+            sum, as after secure aggregation. For added noise and unary encodings the privacy of the
+            sum itself is computed, whatever ``bound`` says, and intervals enclose the truth. Where
+            the sum tells as much as the multiset, or no bound of its own is known, the answer is
+            that of the multiset, and the report says so.
 
     >>> from shuffledp import KRR
     >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000)
@@ -92,10 +90,12 @@ class ShuffleAccountant(OperationalTerms):
     ... )
     >>> round(blanket, 3), round(best, 3)
     (0.13, 0.111)
-    >>> round(
-    ...     ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000, corrupted=0.3).get_epsilon(1e-6), 4
-    ... )
+    >>> some_collude = ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000, corrupted=0.3)
+    >>> round(some_collude.get_epsilon(target_delta=1e-6), 4)
     0.0966
+    >>> sums = ShuffleAccountant("laplace(epsilon0=1)", n=1000, view="sum")
+    >>> round(sums.get_epsilon(target_delta=1e-6), 3)
+    0.08
     """
 
     def __init__(
@@ -107,12 +107,14 @@ class ShuffleAccountant(OperationalTerms):
         bound: Bound = DEFAULT_BOUND,
         corrupted: float | Fraction = 0,
         corrupted_adaptively: float | Fraction = 0,
+        view: View = "multiset",
     ) -> None:
         self.randomizer = as_randomizer(randomizer)
         self.n = check_users(n)
         self.crowd = crowd_of(self.n, corrupted, corrupted_adaptively)
         self.rtol = check_rtol(rtol)
         self.bound: Bound = check_bound(bound)
+        self.view: View = check_view(view)
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -123,7 +125,8 @@ class ShuffleAccountant(OperationalTerms):
             for name in ("corrupted", "corrupted_adaptively")
             if (count := getattr(self.crowd, name))
         )
-        return f"ShuffleAccountant({self.randomizer!r}, n={self.n}{rtol}{bound}{crowd})"
+        view = "" if self.view == "multiset" else f", view={self.view!r}"
+        return f"ShuffleAccountant({self.randomizer!r}, n={self.n}{rtol}{bound}{crowd}{view})"
 
     def get_epsilon(self, target_delta: float) -> float:
         """Return the certified epsilon: the shuffled reports are (epsilon, target_delta)-DP.
@@ -146,15 +149,15 @@ class ShuffleAccountant(OperationalTerms):
     def epsilon_interval(self, target_delta: float) -> Interval:
         """Enclose the epsilon at ``target_delta``: that of the blanket bound, or the true one."""
         delta = check_delta(target_delta)
-        if self._is_best:
-            best = self._best.epsilon(delta)
-            interval, blanket = best.guarantee, best.blanket if best.proof == "blanket" else None
+        if self._bounds.is_best:
+            best = self._bounds.best.epsilon(delta)
+            interval, computed = best.guarantee, best.computed
         else:
-            interval, _ = self._upper.epsilon(delta)
-            blanket = interval
-        if blanket is not None and not self._reached(blanket):
-            finite = blanket.upper < math.inf
-            self._warn("epsilon", blanket.width / blanket.upper if finite else math.inf)
+            interval, _ = self._bounds.upper.epsilon(delta)
+            computed = interval
+        if computed is not None and not self._reached(computed):
+            finite = computed.upper < math.inf
+            self._warn("epsilon", computed.width / computed.upper if finite else math.inf)
         return interval
 
     def delta_interval(self, target_epsilon: float) -> Interval:
@@ -168,9 +171,9 @@ class ShuffleAccountant(OperationalTerms):
     def proved_log_delta(self, target_epsilon: float) -> tuple[float, Proof]:
         """Return an upper bound on log delta and what proves it, without any lower end."""
         epsilon = check_epsilon(target_epsilon)
-        if self._is_best:
-            return self._best.proved(epsilon)
-        return self._upper.log_delta(epsilon)[0].upper, "blanket"
+        if self._bounds.is_best:
+            return self._bounds.best.proved(epsilon)
+        return self._bounds.upper.log_delta(epsilon)[0].upper, "blanket"
 
     def epsilon_lower_bound(self, target_delta: float) -> float:
         """Return an epsilon below which a concrete pair of datasets exceeds ``target_delta``.
@@ -178,19 +181,19 @@ class ShuffleAccountant(OperationalTerms):
         No analysis of this mechanism can claim less.
         """
         delta = check_delta(target_delta)
-        if not self._many_pairs:
-            return self._lower(None).epsilon(delta)[0].lower
-        guarantee, worst = self._upper.epsilon(delta)
-        lower = self._lower(worst).epsilon(delta)[0].lower
+        if not self._bounds.lower_needs_upper:
+            return self._bounds.lower(None).epsilon(delta)[0].lower
+        guarantee, worst = self._bounds.upper.epsilon(delta)
+        lower = self._bounds.lower(worst).epsilon(delta)[0].lower
         return check_order(lower, guarantee.upper)
 
     def delta_lower_bound(self, target_epsilon: float) -> float:
         """Return a delta that a concrete pair of datasets attains at ``target_epsilon``."""
         epsilon = check_epsilon(target_epsilon)
-        if not self._many_pairs:
-            return delta_range(self._lower(None).log_delta(epsilon)[0]).lower
-        guarantee, worst = self._upper.log_delta(epsilon)
-        lower = self._lower(worst).log_delta(epsilon)[0]
+        if not self._bounds.lower_needs_upper:
+            return delta_range(self._bounds.lower(None).log_delta(epsilon)[0]).lower
+        guarantee, worst = self._bounds.upper.log_delta(epsilon)
+        lower = self._bounds.lower(worst).log_delta(epsilon)[0]
         check_order(lower.lower, guarantee.upper)
         return delta_range(lower).lower
 
@@ -210,17 +213,21 @@ class ShuffleAccountant(OperationalTerms):
         """Answer "which epsilon?" with guarantee, lower bound and where they are attained."""
         delta = check_delta(target_delta)
         proof: Proof = "blanket"
-        if self._is_best:
-            best = self._best.epsilon(delta)
+        pair: Candidate | Attained | None
+        datasets: Candidate | Attained | None
+        if self._bounds.is_best:
+            best = self._bounds.best.epsilon(delta)
             guarantee, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
-            proof, reached = best.proof, best.proof != "blanket" or self._reached(best.blanket)
+            proof, reached = best.proof, best.computed is None or self._reached(best.computed)
         else:
-            guarantee, pair = self._upper.epsilon(delta)
-            lower, datasets = self._lower(pair).epsilon(delta)
+            guarantee, worst = self._bounds.upper.epsilon(delta)
+            lower, datasets = self._bounds.lower(worst).epsilon(delta)
+            pair = worst
             reached = self._reached(guarantee)
         return Report(
             randomizer=self.randomizer,
             crowd=self.crowd,
+            view=self.view,
             quantity="epsilon",
             target=delta,
             rtol=self.rtol,
@@ -228,28 +235,33 @@ class ShuffleAccountant(OperationalTerms):
             lower_bound=lower.lower,
             worst_pair=None if pair is None else pair.pair,
             datasets=None if datasets is None else datasets.datasets,
-            pairs=why_no_other_is_worse(self.randomizer, self._pairs),
+            pairs=why_no_other_is_worse(self.randomizer, self._bounds.pairs),
             rtol_reached=reached,
             bound=proof,
             wanted=self.bound,
-            bound_reason=self._why_blanket,
+            bound_reason=self._bounds.reason,
         )
 
     def delta_report(self, target_epsilon: float) -> Report:
         """Answer "which delta?" with guarantee, lower bound and where they are attained."""
         epsilon = check_epsilon(target_epsilon)
         proof: Proof = "blanket"
-        if self._is_best:
-            best = self._best.log_delta(epsilon)
+        pair: Candidate | Attained | None
+        datasets: Candidate | Attained | None
+        if self._bounds.is_best:
+            best = self._bounds.best.log_delta(epsilon)
             value, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
-            proof, reached = best.proof, best.proof != "blanket" or best.blanket.width <= self.rtol
+            proof = best.proof
+            reached = best.computed is None or best.computed.width <= self.rtol
         else:
-            value, pair = self._upper.log_delta(epsilon)
-            lower, datasets = self._lower(pair).log_delta(epsilon)
+            value, worst = self._bounds.upper.log_delta(epsilon)
+            lower, datasets = self._bounds.lower(worst).log_delta(epsilon)
+            pair = worst
             reached = value.width <= self.rtol
         return Report(
             randomizer=self.randomizer,
             crowd=self.crowd,
+            view=self.view,
             quantity="delta",
             target=epsilon,
             rtol=self.rtol,
@@ -257,13 +269,13 @@ class ShuffleAccountant(OperationalTerms):
             lower_bound=delta_range(lower).lower,
             worst_pair=None if pair is None else pair.pair,
             datasets=None if datasets is None else datasets.datasets,
-            pairs=why_no_other_is_worse(self.randomizer, self._pairs),
+            pairs=why_no_other_is_worse(self.randomizer, self._bounds.pairs),
             rtol_reached=reached,
             log_guarantee=log_delta_range(value),
             log_lower_bound=log_delta_range(lower).lower,
             bound=proof,
             wanted=self.bound,
-            bound_reason=self._why_blanket,
+            bound_reason=self._bounds.reason,
         )
 
     def rounds(self, times: int, *, at_most: int | None = None, rtol: float = 1e-3) -> Rounds:
@@ -304,12 +316,13 @@ class ShuffleAccountant(OperationalTerms):
         It proves nothing, but saves a search many evaluations.
         """
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        bound = self._lower(None) if self._is_best else self._upper
-        leader = bound.candidates.leader()
+        bound = self._bounds.estimated()
+        leader = None if bound is None else bound.candidates.leader()
         if leader is None or delta == 1:
             return -math.inf
         if delta == 0:
-            return math.inf if self._upper.candidates.max_epsilon().lower > epsilon else -math.inf
+            end = self._bounds.upper.candidates.max_epsilon().lower
+            return math.inf if end > epsilon else -math.inf
         estimate, _ = estimate_log_delta(leader.decomposition, self.crowd.honest, epsilon)
         gap = estimate - math.log(delta)
         return gap if gap > _MARGIN else -math.inf
@@ -317,73 +330,25 @@ class ShuffleAccountant(OperationalTerms):
     def _gap(self, epsilon: float, delta: float) -> float:
         if delta == 1:
             return -math.inf
-        if self._is_best:
-            return self._best.gap(epsilon, delta)
-        value, _ = self._upper.log_delta(epsilon)
+        if self._bounds.is_best:
+            return self._bounds.best.gap(epsilon, delta)
+        value, _ = self._bounds.upper.log_delta(epsilon)
         return log_gap(value.upper, delta)
 
     @cached_property
-    def _pairs(self) -> Sequence[Pair]:
-        return pairs_to_compare(self.randomizer)
-
-    @property
-    def _many_pairs(self) -> bool:
-        return len(self._pairs) > _MAX_LOWER_PAIRS
-
-    @cached_property
-    def _blanket(self) -> WorstCase:
-        """The bound over all neighbours: one blanket per pair."""
-        return WorstCase(blankets(self.randomizer), self.crowd.honest, self.rtol)
-
-    @cached_property
-    def _upper(self) -> WorstCase | AdaptiveBound:
-        """The bound over all neighbours, whatever the analyst chooses to learn."""
-        if not self.crowd.corrupted_adaptively:
-            return self._blanket
-        return AdaptiveBound(self._blanket, self.crowd.corrupted_adaptively)
-
-    @property
-    def _is_best(self) -> bool:
-        """Whether the swap bound is asked for, and is valid for such a crowd."""
-        return self.bound == "best" and not self.crowd.corrupted_adaptively
-
-    @cached_property
-    def _best(self) -> BestBound:
-        """The smaller of blanket and swap bound."""
-        swap = SwapBound(self.randomizer, self.crowd.honest)
-        return BestBound(self._blanket, self._lower, swap)
-
-    @property
-    def _why_blanket(self) -> str | None:
-        if self.bound == "blanket":
-            return None
-        return self._best.swap.reason or None if self._is_best else "reports are learned adaptively"
-
-    def _lower(self, worst: Candidate | None) -> WorstCase:
-        """The bound of concrete datasets: one background per pair and common input."""
-        if not self._many_pairs:
-            return self._lower_of_all
-        pair = self._pairs[0] if worst is None else worst.pair
-        return self._lower_of((pair, pair.reversed))
-
-    @cached_property
-    def _lower_of_all(self) -> WorstCase:
-        return self._lower_of(tuple(self._pairs))
-
-    def _lower_of(self, pairs: tuple[Pair, ...]) -> WorstCase:
-        users = self.crowd.honest - self.crowd.corrupted_adaptively  # as if these were fixed, too
-        return WorstCase(backgrounds(self.randomizer, pairs), users, self.rtol)
+    def _bounds(self) -> KnownBounds:
+        return KnownBounds(self.randomizer, self.crowd, self.view, self.bound, self.rtol)
 
     def _log_delta(self, target_epsilon: float) -> LogEnclosure:
         epsilon = check_epsilon(target_epsilon)
-        if self._is_best:
-            best = self._best.log_delta(epsilon)
-            value, blanket = best.guarantee, best.blanket if best.proof == "blanket" else None
+        if self._bounds.is_best:
+            best = self._bounds.best.log_delta(epsilon)
+            value, computed = best.guarantee, best.computed
         else:
-            value, _ = self._upper.log_delta(epsilon)
-            blanket = value
-        if blanket is not None and blanket.width > self.rtol:
-            self._warn("delta", blanket.width)
+            value, _ = self._bounds.upper.log_delta(epsilon)
+            computed = value
+        if computed is not None and computed.width > self.rtol:
+            self._warn("delta", computed.width)
         return value
 
     def _reached(self, epsilon: Interval) -> bool:

@@ -100,18 +100,18 @@ def users_aside(f: int, pool: float, risk: float, n: int) -> int | None:
     """
     low, high = f - 1, n - 2  # the bound is not met at low
     target = math.log(risk) - _LOG_SLACK
-    if high < f or _log_risk(f, pool, high) > target:
+    if high < f or log_risk(f, pool, high) > target:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        if _log_risk(f, pool, middle) <= target:
+        if log_risk(f, pool, middle) <= target:
             high = middle
         else:
             low = middle
     return high
 
 
-def _log_risk(f: int, pool: float, m: int) -> float:
+def log_risk(f: int, pool: float, m: int) -> float:
     r"""Return a bound on log P(Bin(m, pool) < f) for m >= f >= 1.
 
     With :math:`g=f-1\le m\gamma` it is

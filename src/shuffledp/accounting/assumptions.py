@@ -12,6 +12,19 @@ ASSUMPTIONS = (
     "the analyst sees the shuffled multiset of whole reports",
 )
 
+#: What an analyst sees who only gets sums.
+_SUM = "the analyst sees nothing but the sum of the reports"
+
+
+def assumptions_of(view: str) -> tuple[str, ...]:
+    """Return the assumptions behind numbers for the view "multiset" or "sum".
+
+    >>> assumptions_of("sum")[-1]
+    'the analyst sees nothing but the sum of the reports'
+    """
+    return ASSUMPTIONS if view == "multiset" else (*ASSUMPTIONS[:-1], _SUM)
+
+
 #: What several rounds assume, besides.
 ROUNDS = (
     "every round has fresh noise and a fresh shuffle",

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from shuffledp.accounting.candidates import Candidate
 from shuffledp.accounting.inversion import log_gap, log_target
 from shuffledp.accounting.report import Proof, check_order
+from shuffledp.accounting.sum_view import Attained
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
@@ -37,14 +38,23 @@ class Bounded(Generic[T]):
         worst: the candidate whose bound, of those that prove the guarantee, is largest.
         leak: the candidate that datasets attain.
         proof: which bound is the smaller one.
+        is_sharp: whether the guarantee would be a single number, but for rounding.
     """
 
     guarantee: T
     blanket: T
     attained: T
-    worst: Candidate | None
-    leak: Candidate | None
+    worst: Candidate | Attained | None
+    leak: Candidate | Attained | None
     proof: Proof
+    is_sharp: bool = False
+
+    @property
+    def computed(self) -> T | None:
+        """The enclosure whose width is that of the computation alone, if there is one."""
+        if self.proof == "blanket":
+            return self.blanket
+        return self.guarantee if self.is_sharp else None
 
 
 class BestBound:

@@ -16,6 +16,7 @@ from shuffledp.accounting.level import (
 )
 from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report, check_bound
 from shuffledp.accounting.rounds_report import RoundsReport
+from shuffledp.accounting.sum_view import View, check_view
 from shuffledp.accounting.target import Target
 from shuffledp.errors import (
     MAX_USERS,
@@ -40,6 +41,7 @@ class Calibration:
         target_delta: the delta that is met.
         rounds: after how many rounds.
         bound: which bound meets them.
+        view: what the analyst sees, "multiset" or "sum".
     """
 
     epsilon0: float
@@ -49,11 +51,13 @@ class Calibration:
     target_delta: float
     rounds: int = 1
     bound: Bound = DEFAULT_BOUND
+    view: View = "multiset"
 
     @cached_property
     def report(self) -> Report | RoundsReport:
         """The epsilon that the mechanism has at ``target_delta``, computed when first asked for."""
-        target = Target(self.target_epsilon, self.target_delta, self.rounds, self.bound)
+        targets = self.target_epsilon, self.target_delta
+        target = Target(*targets, self.rounds, self.bound, self.view)
         return target.report(self.mechanism, self.n)
 
     def __float__(self) -> float:
@@ -72,6 +76,7 @@ class RequiredUsers:
         target_delta: the delta that is met.
         rounds: after how many rounds.
         bound: which bound meets them.
+        view: what the analyst sees, "multiset" or "sum".
     """
 
     n: int
@@ -80,11 +85,13 @@ class RequiredUsers:
     target_delta: float
     rounds: int = 1
     bound: Bound = DEFAULT_BOUND
+    view: View = "multiset"
 
     @cached_property
     def report(self) -> Report | RoundsReport:
         """The epsilon of n users at ``target_delta``, computed when first asked for."""
-        target = Target(self.target_epsilon, self.target_delta, self.rounds, self.bound)
+        targets = self.target_epsilon, self.target_delta
+        target = Target(*targets, self.rounds, self.bound, self.view)
         return target.report(self.mechanism, self.n)
 
     def __int__(self) -> int:
@@ -104,6 +111,7 @@ def calibrate_epsilon0(
     target_delta: float,
     rounds: int = 1,
     bound: Bound = DEFAULT_BOUND,
+    view: View = "multiset",
 ) -> Calibration:
     """Find the largest epsilon0 whose shuffled reports are (target_epsilon, target_delta)-DP.
 
@@ -125,6 +133,7 @@ def calibrate_epsilon0(
         rounds: by how many rounds together, see :class:`shuffledp.Rounds`; their bounds are wider,
             so the answer is the largest up to a relative 1e-3.
         bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
+        view: what the analyst sees, see :class:`shuffledp.ShuffleAccountant`.
 
     Raises:
         NoAnswerError: if not even epsilon0 = 1e-9 meets the target.
@@ -138,7 +147,8 @@ def calibrate_epsilon0(
     n = check_users(n)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
 
-    target = Target(epsilon, delta, check_rounds(rounds, "rounds"), check_bound(bound))
+    times = check_rounds(rounds, "rounds")
+    target = Target(epsilon, delta, times, check_bound(bound), check_view(view))
 
     def attempt(epsilon0: float) -> Trial[LocalRandomizer]:
         gap = target.gap(made := make(epsilon0), n)
@@ -155,7 +165,7 @@ def calibrate_epsilon0(
             f"delta = {delta!r} with n = {n}"
         )
     level, mechanism = found
-    return Calibration(level, mechanism, n, epsilon, delta, target.rounds, target.bound)
+    return Calibration(level, mechanism, n, epsilon, delta, times, target.bound, target.view)
 
 
 def required_users(
@@ -165,6 +175,7 @@ def required_users(
     target_delta: float,
     rounds: int = 1,
     bound: Bound = DEFAULT_BOUND,
+    view: View = "multiset",
 ) -> RequiredUsers:
     """Find the smallest n whose shuffled reports are (target_epsilon, target_delta)-DP.
 
@@ -180,6 +191,7 @@ def required_users(
         rounds: by how many rounds together, see :class:`shuffledp.Rounds`; their bounds are wider,
             so the answer is the smallest up to a relative 1e-3.
         bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
+        view: what the analyst sees, see :class:`shuffledp.ShuffleAccountant`.
 
     Raises:
         NoAnswerError: if not even 2**53 users are enough.
@@ -190,7 +202,8 @@ def required_users(
     """
     randomizer = as_randomizer(randomizer)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-    target = Target(epsilon, delta, check_rounds(rounds, "rounds"), check_bound(bound))
+    times = check_rounds(rounds, "rounds")
+    target = Target(epsilon, delta, times, check_bound(bound), check_view(view))
     unsafe, safe = 0, 1
     while not target.is_met(randomizer, safe):
         if safe == MAX_USERS:
@@ -206,7 +219,7 @@ def required_users(
         # Epsilon falls like the root of n, or faster.
         step = 2 * step if step else math.ceil(first_step(4 * above) * safe)
         safe = min(safe + step, MAX_USERS)
-    return RequiredUsers(safe, randomizer, epsilon, delta, target.rounds, target.bound)
+    return RequiredUsers(safe, randomizer, epsilon, delta, times, target.bound, target.view)
 
 
 def _too_few(target: Target, randomizer: LocalRandomizer) -> NoAnswerError:

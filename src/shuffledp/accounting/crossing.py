@@ -12,7 +12,7 @@ from collections.abc import Callable
 from shuffledp.accounting.inversion import MAX_RAISES, log_target
 from shuffledp.accounting.proposals import raise_epsilon
 from shuffledp.divergence import LogEnclosure
-from shuffledp.errors import MAX_EPSILON0, ContradictionError
+from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval, exp_up
 
 _MAX_EVALUATIONS = 40
@@ -94,10 +94,6 @@ class _Crossing:
             self.high = min(self.high, epsilon)
         elif value.lower > self.target.upper:
             self.low = max(self.low, epsilon)
-        if self.low > self.high:
-            raise ContradictionError(
-                f"delta is above the target at epsilon = {self.low!r}, below at {self.high!r}"
-            )
         if math.isfinite(value.upper):
             self.above[epsilon] = value.upper - self.target.lower
         if math.isfinite(value.lower):

@@ -13,12 +13,17 @@ def as_accountant(
 ) -> ShuffleAccountant:
     """Return an accountant that was given as such, or as a mechanism or its text, and n.
 
-    It is for proofs and runs of n honest users: one with corrupted users is refused.
+    It is for proofs and runs of n honest users and the multiset: others are refused.
 
     >>> as_accountant("krr(k=10, epsilon0=2)", 1000)
     ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=1000)
     """
     if isinstance(value, ShuffleAccountant) and n is None:
+        if value.view != "multiset":
+            raise ValueError(
+                f"accountant must have view='multiset' here, got {value!r}: what holds for the "
+                "multiset holds for the sum"
+            )
         if value.crowd != Crowd(value.n):
             raise ValueError(
                 f"accountant must be one of honest users here, got {value.crowd}; of users fixed "

@@ -14,6 +14,7 @@ from shuffledp.accounting.one_round import Attack, attack, blanket_profile, boun
 from shuffledp.accounting.participation import Turns, all_turns, chosen_turns
 from shuffledp.accounting.report import Bound
 from shuffledp.accounting.round_kind import RoundKind
+from shuffledp.accounting.sum_view import View, tells_less
 from shuffledp.arrays import UNIT
 from shuffledp.errors import ContradictionError, wide_is_enough
 from shuffledp.interval import Interval
@@ -122,7 +123,7 @@ class ManyRounds:
     @property
     def _two_sided(self) -> bool:
         """Whether the bounds of single rounds are enclosed, not only bounded from above."""
-        return all(kind.accountant.bound == "blanket" for kind in self.kinds)
+        return all(map(_is_enclosed, self.kinds))
 
     @cached_property
     def _turns(self) -> tuple[Turns, ...]:
@@ -146,8 +147,7 @@ class ManyRounds:
             return None
         known = {kind: profile or self._profile(kind) for kind, profile in found.items()}
         two_sided = all(
-            profile is not None or kind.accountant.bound == "blanket"
-            for kind, profile in found.items()
+            _is_enclosed(kind, of_blanket=profile is not None) for kind, profile in found.items()
         )
         return ComposedBound(self._profiles(known), self.rtol, two_sided=two_sided)
 
@@ -161,13 +161,14 @@ class ManyRounds:
         return self._ask(bound_profile, kind)
 
     def _ask(
-        self, question: Callable[[LocalRandomizer, Crowd, Bound, float], T], of: RoundKind
+        self, question: Callable[[LocalRandomizer, Crowd, Bound, View, float], T], of: RoundKind
     ) -> T:
         one = of.accountant
-        return question(one.randomizer, one.crowd, one.bound, self.rtol)
+        return question(one.randomizer, one.crowd, one.bound, one.view, self.rtol)
 
     def _attack(self, kind: RoundKind) -> Attack | None:
-        return attack(kind.accountant.randomizer, kind.accountant.crowd, self.rtol)
+        one = kind.accountant
+        return attack(one.randomizer, one.crowd, one.view, self.rtol)
 
     @cached_property
     def _leak(self) -> ComposedCurve | None:
@@ -193,6 +194,13 @@ def largest_sum(terms: Sequence[tuple[float, int]], limit: int) -> Interval:
         if not left:
             break
     return add_up(taken)
+
+
+def _is_enclosed(kind: RoundKind, *, of_blanket: bool = False) -> bool:
+    """Whether the profile has lower ends: that of the blanket, if the multiset is what is seen."""
+    one = kind.accountant
+    is_multiset = one.view == "multiset" or not tells_less(one.randomizer)
+    return is_multiset and (of_blanket or one.bound == "blanket")
 
 
 def add_up(terms: Sequence[tuple[float, int]]) -> Interval:

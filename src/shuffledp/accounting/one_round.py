@@ -12,11 +12,13 @@ from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import Bound, Proof
+from shuffledp.accounting.sum_view import View, is_exact, tells_less
 from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import LogEnclosure, log_delta
 from shuffledp.errors import wide_is_enough
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers.aggregate import BitSums
 from shuffledp.rounds import RoundProfile
 from shuffledp.rounds.grid import scale_of
 from shuffledp.rounds.profile import Fineness
@@ -48,13 +50,13 @@ class Proved:
 
 @lru_cache(maxsize=256)  # a ledger may hold a year of weeks, each with its own number of users
 def bound_profile(
-    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, rtol: float
+    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, view: View, rtol: float
 ) -> RoundProfile:
     """Return the profile of what is proved; under "best" its lower ends mean nothing.
 
     It is the largest one over all neighbours in both orders, so it is its own reverse.
     """
-    accountant = _accountant(randomizer, crowd, bound, rtol)
+    accountant = _accountant(randomizer, crowd, bound, view, rtol)
 
     def enclosed(epsilon: float) -> LogEnclosure:
         with wide_is_enough():
@@ -70,29 +72,32 @@ def bound_profile(
 
 
 def blanket_profile(
-    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, rtol: float
+    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, view: View, rtol: float
 ) -> RoundProfile | None:
     """Return the profile of the blanket where it decides the best bound of some losses, else None.
 
     Its cells are narrower, so its law may be the better one there.
     """
-    profile = bound_profile(randomizer, crowd, bound, rtol)
+    profile = bound_profile(randomizer, crowd, bound, view, rtol)
     if not isinstance(profile.forward, Proved):
         return None
     grid, proofs = profile.grid(Fineness(0, 0)), profile.forward.proofs
     if all(proofs[epsilon] != "blanket" for epsilon in grid):
         return None
-    return bound_profile(randomizer, crowd, "blanket", rtol)
+    return bound_profile(randomizer, crowd, "blanket", view, rtol)
 
 
 @lru_cache(maxsize=16)
-def attack(randomizer: LocalRandomizer, crowd: Crowd, rtol: float) -> Attack | None:
+def attack(randomizer: LocalRandomizer, crowd: Crowd, view: View, rtol: float) -> Attack | None:
     """Return the datasets that reveal most about where losses mostly are; None if there are none.
 
-    Which ones are taken decides how good the lower bound is, never whether it is valid.
+    Which ones are taken decides how good the lower bound is, never whether it is valid. What the
+    multiset reveals, the sum may not: there, only noise has datasets, and any will do.
     """
+    if view == "sum" and tells_less(randomizer):
+        return _attack_on_noise(randomizer, crowd, rtol)
     n = crowd.honest - crowd.corrupted_adaptively  # as if these were fixed, too
-    accountant = _accountant(randomizer, Crowd(n), "blanket", rtol)
+    accountant = _accountant(randomizer, Crowd(n), "blanket", "multiset", rtol)
     scale = scale_of(accountant.delta_lower_bound(0.0))
     datasets = accountant.delta_report(min(scale, 1.0)).datasets
     if datasets is None:
@@ -112,6 +117,24 @@ def attack(randomizer: LocalRandomizer, crowd: Crowd, rtol: float) -> Attack | N
         forward, forward if same else backward, end, rtol, _exposed(decomposition)
     )
     return Attack(datasets, profile)
+
+
+def _attack_on_noise(randomizer: LocalRandomizer, crowd: Crowd, rtol: float) -> Attack | None:
+    """Return what a shift of the sum reveals, the same whatever the others hold."""
+    if not is_exact(randomizer, crowd) or isinstance(randomizer.aggregate, BitSums):
+        return None
+    accountant = _accountant(randomizer, crowd, "blanket", "sum", rtol)
+    datasets = accountant.delta_report(0.0).datasets
+    if datasets is None:
+        return None
+
+    def forward(epsilon: float) -> LogEnclosure:
+        with wide_is_enough():
+            ends = accountant.log_delta_interval(epsilon)
+        return LogEnclosure(ends.lower, ends.upper)
+
+    end = accountant.epsilon_interval(0.0).upper
+    return Attack(datasets, RoundProfile(forward, forward, end, rtol))
 
 
 def _exposed(decomposition: Decomposition) -> float:
@@ -139,7 +162,7 @@ def _rows(decomposition: Decomposition) -> list[list[tuple[float, ...]]]:
 
 
 def _accountant(
-    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, rtol: float
+    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, view: View, rtol: float
 ) -> ShuffleAccountant:
     return ShuffleAccountant(
         randomizer,
@@ -148,4 +171,5 @@ def _accountant(
         bound=bound,
         corrupted=crowd.corrupted,
         corrupted_adaptively=crowd.corrupted_adaptively,
+        view=view,
     )

@@ -12,6 +12,7 @@ from shuffledp.accounting.given import as_rounds
 from shuffledp.accounting.many_rounds import largest_sum
 from shuffledp.accounting.report import Bound
 from shuffledp.accounting.rounds import Rounds
+from shuffledp.accounting.sum_view import View
 from shuffledp.arrays import UNIT
 from shuffledp.divergence import LogEnclosure
 from shuffledp.errors import MAX_EPSILON0, check_real, wide_is_enough
@@ -64,12 +65,15 @@ def _one_round(accountant: ShuffleAccountant, order: float) -> float:
         end = accountant.epsilon_interval(0.0).upper
         if end > MAX_EPSILON0:
             return math.inf
-        law = _law(accountant.randomizer, accountant.crowd, accountant.bound, end)
+        a = accountant
+        law = _law(a.randomizer, a.crowd, a.bound, a.view, end)
     return min(_divergence(law, order, end), end)
 
 
 @lru_cache(maxsize=64)
-def _law(randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, end: float) -> LossLaw:
+def _law(
+    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, view: View, end: float
+) -> LossLaw:
     """Return the dominating law of values up to the end, where delta is 0."""
     accountant = ShuffleAccountant(
         randomizer,
@@ -77,6 +81,7 @@ def _law(randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, end: float) ->
         bound=bound,
         corrupted=crowd.corrupted,
         corrupted_adaptively=crowd.corrupted_adaptively,
+        view=view,
     )
     values = {0.0: accountant.proved_log_delta(0.0)[0]}
     for epsilon in epsilons(scale_of(exp_up(values[0.0])), _RTOL, 0, end):

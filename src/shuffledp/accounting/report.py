@@ -12,6 +12,7 @@ from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS, fixed_in_advance
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.sum_view import View, is_exact, view_in_words
 from shuffledp.errors import ContradictionError
 from shuffledp.interval import Interval
 from shuffledp.markup import facts
@@ -48,6 +49,7 @@ class Report:
     Attributes:
         randomizer: what each user runs.
         crowd: the users, and how many of them are corrupted.
+        view: what the analyst sees, "multiset" or "sum".
         quantity: what is asked for, "epsilon" or "delta".
         target: the other one of the two, which is given.
         rtol: the relative width of the guarantee that was asked for.
@@ -92,6 +94,7 @@ class Report:
     bound: Proof = "blanket"
     wanted: Bound = DEFAULT_BOUND
     bound_reason: str | None = None
+    view: View = "multiset"
 
     def __post_init__(self) -> None:
         """Refuse bounds that contradict each other."""
@@ -107,8 +110,19 @@ class Report:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers assume."""
+        seen = f"the analyst sees {self.view_in_words}"
         fixed = fixed_in_advance(self.randomizer, self.bound)
-        return (*ASSUMPTIONS, *self.crowd.assumptions, *fixed)
+        return (*ASSUMPTIONS[:-1], seen, *self.crowd.assumptions, *fixed)
+
+    @property
+    def view_in_words(self) -> str:
+        """What the analyst sees, and what follows from it."""
+        if self.view == "sum" and is_exact(self.randomizer, self.crowd) and self.bound != "exact":
+            return (
+                "the sum of the reports; the guarantee is that of the multiset, which is the "
+                "smallest one that is proved here"
+            )
+        return view_in_words(self.randomizer, self.view, self.crowd)
 
     @property
     def target_epsilon(self) -> float | None:
@@ -139,6 +153,7 @@ class Report:
             bound=self.wanted,
             corrupted=self.crowd.corrupted,
             corrupted_adaptively=self.crowd.corrupted_adaptively,
+            view=self.view,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,6 +172,7 @@ class Report:
             "n": self.n,
             "corrupted": self.crowd.corrupted,
             "corrupted_adaptively": self.crowd.corrupted_adaptively,
+            "view": self.view,
             "target_epsilon": self.target_epsilon,
             "target_delta": self.target_delta,
             "quantity": self.quantity,
@@ -223,6 +239,8 @@ class Report:
         line = f"{self.quantity} <= {self.at_most} at {self._given} for "
         line += f"{self.crowd} of "
         line += shorten(str(self.randomizer), _MAX_TEXT)
+        if self.view == "sum":
+            line += ", of which only the sum is seen"
         if not self.decimal_lower_bound:
             return line
         return f"{line}\n(no analysis can prove less than {self.at_least})"
@@ -255,6 +273,7 @@ class Report:
         rows = {
             "mechanism": shorten(str(self.randomizer), _MAX_TEXT),
             "users": str(self.crowd),
+            "analyst sees": self.view_in_words,
             "given": self._given,
             "guarantee": f"{self.quantity} <= {self.at_most}",
             "lower bound": f"{self.quantity} >= {self.at_least}",

@@ -25,7 +25,7 @@ class RoundKind:
     def key(self) -> object:
         """What two kinds that are the same have in common."""
         one = self.accountant
-        return type(one.randomizer), one.randomizer, one.crowd, one.bound
+        return type(one.randomizer), one.randomizer, one.crowd, one.bound, one.view
 
 
 def merge_kinds(rounds: Iterable[tuple[ShuffleAccountant, int]]) -> tuple[RoundKind, ...]:

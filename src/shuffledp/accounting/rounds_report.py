@@ -12,6 +12,7 @@ from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import ASSUMPTIONS, PLANNED, ROUNDS, fixed_in_advance, limited
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import NOBODY, Quantity
+from shuffledp.accounting.sum_view import view_in_words
 from shuffledp.interval import Interval
 from shuffledp.markup import facts
 from shuffledp.rounding import DIGITS, above, below, decade, plain, round_down, round_up
@@ -74,13 +75,26 @@ class RoundsReport:
             *(fact for one in accountants for fact in one.crowd.assumptions),
             *(fact for one in accountants for fact in fixed_in_advance(one.randomizer, one.bound)),
         ]
+        views = dict.fromkeys(f"the analyst sees {view}" for view in self.views_in_words)
         return (
-            *ASSUMPTIONS,
+            *ASSUMPTIONS[:-1],
+            *views,
             *ROUNDS,
             PLANNED,
             *dict.fromkeys(facts),
             *(() if at_most is None else (limited(at_most),)),
         )
+
+    @property
+    def views_in_words(self) -> list[str]:
+        """What the analyst sees in each kind of round; of which mechanism, if that is a sum."""
+        several = len(self.rounds.kinds) > 1
+        return [
+            view_in_words(one.randomizer, one.view, one.crowd)
+            + (f" (of {shorten(str(one.randomizer))})" if several and one.view == "sum" else "")
+            for kind in self.rounds.kinds
+            for one in [kind.accountant]
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of JSON answers, which docs/json.md explains; None for infinity."""
@@ -91,6 +105,7 @@ class RoundsReport:
                     "n": kind.accountant.n,
                     "times": kind.times,
                     "bound": kind.accountant.bound,
+                    "view": kind.accountant.view,
                     "datasets": self._in_words(found),
                 }
                 for kind, found in zip(self.rounds.kinds, self.datasets, strict=True)
@@ -152,7 +167,7 @@ class RoundsReport:
         """The kinds of rounds, one text each."""
         return [
             f"{kind.times:,} x {shorten(str(kind.accountant.randomizer))}, "
-            f"n = {kind.accountant.n:,}"
+            f"n = {kind.accountant.n:,}{', only the sum' if kind.accountant.view == 'sum' else ''}"
             for kind in self.rounds.kinds
         ]
 

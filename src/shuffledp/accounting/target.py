@@ -9,6 +9,7 @@ from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report
 from shuffledp.accounting.rounds import Rounds
 from shuffledp.accounting.rounds_report import RoundsReport
+from shuffledp.accounting.sum_view import View
 from shuffledp.errors import wide_is_enough
 from shuffledp.randomizers import LocalRandomizer
 
@@ -17,11 +18,11 @@ _LITTLE = 2.0**-30
 
 @dataclass(frozen=True)
 class Target:
-    """An epsilon and a delta that the shuffled reports of n users shall have, after all rounds.
+    """An epsilon and a delta that the reports of n users shall have, as seen in all rounds.
 
-    A mechanism keeps it if an accountant of this bound, whoever makes it, gives both answers:
-    ``get_delta(epsilon) <= delta`` and ``get_epsilon(delta) <= epsilon``. Either is a proof by
-    itself. As both are bounds of some width, both are asked for.
+    A mechanism keeps it if an accountant of this bound and view, whoever makes it, gives both
+    answers: ``get_delta(epsilon) <= delta`` and ``get_epsilon(delta) <= epsilon``. Either is a
+    proof by itself. As both are bounds of some width, both are asked for.
 
     >>> from shuffledp import KRR
     >>> target = Target(epsilon=0.08, delta=1e-6)
@@ -33,6 +34,7 @@ class Target:
     delta: float
     rounds: int = 1
     bound: Bound = DEFAULT_BOUND
+    view: View = "multiset"
 
     def is_met(self, randomizer: LocalRandomizer, n: int) -> bool:
         """Whether ``get_delta(epsilon) <= delta``; not tried where an estimate is far above.
@@ -46,7 +48,7 @@ class Target:
 
         Infinite with the right sign after several rounds.
         """
-        accountant = ShuffleAccountant(randomizer, n, bound=self.bound)
+        accountant = ShuffleAccountant(randomizer, n, bound=self.bound, view=self.view)
         with wide_is_enough():
             gap = accountant.gap(self.epsilon, self.delta)
             if self.rounds == 1 or self.delta == 1 or gap > 0:  # too much in one round already
@@ -72,5 +74,5 @@ class Target:
         return self._asked(randomizer, n).epsilon_report(self.delta)
 
     def _asked(self, randomizer: LocalRandomizer, n: int) -> ShuffleAccountant | Rounds:
-        accountant = ShuffleAccountant(randomizer, n, bound=self.bound)
+        accountant = ShuffleAccountant(randomizer, n, bound=self.bound, view=self.view)
         return accountant if self.rounds == 1 else accountant.rounds(self.rounds)

@@ -44,13 +44,17 @@ class TierBound:
         alone = LogEnclosure(ends.lower, ends.upper)
         if not self.pools:
             return alone, "own tier"
-        values = [pool.log_delta(epsilon, self.alone.rtol / 8) for pool in self.pools]
-        mixed = LogEnclosure(
-            max(value.lower for value in values), max(value.upper for value in values)
-        )
+        mixed = self._mixed(epsilon)
         among: Among = "all" if mixed.upper <= alone.upper else "own tier"
         smaller = LogEnclosure(min(mixed.lower, alone.lower), min(mixed.upper, alone.upper))
         return smaller, among
+
+    def _mixed(self, epsilon: float) -> LogEnclosure:
+        """Enclose log delta among all users who share a blanket."""
+        values = [pool.log_delta(epsilon, self.alone.rtol / 8) for pool in self.pools]
+        return LogEnclosure(
+            max(value.lower for value in values), max(value.upper for value in values)
+        )
 
     def epsilon(self, delta: float) -> tuple[Interval, bool]:
         """Enclose the smallest epsilon at which the bound is at most ``delta``.
@@ -61,13 +65,15 @@ class TierBound:
         """
         with wide_is_enough():
             report = self.alone.epsilon_report(delta)
-            alone = self.alone.epsilon_interval(delta)
+        alone = report.guarantee
         if not self.pools or delta in (0.0, 1.0) or alone.upper == 0:
             return alone, report.rtol_reached
         users = max(sum(share.alpha * n for share, n in pool.others) for pool in self.pools)
         start = min(alone.upper, MAX_EPSILON0)
         start *= math.sqrt(min(1.0, self.alone.n * self.pools[0].own.alpha / max(users, 1e-9)))
-        found = cross(self.log_delta, delta, rtol=self.alone.rtol, start=start, end=alone.upper)
-        if self.among(found.upper) == "own tier":
+        mixed = cross(self._mixed, delta, rtol=self.alone.rtol, start=start, end=alone.upper)
+        # The smaller one of two falling curves is the first one to meet a target.
+        found = Interval(min(mixed.lower, alone.lower), min(mixed.upper, alone.upper))
+        if alone.upper <= mixed.upper:
             return found, report.rtol_reached
         return found, found.upper < math.inf and found.width <= self.alone.rtol * found.upper

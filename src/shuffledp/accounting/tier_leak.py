@@ -55,9 +55,10 @@ class TierLeak:
     def delta(self, epsilon: float) -> float:
         """Return a delta that the two datasets attain at epsilon, rounded down."""
         try:
-            return max(self._delta(epsilon), 0.0)
+            found = self._delta(epsilon)
         except BEYOND_DOUBLES:
             return 0.0
+        return found if 0 < found <= 1 else 0.0  # else sums left the range of doubles
 
     def epsilon(self, delta: float, most: float) -> float:
         """Return an epsilon of at most ``most`` at which more than ``delta`` is attained, or 0."""

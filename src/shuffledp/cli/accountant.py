@@ -8,6 +8,7 @@ import click
 
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.report import Bound
+from shuffledp.accounting.sum_view import View
 from shuffledp.randomizers import LocalRandomizer
 
 
@@ -18,6 +19,7 @@ def accountant(
     bound: Bound,
     corrupted: int | Fraction,
     corrupted_adaptively: int | Fraction,
+    view: View = "multiset",
 ) -> ShuffleAccountant:
     """Return the accountant; what does not fit together is an error of the command line."""
     try:
@@ -28,6 +30,7 @@ def accountant(
             bound=bound,
             corrupted=corrupted,
             corrupted_adaptively=corrupted_adaptively,
+            view=view,
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from None

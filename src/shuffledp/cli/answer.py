@@ -8,7 +8,7 @@ from shuffledp.accounting import Report
 from shuffledp.accounting.assumptions import fixed_in_advance
 from shuffledp.accounting.report import in_words
 from shuffledp.cli.document import envelope
-from shuffledp.cli.shown import shown_guarantee
+from shuffledp.cli.shown import shown_guarantee, what_is_seen
 from shuffledp.rounding import below, gap, plain, round_down, round_up
 from shuffledp.wording import fill
 
@@ -46,6 +46,8 @@ class Answer:
         width = max(len(label) for label, _ in rows) + 2
         lines = [label.ljust(width) + value for label, value in rows]
         paragraphs = [self._meaning, *self._notes]
+        if report.view == "sum":
+            paragraphs.append(f"The analyst sees {report.view_in_words}.")
         return "\n".join([*lines, "", *(fill(p) for p in paragraphs)])
 
     def to_json(self, command: str) -> str:
@@ -73,11 +75,9 @@ class Answer:
         asked_epsilon = report.quantity == "epsilon"
         epsilon = self._guarantee if asked_epsilon else target
         delta = target if asked_epsilon else self._guarantee
+        what = what_is_seen(report.view)
         comma = "," if report.crowd.assumptions else ""
-        claim = (
-            f"With {report.crowd}{comma} the shuffled reports are "
-            f"({epsilon}, {delta})-differentially private"
-        )
+        claim = f"With {report.crowd}{comma} {what} ({epsilon}, {delta})-differentially private"
         if report.decimal_lower_bound == 0:
             return f"{claim}."
         return f"{claim}; no analysis can prove less than {report.quantity} = {self._bound}."

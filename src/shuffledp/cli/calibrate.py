@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from shuffledp.accounting import Calibration, calibrate_epsilon0
 from shuffledp.accounting.report import Bound
-from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, FAMILY, TIMES, USERS
+from shuffledp.accounting.sum_view import View
+from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, FAMILY, TIMES, USERS, VIEW
 from shuffledp.cli.question import Printable, question
 from shuffledp.cli.solution import solution
 from shuffledp.rounding import plain, round_down
 from shuffledp.wording import shorten
 
 
-@question(FAMILY, USERS, EPSILON, DELTA, TIMES, BOUND)
+@question(FAMILY, USERS, EPSILON, DELTA, TIMES, BOUND, VIEW)
 def calibrate(
-    family: str, n: int, epsilon: float, delta: float, times: int, bound: Bound
+    family: str, n: int, epsilon: float, delta: float, times: int, bound: Bound, view: View
 ) -> Printable:
     """Find the largest epsilon0 that meets epsilon and delta.
 
@@ -21,7 +22,13 @@ def calibrate(
     all of them. In a composition every part without epsilon0 gets the same one.
     """
     found = calibrate_epsilon0(
-        family, n=n, target_epsilon=epsilon, target_delta=delta, rounds=times, bound=bound
+        family,
+        n=n,
+        target_epsilon=epsilon,
+        target_delta=delta,
+        rounds=times,
+        bound=bound,
+        view=view,
     )
     return solution(
         head=(

@@ -6,15 +6,23 @@ import click
 
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.report import Bound
+from shuffledp.accounting.sum_view import View
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, MECHANISM, USERS, optional
+from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, MECHANISM, USERS, VIEW, optional
 from shuffledp.cli.terminal import proving
 from shuffledp.randomizers import LocalRandomizer
 
 
-@click.command(params=[MECHANISM, USERS, optional(DELTA), optional(EPSILON), BOUND], epilog=EPILOG)
+@click.command(
+    params=[MECHANISM, USERS, optional(DELTA), optional(EPSILON), BOUND, VIEW], epilog=EPILOG
+)
 def certify(
-    mechanism: LocalRandomizer, n: int, delta: float | None, epsilon: float | None, bound: Bound
+    mechanism: LocalRandomizer,
+    n: int,
+    delta: float | None,
+    epsilon: float | None,
+    bound: Bound,
+    view: View,
 ) -> None:
     """Prove the epsilon at a delta, or the delta at an epsilon.
 
@@ -22,12 +30,18 @@ def certify(
     (JSON) that "shuffledp verify" checks. Needs the extra "certify". The certificate names the
     bound that it proves: where the prover does not know the swap bound it is the blanket bound. It
     covers one round of collection, not what several reveal together.
+    Certificates are about the multiset of reports; they hold for its sum as well.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
     if (delta is None) == (epsilon is None):
         raise click.UsageError("give one of --delta and --epsilon: the other one is proved")
+    if view != "multiset":
+        raise click.UsageError(
+            "certificates are proofs about the multiset, which hold for the sum as well: leave out "
+            "--view; what the sum alone reveals cannot be proved this way yet"
+        )
     from shuffledp.certification import certify as prove
 
     accountant = ShuffleAccountant(mechanism, n, bound=bound)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from shuffledp.accounting.assumptions import assumptions_of
+from shuffledp.accounting.sum_view import View
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, RTOL, USERS
+from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, RTOL, USERS, VIEW
 from shuffledp.cli.terminal import progress
 from shuffledp.comparison import compare as compare_bounds
 from shuffledp.randomizers import LocalRandomizer
@@ -18,9 +20,15 @@ _CSV = click.Option(
 )
 
 
-@click.command(params=[MECHANISM, USERS, DELTA, RTOL, JSON, _CSV], epilog=EPILOG)
+@click.command(params=[MECHANISM, USERS, DELTA, RTOL, VIEW, JSON, _CSV], epilog=EPILOG)
 def compare(
-    mechanism: LocalRandomizer, n: int, delta: float, rtol: float, as_json: bool, as_csv: bool
+    mechanism: LocalRandomizer,
+    n: int,
+    delta: float,
+    rtol: float,
+    view: View,
+    as_json: bool,
+    as_csv: bool,
 ) -> None:
     """Compare our bounds on epsilon with all published ones.
 
@@ -31,9 +39,9 @@ def compare(
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other")
     with progress():
-        found = compare_bounds(mechanism, n, delta, rtol=rtol)
+        found = compare_bounds(mechanism, n, delta, rtol=rtol, view=view)
     if as_json:
-        click.echo(envelope("compare", found.to_dict()))
+        click.echo(envelope("compare", found.to_dict(), assumptions_of(view)))
     elif as_csv:
         click.echo(found.to_csv(), nl=False)
     else:

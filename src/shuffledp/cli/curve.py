@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting.assumptions import assumptions_of
 from shuffledp.cli.chart_files import read_outputs, write_chart
 from shuffledp.cli.curve_request import CurveRequest
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, optional
+from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, VIEW, optional
 from shuffledp.cli.terminal import counter, progress
 from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, trace
 from shuffledp.errors import NoAnswerError
@@ -67,6 +68,7 @@ _PARAMETERS = [
         "only numbers; may be repeated. Without it the numbers are printed as CSV.",
     ),
     RTOL,
+    VIEW,
     JSON,
 ]
 
@@ -83,7 +85,14 @@ def curve(**options: Any) -> None:
     with progress():
         course = request.course(families)
     with counter(len(course.x) * len(families)) as report:
-        found = trace(families, course, bounds=request.bounds, rtol=request.rtol, on_done=report)
+        found = trace(
+            families,
+            course,
+            bounds=request.bounds,
+            rtol=request.rtol,
+            view=request.view,
+            on_done=report,
+        )
     if all(value.number is None for item in found.curves for value in item.values):
         raise NoAnswerError(found.notes[0])
     if request.as_json:
@@ -99,4 +108,4 @@ def curve(**options: Any) -> None:
 
 
 def _to_json(found: Curves) -> str:
-    return envelope("curve", found.to_dict())
+    return envelope("curve", found.to_dict(), assumptions_of(found.view))

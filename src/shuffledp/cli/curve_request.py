@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting.sum_view import View
 from shuffledp.cli.parameters import DELTA, EPSILON, TIMES, USERS
 from shuffledp.comparison import AXES, Axis, Course, Families, end_of_profile, read_families
 from shuffledp.errors import check_epsilon0
@@ -28,6 +29,7 @@ class CurveRequest:
     bounds: tuple[str, ...]
     outputs: tuple[Path, ...]
     rtol: float
+    view: View
     as_json: bool
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from shuffledp.accounting.report import Bound
+from shuffledp.accounting.sum_view import View
 from shuffledp.cli.accountant import accountant
 from shuffledp.cli.answer import Answer
 from shuffledp.cli.parameters import (
@@ -15,6 +16,7 @@ from shuffledp.cli.parameters import (
     MECHANISM,
     RTOL,
     USERS,
+    VIEW,
 )
 from shuffledp.cli.question import question
 from shuffledp.randomizers import LocalRandomizer
@@ -22,7 +24,7 @@ from shuffledp.rounding import plain
 from shuffledp.wording import shorten
 
 
-@question(MECHANISM, USERS, EPSILON, RTOL, BOUND, CORRUPTED, CORRUPTED_ADAPTIVELY)
+@question(MECHANISM, USERS, EPSILON, RTOL, BOUND, CORRUPTED, CORRUPTED_ADAPTIVELY, VIEW)
 def delta(
     mechanism: LocalRandomizer,
     n: int,
@@ -31,6 +33,7 @@ def delta(
     bound: Bound,
     corrupted: int | Fraction,
     corrupted_adaptively: int | Fraction,
+    view: View,
 ) -> Answer:
     """Find the delta of the shuffled reports at a given epsilon.
 
@@ -38,6 +41,6 @@ def delta(
     mechanisms" for all of them.
     """
     text = shorten(str(mechanism))
-    asked = accountant(mechanism, n, rtol, bound, corrupted, corrupted_adaptively)
+    asked = accountant(mechanism, n, rtol, bound, corrupted, corrupted_adaptively, view)
     head = (("mechanism", text), ("users", asked.crowd.in_figures), ("epsilon", plain(epsilon)))
     return Answer(head=head, report=asked.delta_report(epsilon))

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from shuffledp.accounting.report import Bound
+from shuffledp.accounting.sum_view import View
 from shuffledp.cli.accountant import accountant
 from shuffledp.cli.answer import Answer
 from shuffledp.cli.parameters import (
@@ -16,6 +17,7 @@ from shuffledp.cli.parameters import (
     MECHANISM,
     RTOL,
     USERS,
+    VIEW,
 )
 from shuffledp.cli.question import question
 from shuffledp.errors import NoAnswerError
@@ -24,7 +26,7 @@ from shuffledp.rounding import plain, round_down
 from shuffledp.wording import shorten
 
 
-@question(MECHANISM, USERS, DELTA, RTOL, BOUND, CORRUPTED, CORRUPTED_ADAPTIVELY)
+@question(MECHANISM, USERS, DELTA, RTOL, BOUND, CORRUPTED, CORRUPTED_ADAPTIVELY, VIEW)
 def epsilon(
     mechanism: LocalRandomizer,
     n: int,
@@ -33,13 +35,14 @@ def epsilon(
     bound: Bound,
     corrupted: int | Fraction,
     corrupted_adaptively: int | Fraction,
+    view: View,
 ) -> Answer:
     """Find the epsilon of the shuffled reports at a given delta.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    asked = accountant(mechanism, n, rtol, bound, corrupted, corrupted_adaptively)
+    asked = accountant(mechanism, n, rtol, bound, corrupted, corrupted_adaptively, view)
     report = asked.epsilon_report(delta)
     text = shorten(str(mechanism))
     if report.guarantee.upper == math.inf:

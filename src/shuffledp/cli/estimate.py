@@ -6,28 +6,59 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting.assumptions import assumptions_of
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import JSON, confidence_option
+from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, reading
 from shuffledp.cli.study_reports import study_notes
 from shuffledp.cli.terminal import progress
-from shuffledp.files import DataError, Estimation, Section, estimate_files
+from shuffledp.files import (
+    DataError,
+    Estimation,
+    Section,
+    estimate_files,
+    estimate_published,
+)
+from shuffledp.randomizers import LocalRandomizer, parse
 from shuffledp.rounding import decade, plain, round_up
 from shuffledp.study import StudyEstimation, estimate_study_files
 from shuffledp.study.estimation import is_study
-from shuffledp.wording import fill, shorten
+from shuffledp.wording import counted, fill, shorten
 
 _MAX_DECIMALS = 12
 
+_CORRUPTED = click.Option(
+    ["--corrupted"],
+    callback=reading(count_or_share("corrupted")),
+    metavar="NUMBER",
+    default="0",
+    help="Say how far so many users can move the estimates if they choose their reports: a number "
+    "such as 500, or a share such as 0.05 or 5%.",
+)
 
 _PARAMETERS = [
-    click.Argument(["reports"], nargs=-1, required=True, type=click.Path(path_type=Path)),
+    click.Argument(["reports"], nargs=-1, type=click.Path(path_type=Path)),
+    click.Option(
+        ["--from-counts"],
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Estimate from a published sum instead: a JSON file with n and counts, or n and sum, "
+        "or a CSV file with the titles value,count,n or sum,n.",
+    ),
+    click.Option(
+        ["--mechanism"],
+        callback=reading(parse),
+        metavar="MECHANISM",
+        help="What each user ran, with --from-counts; files of reports know it.",
+    ),
+    _CORRUPTED,
     confidence_option("0.95", "Probability with which each interval, on its own, holds the truth."),
     click.Option(
         ["--simultaneous"],
@@ -49,24 +80,36 @@ _PARAMETERS = [
 @click.command(params=_PARAMETERS, epilog=EPILOG)
 def estimate(
     reports: tuple[Path, ...],
+    from_counts: Path | None,
+    mechanism: LocalRandomizer | None,
+    corrupted: int | Fraction,
     confidence: float,
     simultaneous: bool,
     project: bool,
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Estimate frequencies and means from files of reports.
+    """Estimate frequencies and means from reports or their sum.
 
     REPORTS is a file that "shuffledp randomize" wrote, one or several of the same mechanism, whose
     sidecar stands beside it. Estimates are unbiased, so that frequencies can be below 0 or above 1.
     """
     if as_json and as_csv:
         raise click.UsageError("give one of --json and --csv")
+    if bool(reports) == (from_counts is not None):
+        raise click.UsageError("give either REPORTS or --from-counts")
+    if (mechanism is None) != (from_counts is None):
+        raise click.UsageError("--from-counts and --mechanism belong together")
     try:
         with progress():
-            estimation = (estimate_study_files if is_study(reports[0]) else estimate_files)(reports)
+            if from_counts is not None and mechanism is not None:
+                estimation = estimate_published(from_counts, mechanism, corrupted)
+            else:
+                estimation = _from_files(reports, corrupted)
     except DataError as error:
         raise click.ClickException(str(error)) from None
+    except ValueError as error:  # so many corrupted users are not there
+        raise click.UsageError(str(error)) from None
     if project and not any(section.estimate.whole_domain for section in estimation.sections):
         raise click.UsageError(
             "--project needs the frequencies of a whole domain, but there are only means, or "
@@ -79,6 +122,15 @@ def estimate(
         click.echo(_to_csv(rows, project), nl=False)
     else:
         click.echo(_to_text(estimation, rows, project))
+
+
+def _from_files(reports: Sequence[Path], corrupted: int | Fraction) -> Estimation:
+    """Estimate from the reports of one mechanism, or of the plan of a study."""
+    if not is_study(reports[0]):
+        return estimate_files(reports, corrupted)
+    if corrupted:
+        raise click.UsageError("--corrupted is not known for the reports of a plan")
+    return estimate_study_files(reports)
 
 
 class _Rows:
@@ -140,16 +192,13 @@ def _right(texts: Sequence[str]) -> list[str]:
 
 
 def _to_text(estimation: Estimation, rows: Sequence[_Rows], project: bool) -> str:
-    first = estimation.sidecars[0]
-    epsilon, delta = estimation.guarantee
-    how = ("mechanism", shorten(first.mechanism))
+    how = ("mechanism", shorten(estimation.mechanism))
     if isinstance(estimation, StudyEstimation):
         how = ("strategy", estimation.estimate.design.strategy)
-    head = (
-        how,
-        ("users", f"{estimation.n:,}"),
-        ("guarantee", f"epsilon = {round_up(epsilon)} at delta = {plain(delta)}"),
-    )
+    head = [how, ("users", f"{estimation.n:,}")]
+    if estimation.sidecars:
+        epsilon, delta = estimation.guarantee
+        head.append(("guarantee", f"epsilon = {round_up(epsilon)} at delta = {plain(delta)}"))
     lines = ["\n".join(f"{label:<11}{value}" for label, value in head)]
     lines += [table.to_text() for table in rows]
     notes = list(_notes(estimation, project))
@@ -168,6 +217,8 @@ def _notes(estimation: Estimation, project: bool) -> Iterable[str]:
             f"stronger one of {estimation.n:,} users shuffled together. It holds if no user is in "
             "two files; otherwise the epsilons and deltas of these files add up."
         )
+    if estimation.corrupted:
+        yield from _poisoning(estimation)
     if project:
         yield (
             "Projected frequencies are biased: small ones come out too large and large ones too "
@@ -175,6 +226,28 @@ def _notes(estimation: Estimation, project: bool) -> Iterable[str]:
         )
     warnings = (warning for sidecar in estimation.sidecars for warning in sidecar.warnings)
     yield from (f"Warning: {warning}." for warning in dict.fromkeys(warnings))
+
+
+def _poisoning(estimation: Estimation) -> Iterable[str]:
+    """Yield what users can do who choose their reports."""
+    crowd = counted(estimation.corrupted, "corrupted user")
+    for section in estimation.sections:
+        what = "the mean" if section.is_mean else "a frequency"
+        if len(estimation.sections) > 1:
+            what += f" of {section.column.name}"
+        if section.shifts is None:
+            continue
+        farthest = float(section.shifts.max())
+        if math.isinf(farthest):
+            yield (
+                f"Poisoning: {crowd} can move {what} by any amount, since any number is a report."
+            )
+        else:
+            yield (
+                f"Poisoning: {crowd} who choose their reports can move {what} by at most "
+                f"{round_up(farthest)}; lying about their values moves it by no more than "
+                f"{plain(estimation.corrupted / estimation.n)} on average."
+            )
 
 
 def _to_csv(rows: Iterable[_Rows], project: bool) -> str:
@@ -196,11 +269,16 @@ def _to_csv(rows: Iterable[_Rows], project: bool) -> str:
 def _to_json(
     estimation: Estimation, rows: Sequence[_Rows], paths: Iterable[Path], confidence: float
 ) -> str:
-    epsilon, delta = estimation.guarantee
+    guarantee = None
+    if estimation.sidecars:
+        epsilon, delta = estimation.guarantee
+        guarantee = {"epsilon": epsilon, "delta": delta}
     fields = {
-        "mechanism": estimation.sidecars[0].mechanism,
+        "mechanism": estimation.mechanism,
         "n": estimation.n,
-        "guarantee": {"epsilon": epsilon, "delta": delta},
+        "view": "multiset" if estimation.sidecars else "sum",
+        "guarantee": guarantee,
+        "corrupted": estimation.corrupted,
         "confidence": confidence,
         "simultaneous": any(table.simultaneous for table in rows),
         "estimates": [_section_fields(table) for table in rows],
@@ -216,7 +294,8 @@ def _to_json(
         ],
         "warnings": list(_notes(estimation, project=False)),
     }
-    return envelope("estimate", fields, estimation.sidecars[0].assumptions)
+    facts = estimation.sidecars[0].assumptions if estimation.sidecars else assumptions_of("sum")
+    return envelope("estimate", fields, facts)
 
 
 def _section_fields(table: _Rows) -> dict[str, object]:
@@ -229,6 +308,7 @@ def _section_fields(table: _Rows) -> dict[str, object]:
         "kind": "mean" if section.is_mean else "frequencies",
         "values": table.names,
         **{name: _finite(column) for name, column in zip(names, table.columns, strict=True)},
+        "largest_shifts": None if section.shifts is None else _finite(section.shifts),
         "projected_biased": None if projected is None else projected.tolist(),
     }
 

@@ -11,6 +11,7 @@ from typing import NoReturn, TypeVar
 import click
 
 from shuffledp.accounting.report import BOUNDS, DEFAULT_BOUND
+from shuffledp.accounting.sum_view import VIEWS
 from shuffledp.errors import (
     MAX_ROUNDS,
     MAX_USERS,
@@ -170,6 +171,15 @@ BOUND = click.Option(
     show_default=True,
     help="blanket: the optimal decomposition bound. best: the smaller of that and the swap bound, "
     "which is often within a tenth of a percent of what an attacker attains.",
+)
+
+VIEW = click.Option(
+    ["--view"],
+    type=click.Choice(VIEWS),
+    default="multiset",
+    show_default=True,
+    help="What the analyst sees: the shuffled multiset of reports, or nothing but their sum, as "
+    "after secure aggregation.",
 )
 
 CORRUPTED = click.Option(

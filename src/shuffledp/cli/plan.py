@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting.assumptions import assumptions_of
+from shuffledp.accounting.sum_view import View
 from shuffledp.cli.chart_files import read_outputs, write_chart
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
@@ -16,6 +18,7 @@ from shuffledp.cli.parameters import (
     EPSILON,
     JSON,
     USERS,
+    VIEW,
     number,
     optional,
     reading,
@@ -97,6 +100,7 @@ _PARAMETERS = [
         metavar="FILE",
         help="Where to write the plan of a study, for shuffledp randomize --plan.",
     ),
+    VIEW,
     JSON,
 ]
 
@@ -115,6 +119,7 @@ class _Request:
     charts: tuple[Path, ...]
     study_file: str | None
     out: str | None
+    view: View
     as_json: bool
 
     def __post_init__(self) -> None:
@@ -147,6 +152,7 @@ class _Request:
             domain_size=self.domain,
             task=self.task,
             distribution=self.distribution,
+            view=self.view,
         )
 
 
@@ -172,7 +178,7 @@ def _draw(made: Plan, charts: tuple[Path, ...]) -> list[str]:
     """Write all files, pictures last, and return their names."""
     epsilons = epsilons_around(min(option.ours.epsilon for option in made.options))
     with counter(len(epsilons)) as report:
-        chart = error_chart(made.task, epsilons, made.target_delta, on_done=report)
+        chart = error_chart(made.task, epsilons, made.target_delta, view=made.view, on_done=report)
     return write_chart(chart, charts, chart.to_json())
 
 
@@ -186,11 +192,12 @@ def _to_json(made: Plan, written: list[str]) -> str:
         "target_epsilon": made.target_epsilon,
         "target_error": made.target_error,
         "target_delta": made.target_delta,
+        "view": made.view,
         "options": [_option(option) for option in made.options],
         "left_out": [asdict(left_out) for left_out in made.left_out],
         "files": written,
     }
-    return envelope("plan", fields)
+    return envelope("plan", fields, assumptions_of(made.view))
 
 
 def _option(option: Option) -> dict[str, object]:

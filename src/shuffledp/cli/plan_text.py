@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.sum_view import is_exact, view_in_words
+from shuffledp.cli.shown import what_is_seen
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.planning import Option, Plan
 from shuffledp.randomizers import LocalRandomizer
@@ -91,15 +94,25 @@ def _sentences(made: Plan) -> Iterator[str]:
     yield f"Best: {best.randomizer}"
     yield (
         f"With {counted(made.task.n, 'user')} an estimated {what} is typically off by "
-        f"{round_up(best.error)}, and the shuffled reports are ({epsilon}, "
+        f"{round_up(best.error)}, and {what_is_seen(made.view)} ({epsilon}, "
         f"{plain(made.target_delta)})-differentially private. {_published(made)}"
     )
     if made.task.name == "mean":
         yield from (_ENCODINGS[o.name] for o in made.options if o.name in _ENCODINGS)
     if any(option.ours.randomizer.epsilon0 == MAX_EPSILON0 for option in made.options):
         yield f"Where epsilon0 = {MAX_EPSILON0:g}, larger ones are not looked at."
+    if made.view == "sum":
+        yield f"The best one: the analyst sees {_best_view(made)}."
+        sums = [o.name for o in made.options if is_exact(o.ours.randomizer, Crowd(made.task.n))]
+        rest = [option.name for option in made.options if option.name not in sums]
+        if rest:
+            yield f"The guarantee of the multiset stands for {', '.join(rest)}."
     for left_out in made.left_out:
         yield f"Not offered: {left_out.name}: {left_out.reason}."
+
+
+def _best_view(made: Plan) -> str:
+    return view_in_words(made.best.ours.randomizer, made.view, Crowd(made.task.n))
 
 
 def _published(made: Plan) -> str:

@@ -14,13 +14,15 @@ from shuffledp.cli.parameters import (
     CORRUPTED,
     CORRUPTED_ADAPTIVELY,
     DELTA,
-    MECHANISM,
     RTOL,
     USERS,
+    optional,
     reading,
 )
 from shuffledp.cli.terminal import progress
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.files import DataError, Sidecar
+from shuffledp.files.sidecar import read_sidecar
+from shuffledp.randomizers import parse
 from shuffledp.whole_file import check_writable, write_whole
 
 
@@ -34,10 +36,34 @@ def _read_out(text: str) -> Path:
     return path
 
 
+def _read_reports(text: str) -> Sidecar:
+    """Return what goes with a file of reports; those that a seed repeats have no guarantee."""
+    path = Path(text)
+    try:
+        found = read_sidecar(path)
+        found.check_file(path)
+    except DataError as error:
+        raise ValueError(str(error)) from None
+    if found.seeded:
+        raise ValueError(f"{text!r} was made from a seed, so it has no guarantee to write about")
+    if found.warnings:
+        raise ValueError(f"{text!r} has no guarantee to write about: {found.warnings[0]}")
+    return found
+
+
+_MECHANISM = click.Argument(["mechanism"], required=False, callback=reading(parse))
+
 _PARAMETERS = [
-    MECHANISM,
-    USERS,
-    DELTA,
+    _MECHANISM,
+    optional(USERS),
+    optional(DELTA),
+    click.Option(
+        ["--reports"],
+        callback=reading(_read_reports),
+        metavar="FILE",
+        help="Take mechanism, users and delta from the sidecar of a file that 'randomize' wrote, "
+        "instead of MECHANISM, -n and --delta.",
+    ),
     RTOL,
     BOUND,
     CORRUPTED,
@@ -60,7 +86,7 @@ _PARAMETERS = [
 
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
-def report(mechanism: LocalRandomizer, out: Path | None, certified: bool, **options: Any) -> None:
+def report(out: Path | None, certified: bool, reports: Sidecar | None, **options: Any) -> None:
     """Write the document for a review board: one HTML page.
 
     It holds the statement to quote, what is assumed and what holds if that fails, the guarantee as
@@ -77,8 +103,9 @@ def report(mechanism: LocalRandomizer, out: Path | None, certified: bool, **opti
         cover = Cover(**{name: text for name, text in texts.items() if text is not None})
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+    options |= _question(reports, {name: options.pop(name) for name in _QUESTION})
     delta = options.pop("delta")
-    asked = accountant(mechanism, **options)
+    asked = accountant(**options)
     if certified and asked.crowd.assumptions:
         raise click.UsageError("--certify proves guarantees for honest users, without --corrupted")
     with progress():
@@ -93,3 +120,19 @@ def report(mechanism: LocalRandomizer, out: Path | None, certified: bool, **opti
     else:
         write_whole(out, page.encode())
         click.echo(str(out))
+
+
+_QUESTION = ("mechanism", "n", "delta")
+
+
+def _question(reports: Sidecar | None, given: dict[str, Any]) -> dict[str, Any]:
+    """Return mechanism, users and delta, all from one source."""
+    known = [name for name, value in given.items() if value is not None]
+    if reports is None:
+        if len(known) < len(given):
+            raise click.UsageError("give MECHANISM, '-n' / '--users' and '--delta', or '--reports'")
+        return given
+    if known:
+        raise click.UsageError("'--reports' says itself what MECHANISM, '-n' and '--delta' are")
+    delta = reports.guarantee.delta
+    return {"mechanism": reports.randomizer(), "n": reports.n, "delta": delta}

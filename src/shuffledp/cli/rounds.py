@@ -13,6 +13,7 @@ from shuffledp.cli.parameters import (
     DELTA,
     EPSILON,
     USERS,
+    VIEW,
     number,
     optional,
     reading,
@@ -95,6 +96,7 @@ _EPSILON.help = "Privacy level of all rounds together, at least 0."
     _EPSILON,
     _AT_MOST,
     BOUND,
+    VIEW,
     _RTOL,
 )
 def rounds(**options: Any) -> RoundsAnswer:

@@ -48,7 +48,8 @@ class RoundsAnswer:
         width = max(len(label) for label, _ in rows) + 2
         lines = [label.ljust(width) + value for label, value in rows]
         # Every help text holds the others.
-        facts = [fill(fact, "- ", "  ") for fact in report.assumptions[len(ASSUMPTIONS) :]]
+        more = [fact for fact in report.assumptions if fact not in ASSUMPTIONS]
+        facts = [fill(fact, "- ", "  ") for fact in more]
         paragraphs = [self._meaning, *self._notes]
         return "\n".join([*lines, "", *(fill(p) for p in paragraphs), "", "This assumes:", *facts])
 
@@ -70,12 +71,19 @@ class RoundsAnswer:
         epsilon = self._guarantee if asked_epsilon else target
         delta = target if asked_epsilon else self._guarantee
         claim = (
-            f"After {counted(report.rounds.total, 'round')} all shuffled reports together are "
+            f"After {counted(report.rounds.total, 'round')} {self._seen} "
             f"({epsilon}, {delta})-differentially private"
         )
         if report.decimal_lower_bound == 0:
             return f"{claim}."
         return f"{claim}; no analysis can prove less than {report.quantity} = {report.at_least}."
+
+    @property
+    def _seen(self) -> str:
+        views = {kind.accountant.view for kind in self.report.rounds.kinds}
+        if views == {"multiset"}:
+            return "all shuffled reports together are"
+        return "all sums together are" if views == {"sum"} else "all that is seen is"
 
     @property
     def _notes(self) -> list[str]:

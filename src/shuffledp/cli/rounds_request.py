@@ -8,6 +8,7 @@ import click
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
 from shuffledp.accounting.report import Bound
+from shuffledp.accounting.sum_view import View
 from shuffledp.randomizers import LocalRandomizer
 
 
@@ -23,6 +24,7 @@ class RoundsRequest:
     epsilon: float | None
     at_most: int | None
     bound: Bound
+    view: View
     rtol: float
 
     def __post_init__(self) -> None:
@@ -53,13 +55,13 @@ class RoundsRequest:
         """Return one round of the mechanism that was named first."""
         if self.mechanism is None or self.n is None:
             raise click.UsageError("MECHANISM and '-n' / '--users' are missing")
-        return ShuffleAccountant(self.mechanism, self.n, bound=self.bound)
+        return ShuffleAccountant(self.mechanism, self.n, bound=self.bound, view=self.view)
 
     def rounds(self) -> Rounds:
         """Return all rounds."""
         pairs = [(self.accountant(), self.times)] if self.times is not None else []
         pairs += [
-            (ShuffleAccountant(randomizer, n, bound=self.bound), times)
+            (ShuffleAccountant(randomizer, n, bound=self.bound, view=self.view), times)
             for times, randomizer, n in self.kinds
         ]
         try:

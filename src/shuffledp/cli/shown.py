@@ -1,10 +1,16 @@
-"""The guarantee of an answer, as people read it."""
+"""The guarantee of an answer, as people read it, and what it is about."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
+from shuffledp.accounting.sum_view import View
 from shuffledp.rounding import plain
+
+
+def what_is_seen(view: View) -> str:
+    """Return the subject of "... (epsilon, delta)-differentially private"."""
+    return "the sum of the reports is" if view == "sum" else "the shuffled reports are"
 
 
 def shown_guarantee(guarantee: Decimal, rounded: str, met: float | None) -> str:

@@ -35,6 +35,8 @@ def plan_of_study(options: Mapping[str, Any]) -> None:
     for field, name in _OF_ONE.items():
         if options[field] not in (None, ()):
             raise click.UsageError(f"{name} is for one attribute: a --study says it itself")
+    if options["view"] != "multiset":
+        raise click.UsageError("--view is for one attribute: the reports of a study are shuffled")
     study = _read(options["study_file"])
     out = None if options["out"] is None else Path(options["out"])
     if out is not None:

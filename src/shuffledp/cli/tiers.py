@@ -7,7 +7,14 @@ from fractions import Fraction
 
 import click
 
-from shuffledp.accounting import Group, MixedAccountant, Tier
+from shuffledp.accounting import (
+    Group,
+    MixedAccountant,
+    OpenGroup,
+    Tier,
+    TierCalibration,
+    calibrate_tiers,
+)
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
@@ -30,20 +37,28 @@ _TIER = "which tier a user is in does not depend on the data"
 _DUMMIES = "dummies are drawn from the common blanket law by somebody whom the users trust"
 
 
-def _read_group(text: str) -> Group:
-    """Read ``krr(k=10, epsilon0=1)=500``."""
+def _read_group(text: str) -> Group | OpenGroup:
+    """Read ``krr(k=10, epsilon0=1)=500``, or ``krr(k=10)=500`` whose level is looked for."""
     mechanism, sign, count = text.rpartition("=")
     if not sign or not mechanism.strip().endswith(")"):
         raise ValueError(
             "group must be a mechanism, = and a number of users, such as "
             f'"krr(k=10, epsilon0=1)=500", got {shorten(text, 60)!r}'
         )
-    return Group(parse(mechanism), whole("the number of users", 1, MAX_USERS)(count))
+    n = whole("the number of users", 1, MAX_USERS)(count)
+    try:
+        return Group(parse(mechanism), n)
+    except ValueError:
+        try:
+            return OpenGroup(mechanism.strip(), n)
+        except ValueError:
+            pass
+        raise
 
 
 def _read_groups(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
-) -> tuple[Group, ...]:
+) -> tuple[Group | OpenGroup, ...]:
     read = reading(_read_group)
     return tuple(group for text in texts if (group := read(ctx, param, text)) is not None)
 
@@ -54,7 +69,8 @@ _GROUP = click.Option(
     required=True,
     callback=_read_groups,
     metavar='"MECHANISM=USERS"',
-    help='A tier, for example "krr(k=10, epsilon0=1)=500"; give one per tier.',
+    help='A tier, for example "krr(k=10, epsilon0=1)=500"; give one per tier. Tiers without '
+    'epsilon0, as "krr(k=10)=500", get the largest common one that meets --epsilon and --delta.',
 )
 
 _DUMMIES_OPTION = click.Option(
@@ -72,38 +88,58 @@ _DUMMIES_OPTION = click.Option(
     epilog=EPILOG,
 )
 def tiers(
-    groups: tuple[Group, ...],
+    groups: tuple[Group | OpenGroup, ...],
     delta: float | None,
     epsilon: float | None,
     dummies: int,
     corrupted: int | Fraction,
     as_json: bool,
 ) -> None:
-    """Find epsilon, or delta, of users with different levels.
+    """Find epsilon, delta or a level of users with different levels.
 
     All reports go through one shuffler. Every tier gets its own answer: users of mechanisms that
     share a blanket law hide each other, whatever their levels.
     """
-    if (delta is None) == (epsilon is None):
+    given = [group for group in groups if isinstance(group, Group)]
+    if len(given) < len(groups):
+        if delta is None or epsilon is None:
+            raise click.UsageError("tiers without epsilon0 need both --epsilon and --delta")
+    elif (delta is None) == (epsilon is None):
         raise click.UsageError("give one of --delta and --epsilon: the other one is answered")
+    answer = _to_json if as_json else _to_text
     try:
-        accountant = MixedAccountant(groups, dummies=dummies, corrupted=corrupted)
+        with progress():
+            if epsilon is not None and delta is not None:
+                solved = calibrate_tiers(
+                    groups,
+                    target_epsilon=epsilon,
+                    target_delta=delta,
+                    dummies=dummies,
+                    corrupted=corrupted,
+                )
+                found = solved.accountant.epsilon_tiers(delta)
+                text = answer(solved.accountant, found, "epsilon", delta, solved)
+            else:
+                accountant = MixedAccountant(given, dummies=dummies, corrupted=corrupted)
+                if delta is not None:
+                    found = accountant.epsilon_tiers(delta)
+                    text = answer(accountant, found, "epsilon", delta)
+                else:
+                    found = accountant.delta_tiers(epsilon or 0.0)
+                    text = answer(accountant, found, "delta", epsilon or 0.0)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    answer = _to_json if as_json else _to_text
-    with progress():
-        if delta is not None:
-            found = accountant.epsilon_tiers(delta)
-            text = answer(accountant, found, "epsilon", "delta", delta)
-        elif epsilon is not None:
-            found = accountant.delta_tiers(epsilon)
-            text = answer(accountant, found, "delta", "epsilon", epsilon)
     click.echo(text)
 
 
 def _to_text(
-    accountant: MixedAccountant, found: tuple[Tier, ...], quantity: str, name: str, given: float
+    accountant: MixedAccountant,
+    found: tuple[Tier, ...],
+    quantity: str,
+    given: float,
+    solved: TierCalibration | None = None,
 ) -> str:
+    name = "delta" if quantity == "epsilon" else "epsilon"
     rows = [("mechanism", "users", quantity, "lower bound", "hidden among")]
     for tier in found:
         upper = tier.guarantee.upper
@@ -130,19 +166,28 @@ def _to_text(
         f"With {crowd}, the shuffled reports have {quantity} = {shown} at {name} = "
         f"{plain(given)} for everybody, and what the table says for each tier."
     )
+    if solved is not None:
+        level = round_down(solved.epsilon0)
+        lines = [f"epsilon0  {level}  (the largest safe common level, rounded down)", "", *lines]
     return "\n".join([*lines, "", fill(meaning)])
 
 
 def _to_json(
-    accountant: MixedAccountant, found: tuple[Tier, ...], quantity: str, name: str, given: float
+    accountant: MixedAccountant,
+    found: tuple[Tier, ...],
+    quantity: str,
+    given: float,
+    solved: TierCalibration | None = None,
 ) -> str:
+    name = "delta" if quantity == "epsilon" else "epsilon"
     fields: dict[str, object] = {
         "n": accountant.n,
         "dummies": accountant.dummies,
         "corrupted": accountant.crowd.corrupted,
         "quantity": quantity,
         f"target_{name}": given,
-        f"target_{quantity}": None,
+        f"target_{quantity}": None if solved is None else solved.target_epsilon,
+        "epsilon0": None if solved is None else solved.epsilon0,
         "tiers": [
             {
                 "mechanism": str(tier.group.randomizer),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from shuffledp.accounting import required_users
 from shuffledp.accounting.report import Bound
-from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, MECHANISM, TIMES
+from shuffledp.accounting.sum_view import View
+from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, MECHANISM, TIMES, VIEW
 from shuffledp.cli.question import Printable, question
 from shuffledp.cli.solution import solution
 from shuffledp.randomizers import LocalRandomizer
@@ -12,9 +13,9 @@ from shuffledp.rounding import plain
 from shuffledp.wording import shorten
 
 
-@question(MECHANISM, EPSILON, DELTA, TIMES, BOUND)
+@question(MECHANISM, EPSILON, DELTA, TIMES, BOUND, VIEW)
 def users(
-    mechanism: LocalRandomizer, epsilon: float, delta: float, times: int, bound: Bound
+    mechanism: LocalRandomizer, epsilon: float, delta: float, times: int, bound: Bound, view: View
 ) -> Printable:
     """Find the smallest n that meets epsilon and delta.
 
@@ -22,7 +23,7 @@ def users(
     mechanisms" for all of them.
     """
     found = required_users(
-        mechanism, target_epsilon=epsilon, target_delta=delta, rounds=times, bound=bound
+        mechanism, target_epsilon=epsilon, target_delta=delta, rounds=times, bound=bound, view=view
     )
     return solution(
         head=(

@@ -4,6 +4,7 @@ from shuffledp.collection.aggregator import Aggregator
 from shuffledp.collection.estimate import ConfidenceInterval, Estimate
 from shuffledp.collection.shuffler import shuffle
 from shuffledp.collection.simulation import Simulation, simulate
+from shuffledp.collection.tiers import estimate_pooled, estimate_tiers
 from shuffledp.collection.wire import (
     decode_bytes,
     decode_json,
@@ -21,6 +22,8 @@ __all__ = [
     "decode_json",
     "encode_bytes",
     "encode_json",
+    "estimate_pooled",
+    "estimate_tiers",
     "mechanism_id",
     "shuffle",
     "simulate",

@@ -16,8 +16,8 @@ from shuffledp.collection.estimate import Estimate, Estimates
 from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.moments import Moments, Results, finish
 from shuffledp.collection.storage import Stored, read, write
-from shuffledp.collection.tally import check_some, number_of
-from shuffledp.errors import check_integer
+from shuffledp.collection.tally import Subject, Truth, check_some, number_of
+from shuffledp.errors import check_integer, check_users
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.randomizers.parts import without_paths
 from shuffledp.randomizers.support import SupportRandomizer
@@ -65,6 +65,16 @@ class Aggregator:
         """The number of users so far, those included who did not take part."""
         return number_of(self._state)
 
+    @property
+    def subject(self) -> Subject:
+        """What is estimated, in words."""
+        return self._tally.subject
+
+    def results(self) -> Results:
+        """Return estimates with the reasons why they vary, to be combined with others."""
+        check_some(self._state)
+        return self._tally.results(self._state)
+
     def add(self, reports: object) -> None:
         """Add a batch of reports; if one of them is wrong, none is added.
 
@@ -97,6 +107,26 @@ class Aggregator:
                 f"position {place}"
             )
         return array.astype(dtype)
+
+    def add_sum(self, total: object, n: int) -> None:
+        """Add n reports of which only the sum was published, as after secure aggregation.
+
+        Args:
+            total: how many reports support each value, in the order of the estimates; for a matrix
+                how often each output occurs; for added noise the sum of the reports.
+            n: number of reports.
+
+        >>> randomizer = "oue(epsilon0=2, domain_size=3)"
+        >>> aggregator = Aggregator(randomizer)
+        >>> aggregator.add_sum([400, 230, 190], n=1000)
+        >>> aggregator.estimate().values.round(2).tolist()
+        [0.74, 0.29, 0.19]
+
+        Raises:
+            TypeError: if the sum of such reports is not enough, or is no number.
+            ValueError: if it cannot be a sum of n reports.
+        """
+        self._add(self._tally.published(total, check_users(n)))
 
     def merge(self, other: Aggregator) -> None:
         """Add all reports that another aggregator for the same mechanism has added up.
@@ -155,10 +185,30 @@ class Aggregator:
             raise TypeError(f"weighted sums need a support mechanism such as krr, got {randomizer}")
         return combination(randomizer, results, weights).estimate(n)
 
-    def results(self) -> Results:
-        """Return the estimates about those whose reports told something, as sums know them."""
-        check_some(self._state)
-        return self._tally.results(self._state)
+    def largest_shifts(self, corrupted: int, *, dummies: int = 0) -> Truth:
+        """Return how far corrupted users can move each estimate, whatever the others hold.
+
+        An estimate differs by no more than this from the one that other reports of the same users
+        would have given. Users who lie about their value move a frequency by their share; users who
+        choose their reports move it farther. Where a report can be any number, that is infinite.
+
+        Args:
+            corrupted: how many users choose their reports.
+            dummies: as for :meth:`estimate`.
+
+        Raises:
+            TypeError: if it is not known for this mechanism.
+            ValueError: if there are no reports.
+
+        >>> aggregator = Aggregator("krr(k=3, epsilon0=2)")
+        >>> aggregator.add_sum([610, 250, 140], n=1000)
+        >>> aggregator.largest_shifts(10).round(4).tolist()
+        [0.0147, 0.0147, 0.0147]
+        """
+        n = check_some(self._state)
+        n -= check_integer("dummies", dummies, 0, n - 1)
+        f = check_integer("corrupted", corrupted, 0, n - 1)
+        return self._tally.largest_shifts(self._state, f, n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the sums to a file, which is then complete or, after an error, as it was before.

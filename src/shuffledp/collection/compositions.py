@@ -51,6 +51,11 @@ class JointTally(Tally):
         states = _split(self._parts, state[1:])
         return tuple(part.results(own) for part, own in zip(self._parts, states, strict=True))
 
+    def largest_shifts(self, state: Sequence[NDArray[Any]], corrupted: int, n: int) -> Truth:
+        """Return one entry per attribute."""
+        pairs = zip(self._parts, _split(self._parts, state[1:]), strict=True)
+        return tuple(part.largest_shifts(own, corrupted, n) for part, own in pairs)
+
     def truth(self, values: Values) -> Truth:
         """Return one entry per attribute."""
         return tuple(part.truth(own) for part, own in zip(self._parts, values, strict=True))

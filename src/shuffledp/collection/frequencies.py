@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.collection.estimate import FloatArray
 from shuffledp.collection.moments import Moments
-from shuffledp.collection.tally import State, Tally, check_some, number_of
-from shuffledp.randomizers import MatrixRandomizer
+from shuffledp.collection.tally import State, Tally, check_counts, check_some, number_of
+from shuffledp.randomizers import KRR, MatrixRandomizer
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling import Bits
+
+#: More than the errors of a few operations and of inverting a matrix.
+_OUTWARDS = 1 + 1e-9
 
 
 class SupportTally(Tally):
@@ -46,6 +49,13 @@ class SupportTally(Tally):
         counts = self.randomizer.support_counts(reports, self._candidates)
         return [np.array([reports.size], dtype=np.int64), counts]
 
+    def published(self, total: object, n: int) -> State:
+        """Return n and how many reports support each value."""
+        counts = check_counts(total, self.empty[1].size, n)
+        if isinstance(self.randomizer, KRR) and self._candidates is None:
+            _check_shared(counts, n)
+        return [np.array([n], dtype=np.int64), counts]
+
     @property
     def subject(self) -> str:
         """The frequencies of the candidates, or of all values."""
@@ -68,6 +78,11 @@ class SupportTally(Tally):
         n = number_of(state) - dummies
         noise = dummies * share * (1 - share) / (n * self.randomizer.support_advantage) ** 2
         return self._frequencies(n, state[1] - dummies * share, noise)
+
+    def largest_shifts(self, state: Sequence[NDArray[Any]], corrupted: int, n: int) -> FloatArray:
+        r"""Return :math:`f/(n(p-q))`: a report counts for a value once, or not at all."""
+        shift = corrupted / n / self.randomizer.support_advantage
+        return np.full(state[1].size, shift * _OUTWARDS)
 
     def _frequencies(self, n: int, counts: NDArray[Any], further_variance: float) -> Moments:
         _, q = self.randomizer.support_probabilities
@@ -132,6 +147,12 @@ class MatrixTally(Tally):
         counts = count_values(self.randomizer.check_reports(reports), outputs)
         return [np.array([reports.size], dtype=np.int64), counts]
 
+    def published(self, total: object, n: int) -> State:
+        """Return n and how often each output occurs; together, n times."""
+        counts = check_counts(total, self.randomizer.matrix.shape[1], n)
+        _check_shared(counts, n)
+        return [np.array([n], dtype=np.int64), counts]
+
     @property
     def subject(self) -> str:
         """The frequencies of all inputs."""
@@ -156,7 +177,17 @@ class MatrixTally(Tally):
             whole_domain=True,
         )
 
+    def largest_shifts(self, state: Sequence[NDArray[Any]], corrupted: int, n: int) -> FloatArray:
+        r"""Return :math:`f\max_{y,y'}(L_{xy}-L_{xy'})/n`, from one output to another."""
+        return np.asarray(corrupted / n * np.ptp(self._inverse, axis=1) * _OUTWARDS)
+
     def truth(self, values: Values) -> FloatArray:
         """Return the frequencies of the inputs."""
         inputs = np.asarray(values)
         return count_values(inputs, self.randomizer.matrix.shape[0]) / inputs.size
+
+
+def _check_shared(counts: NDArray[np.int64], n: int) -> None:
+    """Refuse counts of which every report has not exactly one."""
+    if int(counts.sum()) != n:
+        raise ValueError(f"total must have the sum n = {n}, got {int(counts.sum())}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from shuffledp.collection.estimate import FloatArray
 from shuffledp.collection.moments import Moments
 from shuffledp.collection.tally import State, Tally, check_some
+from shuffledp.errors import check_integer, check_real
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.noise import SymmetricNoise
 
@@ -56,6 +58,16 @@ class MeanTally(Tally):
         squares = np.array([np.square(checked, dtype=np.float64).sum()])
         return [np.array([checked.size], dtype=np.int64), sums, squares]
 
+    def published(self, total: object, n: int) -> State:
+        """Return n and the sum; that of the squares is not known, and only samples need it."""
+        sums: NDArray[Any]
+        if self.randomizer.report_dtype.kind == "i":
+            whole = check_integer("total", total, -(n << 2 * _BITS), n << 2 * _BITS)
+            sums = np.array([whole >> _BITS, whole & (1 << _BITS) - 1], dtype=np.int64)
+        else:
+            sums = np.array([check_real("total", total)])
+        return [np.array([n], dtype=np.int64), sums, np.array([np.nan])]
+
     @property
     def subject(self) -> str:
         """The mean."""
@@ -78,6 +90,10 @@ class MeanTally(Tally):
             unit_variance=noise + self.randomizer.largest_input**2 / 12,
             whole_domain=False,
         )
+
+    def largest_shifts(self, state: Sequence[NDArray[Any]], corrupted: int, n: int) -> FloatArray:
+        """Return infinity: noise is unbounded, so any number is a report."""
+        return np.array([math.inf if corrupted else 0.0])
 
     def truth(self, values: Values) -> FloatArray:
         """Return the mean of the inputs."""

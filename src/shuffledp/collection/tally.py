@@ -13,6 +13,7 @@ from shuffledp.collection.estimate import FloatArray
 from shuffledp.collection.moments import Results
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.base import Values
+from shuffledp.sampling.checks import check_integers
 
 #: Arrays of sums over reports: those of two batches add up to those of both together.
 State = list[NDArray[Any]]
@@ -41,6 +42,10 @@ class Tally(ABC):
     def count(self, reports: NDArray[Any]) -> State:
         """Return the sums over a batch of reports; reject reports of another mechanism."""
 
+    def published(self, total: object, n: int) -> State:
+        """Return the sums over n reports of which nothing but the total is known."""
+        raise TypeError(f"the sum of reports of {self.randomizer} is not what estimates need")
+
     @property
     def empty(self) -> State:
         """The sums over no reports."""
@@ -59,9 +64,21 @@ class Tally(ABC):
         """Return estimates from reports so many of which were drawn from the blanket law."""
         raise TypeError(f"no dummies can be removed from reports of {self.randomizer}")
 
+    def largest_shifts(self, state: Sequence[NDArray[Any]], corrupted: int, n: int) -> Truth:
+        """Return how far each estimate moves, at most, if so many reports of n are replaced."""
+        raise TypeError(f"how far reports of {self.randomizer} move estimates is not known")
+
     @abstractmethod
     def truth(self, values: Values) -> Truth:
         """Return what the estimates should be for the given inputs."""
+
+
+def check_counts(total: object, size: int, n: int) -> NDArray[np.int64]:
+    """Return how many of n reports count for each of ``size`` values."""
+    counts = check_integers("total", total, n)
+    if counts.shape != (size,):
+        raise ValueError(f"total must have one count per value, {size}, got {counts.shape[0]}")
+    return counts
 
 
 def number_of(state: Sequence[NDArray[Any]]) -> int:

@@ -12,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.sum_view import View, check_view, view_in_words
 from shuffledp.comparison.bounds import BOUNDS, OURS
 from shuffledp.comparison.frame import to_frame
 from shuffledp.comparison.question import Question, answer
@@ -72,6 +74,7 @@ class Comparison:
         target_delta: the delta at which epsilon is asked for.
         rtol: the relative width that was asked for.
         rows: what each analysis says.
+        view: what the analyst sees, "multiset" or "sum".
     """
 
     randomizer: LocalRandomizer
@@ -79,6 +82,7 @@ class Comparison:
     target_delta: float
     rtol: float
     rows: tuple[Row, ...]
+    view: View = "multiset"
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -108,8 +112,14 @@ class Comparison:
                 shorten(str(self.randomizer)),
                 counted(self.n, "user"),
                 f"delta = {plain(self.target_delta)}",
+                *(["only the sum is seen"] if self.view == "sum" else []),
             )
         )
+
+    @property
+    def view_in_words(self) -> str:
+        """What the analyst sees, and what follows from it."""
+        return view_in_words(self.randomizer, self.view, Crowd(self.n))
 
     def __repr__(self) -> str:
         """Say what this is; ``str`` holds the numbers."""
@@ -135,6 +145,9 @@ class Comparison:
         for row in missing:
             note = f"{row.title}: {row.reason}"
             lines.append(fill(note, first="  ", rest="    "))
+        if self.view == "sum":
+            note = f"The analyst sees {self.view_in_words}. All other bounds are of the multiset."
+            lines += ["", fill(note)]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -157,6 +170,7 @@ class Comparison:
             "n": self.n,
             "target_delta": self.target_delta,
             "quantity": "epsilon",
+            "view": self.view,
             "rtol": self.rtol,
             "bounds": [asdict(row) for row in self.rows],
         }
@@ -168,6 +182,7 @@ class Comparison:
             "mechanism": str(self.randomizer),
             "n": self.n,
             "target_delta": self.target_delta,
+            "view": self.view,
         }
         rows = [question | asdict(row) for row in self.rows]
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
@@ -199,7 +214,12 @@ class Comparison:
 
 
 def compare(
-    randomizer: LocalRandomizer | str, n: int, target_delta: float, *, rtol: float = 1e-4
+    randomizer: LocalRandomizer | str,
+    n: int,
+    target_delta: float,
+    *,
+    rtol: float = 1e-4,
+    view: View = "multiset",
 ) -> Comparison:
     """Ask our bounds and all published analyses for epsilon at ``target_delta``.
 
@@ -209,6 +229,8 @@ def compare(
         target_delta: the delta at which epsilon is asked for.
         rtol: relative width of the enclosures; an :class:`shuffledp.AccuracyWarning` says
             where our bound is valid but wider.
+        view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`. Published upper
+            bounds are about the multiset, and hold for the sum as well.
 
     >>> found = compare("krr(k=10, epsilon0=2)", n=10_000, target_delta=1e-6)
     >>> found.bounds[:3]
@@ -220,7 +242,7 @@ def compare(
     """
     randomizer, n = as_randomizer(randomizer), check_users(n)
     delta, rtol = check_delta(target_delta), check_rtol(rtol)
-    question = Question(randomizer, n, "epsilon", delta, tuple(BOUNDS), rtol)
+    question = Question(randomizer, n, "epsilon", delta, tuple(BOUNDS), rtol, view=check_view(view))
     values = dict(zip(BOUNDS, answer(question), strict=True))
     for name, value in values.items():
         if not value.rtol_reached:
@@ -239,7 +261,7 @@ def compare(
         )
         for name, bound in BOUNDS.items()
     )
-    return Comparison(randomizer, n, delta, rtol, rows)
+    return Comparison(randomizer, n, delta, rtol, rows, view)
 
 
 def _ratio(epsilon: float | None, reference: float | None) -> float | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.sum_view import View, check_view, is_exact, view_in_words
 from shuffledp.comparison.axis import AXES, AxisName
 from shuffledp.comparison.bounds import BOUNDS, OURS, bound_names
 from shuffledp.comparison.course import Course, end_of_profile
@@ -36,11 +38,15 @@ class Curves:
         course: what varies, its points, and what stays.
         rtol: the relative width that was asked for.
         curves: one for every mechanism and bound, in this order.
+        view: what the analyst sees, "multiset" or "sum".
+        seen: for sums, which mechanisms have the answer of the multiset, and why.
     """
 
     course: Course
     rtol: float
     curves: tuple[Curve, ...]
+    view: View = "multiset"
+    seen: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Say what this is; the numbers would fill pages."""
@@ -72,14 +78,14 @@ class Curves:
         n, delta = self.course.n, self.course.target_delta
         facts += [counted(n, "user")] if n is not None else []
         facts += [f"delta = {plain(delta)}"] if delta is not None else []
+        facts += ["only the sum is seen"] if self.view == "sum" else []
         return ", ".join(facts)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where a curve has no answer, and where it is less precise than asked."""
-        return tuple(
-            note for curve in self.curves for note in (*self._gaps(curve), *self._wide(curve))
-        )
+        """Where a curve has no answer or is less precise than asked, and what sums tell."""
+        gaps = (note for curve in self.curves for note in (*self._gaps(curve), *self._wide(curve)))
+        return (*gaps, *self.seen)
 
     def _gaps(self, curve: Curve) -> Iterable[str]:
         gaps = [
@@ -120,6 +126,8 @@ class Curves:
             "quantity": self.quantity,
             "n": self.course.n,
             "target_delta": self.course.target_delta,
+            "view": self.view,
+            "seen": self.seen,
             "rtol": self.rtol,
             "curves": [
                 {
@@ -202,6 +210,7 @@ def curve(
     target_delta: float | None = None,
     bounds: str | Iterable[str] = OURS,
     rtol: float = 1e-4,
+    view: View = "multiset",
     processes: int | None = 1,
 ) -> Curves:
     """Compute bounds of mechanisms against users, epsilon0, delta, epsilon or rounds.
@@ -218,6 +227,8 @@ def curve(
         target_delta: the delta at which epsilon is asked for, unless it varies or is asked for.
         bounds: names of :data:`shuffledp.comparison.BOUNDS`, or "all".
         rtol: relative width of the enclosures of our bounds.
+        view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`. The blanket and
+            published bounds are about the multiset; upper ones hold for the sum as well.
         processes: how many processes to use. None takes all cores where that pays; other processes
             import the main module, so a script then calls this under
             ``if __name__ == "__main__":``.
@@ -244,9 +255,11 @@ def curve(
     if x is None:
         high = axis.high
         if high is None:
-            high = end_of_profile((make(1.0) for make in families.values()), course.at(0.0)[0])
+            made = (make(1.0) for make in families.values())
+            high = end_of_profile(made, course.at(0.0)[0])
         course = replace(course, x=axis.points(axis.low, high, _POINTS))
-    found = trace(families, course, bounds=bounds, rtol=check_rtol(rtol), processes=processes)
+    rtol, view = check_rtol(rtol), check_view(view)
+    found = trace(families, course, bounds=bounds, rtol=rtol, view=view, processes=processes)
     for item in found.curves:
         for note in found._wide(item):
             warnings.warn(note, AccuracyWarning, stacklevel=2)
@@ -259,6 +272,7 @@ def trace(
     *,
     bounds: str | Iterable[str] = OURS,
     rtol: float = 1e-4,
+    view: View = "multiset",
     processes: int | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Curves:
@@ -269,6 +283,7 @@ def trace(
         course: the points and what stays.
         bounds: names of :data:`shuffledp.comparison.BOUNDS`, or "all".
         rtol: relative width of the enclosures.
+        view: what the analyst sees.
         processes: as for :func:`shuffledp.comparison.compute`.
         on_done: likewise.
     """
@@ -279,7 +294,7 @@ def trace(
         for point in course.x:
             users, target = course.at(point)
             quantity, rounds = course.axis.quantity, course.rounds_at(point)
-            question = Question(make(point), users, quantity, target, names, rtol, rounds)
+            question = Question(make(point), users, quantity, target, names, rtol, rounds, view)
             series[text].append(question)
     answers = sweep(series, processes=processes, on_done=on_done)
     return Curves(
@@ -296,4 +311,16 @@ def trace(
             for text in series
             for i, name in enumerate(names)
         ),
+        view,
+        _seen(series) if view == "sum" else (),
+    )
+
+
+def _seen(series: Mapping[str, Sequence[Question]]) -> tuple[str, ...]:
+    """Return why the answer is that of the multiset, at the last point of some mechanisms."""
+    return tuple(
+        f"{text}: the analyst sees {view_in_words(last.randomizer, last.view, Crowd(last.n))}"
+        for text, questions in series.items()
+        for last in [questions[-1]]
+        if not is_exact(last.randomizer, Crowd(last.n))
     )

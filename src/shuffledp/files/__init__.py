@@ -1,7 +1,7 @@
 """Files: from a table of answers to shuffled reports, and from reports to estimates."""
 
 from shuffledp.files.columns import Column
-from shuffledp.files.estimation import Estimation, Section, estimate_files
+from shuffledp.files.estimation import Estimation, Section, estimate_files, estimate_published
 from shuffledp.files.ledger import BudgetExceededError, Ledger
 from shuffledp.files.ledger_entries import Budget, RecordedRounds
 from shuffledp.files.problems import DataError
@@ -21,5 +21,6 @@ __all__ = [
     "Section",
     "Sidecar",
     "estimate_files",
+    "estimate_published",
     "sidecar_path",
 ]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import singledispatch
 from itertools import count
 from pathlib import Path
 from typing import cast
 
+from shuffledp.accounting.crowd import count_of
 from shuffledp.collection import Aggregator, Estimate
-from shuffledp.collection.estimate import Estimates
+from shuffledp.collection.estimate import Estimates, FloatArray
 from shuffledp.collection.families import Candidates, tally_for
+from shuffledp.collection.tally import Truth
 from shuffledp.files.attributes import Attribute, Shape
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.formats import is_csv, reports_in
 from shuffledp.files.problems import DataError
+from shuffledp.files.published import read_published
 from shuffledp.files.sidecar import Sidecar, read_sidecar
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.randomizers.composition import Composition
@@ -33,12 +37,14 @@ class Section:
             about the same column; else None.
         is_mean: whether the estimate is a mean, and not frequencies.
         estimate: the estimate.
+        shifts: how far corrupted users can move each of its values; None unless asked.
     """
 
     column: Column
     mechanism: str | None
     is_mean: bool
     estimate: Estimate
+    shifts: FloatArray | None = None
 
     @property
     def values(self) -> list[str]:
@@ -49,20 +55,21 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Estimation:
-    """What files of reports tell.
+    """What files of reports, or a published sum, tell.
 
     Attributes:
-        sidecars: what goes with each of the files.
+        mechanism: the text of the mechanism that made the reports.
+        n: the number of users in all files.
+        sidecars: what goes with each of the files of reports.
         sections: one for every estimate.
+        corrupted: how many users choose their reports.
     """
 
+    mechanism: str
+    n: int
     sidecars: tuple[Sidecar, ...]
     sections: tuple[Section, ...]
-
-    @property
-    def n(self) -> int:
-        """The number of users in all files."""
-        return sum(sidecar.n for sidecar in self.sidecars)
+    corrupted: int = 0
 
     @property
     def guarantee(self) -> tuple[float, float]:
@@ -75,8 +82,12 @@ class Estimation:
         return max(one.epsilon for one in guarantees), max(one.delta for one in guarantees)
 
 
-def estimate_files(paths: Sequence[Path]) -> Estimation:
+def estimate_files(paths: Sequence[Path], corrupted: float | Fraction = 0) -> Estimation:
     """Check files of reports against their sidecars, and estimate from all of them together.
+
+    Args:
+        paths: the files.
+        corrupted: how many users may have chosen their reports, a number or a share.
 
     Raises:
         DataError: if a file or its sidecar cannot be read or does not match the other, if files
@@ -92,16 +103,52 @@ def estimate_files(paths: Sequence[Path]) -> Estimation:
     aggregator, shape, candidates = _mechanism(paths[0], sidecars[0])
     for path, sidecar in zip(paths, sidecars, strict=True):
         _add(aggregator, path, sidecar.n)
-    try:
-        estimates = aggregator.estimate()
-    except ValueError as error:
-        raise DataError(str(error)) from None
     told = _told(aggregator.randomizer, _places(shape, count()), candidates, None)
-    sections = (
-        Section(sidecars[0].columns[i], mechanism, part.estimates == "mean", estimate)
-        for (i, part, mechanism), estimate in zip(told, _leaves(estimates), strict=True)
+    columns = [(sidecars[0].columns[i], part, mechanism) for i, part, mechanism in told]
+    return _estimation(aggregator, columns, sidecars, corrupted)
+
+
+def estimate_published(
+    path: Path, randomizer: LocalRandomizer, corrupted: float | Fraction = 0
+) -> Estimation:
+    """Estimate from a sum that was published, and nothing else.
+
+    Args:
+        path: a JSON or CSV file, see :func:`shuffledp.files.published.read_published`.
+        randomizer: the mechanism that made the reports.
+        corrupted: how many users may have chosen their reports, a number or a share.
+
+    Raises:
+        DataError: if the file cannot be read, or holds no sum of such reports.
+    """
+    published = read_published(path)
+    columns = [(published.column(randomizer), randomizer, None)]
+    return _estimation(published.added_up(randomizer), columns, (), corrupted)
+
+
+def _estimation(
+    aggregator: Aggregator,
+    columns: Sequence[tuple[Column, LocalRandomizer, str | None]],
+    sidecars: tuple[Sidecar, ...],
+    corrupted: float | Fraction,
+) -> Estimation:
+    """Estimate, and name what is estimated."""
+    number = count_of("corrupted", corrupted, aggregator.n)
+    try:
+        estimates = list(_leaves(aggregator.estimate()))
+        shifts: list[FloatArray | None] = [None] * len(estimates)
+        if number:
+            shifts = list(_arrays(aggregator.largest_shifts(number)))
+    except (TypeError, ValueError) as error:
+        raise DataError(str(error)) from None
+    sections = tuple(
+        Section(column, mechanism, part.estimates == "mean", estimate, shift)
+        for (column, part, mechanism), estimate, shift in zip(
+            columns, estimates, shifts, strict=True
+        )
     )
-    return Estimation(sidecars, tuple(sections))
+    text = sidecars[0].mechanism if sidecars else str(aggregator.randomizer)
+    return Estimation(text, aggregator.n, sidecars, sections, number)
 
 
 def checked_sidecar(path: Path) -> Sidecar:
@@ -203,6 +250,15 @@ def _told_by_parts(
     else:
         for part in randomizer.parts:
             yield from _told(part, places, candidates, str(part))
+
+
+def _arrays(shifts: Truth) -> Iterator[FloatArray]:
+    """Yield the arrays that nested tuples hold, in order."""
+    if isinstance(shifts, tuple):
+        for entry in shifts:
+            yield from _arrays(entry)
+    else:
+        yield shifts
 
 
 def _leaves(estimates: Estimates) -> Iterator[Estimate]:

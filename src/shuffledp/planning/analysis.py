@@ -11,6 +11,7 @@ from typing import ClassVar
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.level import Trial
 from shuffledp.accounting.report import DEFAULT_BOUND, Bound
+from shuffledp.accounting.sum_view import View
 from shuffledp.accounting.target import Target
 from shuffledp.baselines import BASELINES
 from shuffledp.errors import AccuracyWarning, NoAnswerError
@@ -33,6 +34,7 @@ class Analysis(ABC):
 
     n: int
     delta: float
+    view: View = "multiset"
 
     @abstractmethod
     def attempt(self, randomizer: LocalRandomizer, epsilon: float) -> Trial[str]:
@@ -63,18 +65,21 @@ class Guarantee(Analysis):
 
     def attempt(self, randomizer: LocalRandomizer, epsilon: float) -> Trial[str]:
         """Compare the certified delta."""
-        gap = Target(epsilon, self.delta, bound=self.bound).gap(randomizer, self.n)
+        gap = self._target(epsilon).gap(randomizer, self.n)
         return Trial("guarantee" if gap <= 0 else None, gap)
 
     def excess(self, randomizer: LocalRandomizer, epsilon: float) -> float:
         """Compare the certified epsilon."""
-        return Target(epsilon, self.delta, bound=self.bound).excess(randomizer, self.n)
+        return self._target(epsilon).excess(randomizer, self.n)
+
+    def _target(self, epsilon: float) -> Target:
+        return Target(epsilon, self.delta, bound=self.bound, view=self.view)
 
     def least_epsilon(self, randomizer: LocalRandomizer) -> tuple[float, str] | None:
         """Return the certified epsilon."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)
-            accountant = ShuffleAccountant(randomizer, self.n, bound=self.bound)
+            accountant = ShuffleAccountant(randomizer, self.n, bound=self.bound, view=self.view)
             epsilon = accountant.get_epsilon(self.delta)
         return (epsilon, "guarantee") if epsilon < math.inf else None
 
@@ -92,6 +97,8 @@ class BlanketOnly(Guarantee):
 
 class BestPublished(Analysis):
     """The best upper bound of :data:`shuffledp.baselines.BASELINES` that is valid as published.
+
+    All of them are about the multiset, and so hold for the sum.
 
     The stronger clone counts for k-ary randomized response, where its reduction stands; elsewhere
     it was withdrawn, and its repair is part of this package, as is the restored generic bound.

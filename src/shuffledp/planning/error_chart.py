@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from shuffledp.accounting.sum_view import View
 from shuffledp.comparison import compute
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.figures import Chart, Line
@@ -22,6 +23,7 @@ def error_chart(
     epsilons: Sequence[float],
     delta: float,
     *,
+    view: View = "multiset",
     on_done: Callable[[int, int], None] | None = None,
 ) -> Chart:
     """Return the chart of error against epsilon, one line per mechanism.
@@ -32,6 +34,7 @@ def error_chart(
         task: what is estimated, from how many users.
         epsilons: where the curves are computed, increasing.
         delta: the delta to be met.
+        view: what the analyst sees.
         on_done: called with the numbers of finished and of all points.
 
     >>> from shuffledp.planning.frequency import Frequency
@@ -40,7 +43,7 @@ def error_chart(
     {'krr': 0.007, 'oue': 0.02}
     """
     x = tuple(epsilons)
-    rows = compute(partial(_errors, task, delta), x, on_done=on_done)
+    rows = compute(partial(_errors, task, delta, view), x, on_done=on_done)
     labels = [*task.mechanisms(), _PUBLISHED]
     return Chart(
         title=f"{task.subject}, {counted(task.n, 'user')}, delta = {delta:g}",
@@ -71,10 +74,10 @@ def epsilons_around(epsilon: float) -> tuple[float, ...]:
     return tuple(x for step in steps if (x := epsilon * _STEP**step) <= MAX_EPSILON0)
 
 
-def _errors(task: Task, delta: float, epsilon: float) -> dict[str, float]:
+def _errors(task: Task, delta: float, view: View, epsilon: float) -> dict[str, float]:
     """Return the error of each mechanism at one epsilon, and the least one so far."""
     try:
-        options = plan_for_epsilon(task, epsilon, delta).options
+        options = plan_for_epsilon(task, epsilon, delta, view).options
     except NoAnswerError:
         return {}
     errors = {option.name: option.ours.error for option in options}

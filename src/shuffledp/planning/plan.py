@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from shuffledp.accounting.level import SMALLEST_EPSILON0
+from shuffledp.accounting.sum_view import View, check_view
 from shuffledp.errors import (
     MAX_EPSILON0,
     NoAnswerError,
@@ -44,6 +45,7 @@ class Plan:
         target_error: the error to be met, None if an epsilon was asked for.
         options: sorted by error, or by epsilon if an error was asked for.
         left_out: suitable mechanisms that do not meet the target.
+        view: what the analyst sees, "multiset" or "sum".
     """
 
     task: Task
@@ -52,6 +54,7 @@ class Plan:
     target_error: float | None
     options: tuple[Option, ...]
     left_out: tuple[LeftOut, ...]
+    view: View = "multiset"
 
     @property
     def best(self) -> Option:
@@ -86,6 +89,7 @@ def plan(
     domain_size: int | None = None,
     task: str = "frequency",
     distribution: Iterable[float] | None = None,
+    view: View = "multiset",
 ) -> Plan:
     r"""Find the mechanism of least error that is (target_epsilon, target_delta)-DP.
 
@@ -114,6 +118,8 @@ def plan(
         task: "frequency" or "mean".
         distribution: shares of the values among the users. Without it errors are those of the worst
             data.
+        view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`; estimates need no
+            more than sums.
 
     Raises:
         NoAnswerError: if no mechanism meets the target.
@@ -131,10 +137,10 @@ def plan(
             f"{'neither' if target_error is None else 'both'}"
         )
     goal = make_task(n=n, domain_size=domain_size, task=task, distribution=distribution)
-    delta = check_delta(target_delta)
+    delta, view = check_delta(target_delta), check_view(view)
     if target_epsilon is not None:
-        return plan_for_epsilon(goal, check_epsilon(target_epsilon), delta)
-    return _plan_for_error(goal, check_positive("target_error", target_error), delta)
+        return plan_for_epsilon(goal, check_epsilon(target_epsilon), delta, view)
+    return _plan_for_error(goal, check_positive("target_error", target_error), delta, view)
 
 
 def make_task(
@@ -155,7 +161,7 @@ def make_task(
     return TASKS[task](n, domain_size, check_distribution(distribution, domain_size))
 
 
-def plan_for_epsilon(task: Task, epsilon: float, delta: float) -> Plan:
+def plan_for_epsilon(task: Task, epsilon: float, delta: float, view: View = "multiset") -> Plan:
     """Return the plan for a privacy target, all arguments checked."""
 
     def search(families: Sequence[Family], analysis: Analysis) -> Found | None:
@@ -167,12 +173,12 @@ def plan_for_epsilon(task: Task, epsilon: float, delta: float) -> Plan:
     def reason(families: Sequence[Family]) -> str:
         return f"no epsilon0 of at least {SMALLEST_EPSILON0:g} meets the target"
 
-    options, left_out = _compare(task, delta, search, gain, reason)
+    options, left_out = _compare(task, delta, view, search, gain, reason)
     by_error = sorted(options, key=lambda option: option.ours.error)
-    return Plan(task, delta, epsilon, None, tuple(by_error), tuple(left_out))
+    return Plan(task, delta, epsilon, None, tuple(by_error), tuple(left_out), view)
 
 
-def _plan_for_error(task: Task, error: float, delta: float) -> Plan:
+def _plan_for_error(task: Task, error: float, delta: float, view: View) -> Plan:
     def search(families: Sequence[Family], analysis: Analysis) -> Found | None:
         return least_epsilon(families, task, analysis, error)
 
@@ -185,14 +191,15 @@ def _plan_for_error(task: Task, error: float, delta: float) -> Plan:
             return f"its error is never below {least:.4g}"
         return "with no choice of its parameters it can be run and certified"
 
-    options, left_out = _compare(task, delta, search, gain, reason)
+    options, left_out = _compare(task, delta, view, search, gain, reason)
     by_epsilon = sorted(options, key=lambda option: option.ours.epsilon)
-    return Plan(task, delta, None, error, tuple(by_epsilon), tuple(left_out))
+    return Plan(task, delta, None, error, tuple(by_epsilon), tuple(left_out), view)
 
 
 def _compare(
     task: Task,
     delta: float,
+    view: View,
     search: Callable[[Sequence[Family], Analysis], Found | None],
     gain: Callable[[Setting, Setting], float | None],
     reason: Callable[[Sequence[Family]], str],
@@ -204,7 +211,7 @@ def _compare(
             left_out.append(LeftOut(name, "with so few values it is nothing else than krr"))
         elif not any(runs(family(_COMMON_EPSILON0)) for family in families):
             left_out.append(LeftOut(name, "with so many values its reports are too long"))
-        elif (found := search(families, Guarantee(task.n, delta))) is None:
+        elif (found := search(families, Guarantee(task.n, delta, view))) is None:
             left_out.append(LeftOut(name, reason(families)))
         else:
             ours = Setting.of(found, task)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.markup import facts
+from shuffledp.randomizers.aggregate import Aggregate, OnlyMultiset
 from shuffledp.randomizers.domain import Domain
 from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.rounding import round_up
@@ -185,6 +186,15 @@ class LocalRandomizer(ABC):
         mechanism. The mechanism itself, which is always safe, unless said otherwise.
         """
         return self
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """What the sum of the vectors that users submit tells; the multiset's bound is always safe.
+
+        A report that is no number is submitted as its indicator vector, or as the vector of the
+        inputs that it supports.
+        """
+        return OnlyMultiset()
 
     @property
     def monotone(self) -> bool:

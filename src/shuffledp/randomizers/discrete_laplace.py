@@ -12,6 +12,7 @@ import numpy as np
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0, check_integer
+from shuffledp.randomizers.aggregate import Aggregate, GeometricSum, OnlyMultiset
 from shuffledp.randomizers.base import SlotLaws
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
 from shuffledp.randomizers.pair import Pair
@@ -64,6 +65,16 @@ class DiscreteLaplace(SymmetricNoise):
     def is_interval(self) -> bool:
         """False: inputs are integers."""
         return False
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """The sum of the values plus that of the noise."""
+        # Exactly this class: one derived from it may state another law.
+        return (
+            GeometricSum(self.epsilon0, self.bound)
+            if type(self) is DiscreteLaplace
+            else OnlyMultiset()
+        )
 
     @property
     def noise_variance(self) -> float:

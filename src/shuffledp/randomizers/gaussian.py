@@ -10,6 +10,7 @@ import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.errors import check_positive
+from shuffledp.randomizers.aggregate import Aggregate, NormalSum, OnlyMultiset
 from shuffledp.randomizers.noise import HalfCells, SymmetricNoise
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_reals
@@ -71,6 +72,12 @@ class Gaussian(SymmetricNoise):
     def is_interval(self) -> bool:
         """True."""
         return True
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """The sum of the values plus that of the noise."""
+        # Exactly this class: one derived from it may state another law.
+        return NormalSum(self.sigma) if type(self) is Gaussian else OnlyMultiset()
 
     @property
     def noise_variance(self) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import IntArray
+from shuffledp.randomizers.aggregate import Aggregate, OnlyMultiset, SameAsMultiset
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.pair import Input, Pair
@@ -56,6 +57,13 @@ class HadamardResponse(SupportRandomizer):
     def outputs(self) -> int | None:
         """Number of outputs N; None in the limit."""
         return None if self.domain_size is None else 1 << self.domain_size.bit_length()
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """The multiset, if all codewords are inputs: the counts are its Walsh transform."""
+        if self.outputs is None or self.inputs != self.outputs - 1:
+            return OnlyMultiset("not all codewords are inputs, so the sum tells less than is known")
+        return SameAsMultiset("the counts and n are the Walsh transform of the histogram")
 
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`2^{1-t}/(E+1)`: every pattern over independent inputs is as likely."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shuffledp.arrays import IntArray
 from shuffledp.errors import check_size
+from shuffledp.randomizers.aggregate import Aggregate, SameAsMultiset
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
 from shuffledp.randomizers.support import SupportRandomizer
@@ -61,6 +62,11 @@ class KRR(SupportRandomizer):
         """All levels share the uniform law; alpha is k/(E+k-1)."""
         # Exactly this class: one derived from it may state another law.
         return ("krr", self.k) if type(self) is KRR else self
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """The counts of all outputs are the multiset."""
+        return SameAsMultiset("the sum of one-hot reports is the histogram of the reports")
 
     def support_mass(self, supported: int, named: int) -> Decimal:
         """Return 1/(E+k-1) per output: one supports a named input, k - named support none."""

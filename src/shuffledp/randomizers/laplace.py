@@ -10,6 +10,7 @@ import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.errors import check_epsilon0
+from shuffledp.randomizers.aggregate import Aggregate, LaplaceSum, OnlyMultiset
 from shuffledp.randomizers.base import SlotLaws
 from shuffledp.randomizers.laplace_slots import interval_slots
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
@@ -68,6 +69,12 @@ class Laplace(SymmetricNoise):
     def is_interval(self) -> bool:
         """Whether the domain says so."""
         return self.domain == "interval"
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """The sum of the values plus that of the noise."""
+        # Exactly this class: one derived from it may state another law.
+        return LaplaceSum(self.epsilon0) if type(self) is Laplace else OnlyMultiset()
 
     @property
     def noise_variance(self) -> float:

@@ -19,6 +19,7 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.masses import Masses, exact_sum, log_of
 from shuffledp.errors import check_real
 from shuffledp.interval import Interval
+from shuffledp.randomizers.aggregate import Aggregate, SameAsMultiset
 from shuffledp.randomizers.base import LocalRandomizer, Values
 from shuffledp.randomizers.channel import Infimum, extreme_rows
 from shuffledp.randomizers.domain import Domain, Integers
@@ -245,6 +246,11 @@ class MatrixRandomizer(LocalRandomizer):
 
     def _row_masses(self, x: Input) -> Masses:
         return Masses(self.row(x), self._log_scales[self._number(x)])
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """The counts of all outputs are the multiset."""
+        return SameAsMultiset("the sum of one-hot reports is the histogram of the reports")
 
     @property
     def report_dtype(self) -> np.dtype[Any]:

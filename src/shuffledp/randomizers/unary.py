@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, IntArray
 from shuffledp.errors import check_epsilon0, check_probability
+from shuffledp.randomizers.aggregate import Aggregate, BitSums, OnlyMultiset
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.masses import DIGITS, working_digits
 from shuffledp.randomizers.support import SupportRandomizer
@@ -51,6 +52,19 @@ class _Unary(SupportRandomizer):
     def triples_look_alike(self) -> bool:
         """True."""
         return True
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """The counts of all bits."""
+        # Exactly these classes: one derived from them may state another law.
+        if type(self) not in (RAPPOR, OUE, UnaryEncoding):
+            return OnlyMultiset()
+        with working_digits(self.digits):
+            one, zero = self.noise
+            rest = self.low_ratio * zero
+            own, other = (float(1 - rest), float(rest)), (float(one), float(zero))
+            ones = Fraction(1 - rest), Fraction(one)
+        return BitSums(own, other, self.domain_size == 2, self.epsilon0, ones)
 
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\frac{1-a}{1-b}b^m(1-b)^{t-m}`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 
@@ -43,13 +43,19 @@ class Findings:
         report: the guarantee that the document is about.
 
     Raises:
+        ValueError: if it is about sums: the words of the document are about the multiset.
         NoAnswerError: if there is no finite guarantee to write about.
     """
 
     report: Report
 
     def __post_init__(self) -> None:
-        """Refuse a report without a guarantee."""
+        """Refuse a report without a guarantee, or about something else."""
+        if self.report.view != "multiset":
+            raise ValueError(
+                "report must have view='multiset' here, got 'sum': the document is about shuffled "
+                "reports, and what holds for them holds for their sum"
+            )
         if self.epsilon == math.inf:
             raise NoAnswerError("there is no finite epsilon to write a document about")
 
@@ -80,11 +86,12 @@ class Findings:
     @cached_property
     def local(self) -> float:
         """The epsilon of one report whose sender is known; at the delta, if it is not pure."""
-        level = self.report.randomizer.epsilon0
-        if math.isfinite(level):
-            return level
+        randomizer = self.report.randomizer
+        if any(field.name == "epsilon0" for field in fields(randomizer)):  # type: ignore[arg-type]
+            return randomizer.epsilon0  # as it was given, not computed
         with wide_is_enough():
-            return self._alone.get_epsilon(self.delta)
+            pure = self._alone.get_epsilon(0.0)
+            return pure if math.isfinite(pure) else self._alone.get_epsilon(self.delta)
 
     @cached_property
     def fewer(self) -> Sequence[WhatIf]:

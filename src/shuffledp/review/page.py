@@ -219,8 +219,8 @@ def _origin(found: Findings, certificate: Certificate | None) -> Iterable[Markup
     if certificate is not None:
         yield tag(
             "p",
-            "A certificate proves the guarantee once more, in ball arithmetic. Saved as a file, it "
-            "is checked by ",
+            "The certificate below proves in ball arithmetic, rounding included: "
+            f"{certificate.guarantee.statement}. Saved as a file, it is checked by ",
             tag("code", "shuffledp verify FILE"),
             f". Its digest is {certificate.digest}.",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -104,13 +104,7 @@ class StudyEstimation(Estimation):
         estimate: the estimates.
     """
 
-    estimate: StudyEstimate
-
-    @property
-    def n(self) -> int:
-        """The number of users: those of the shuffle that has most."""
-        plans = [(_plan(sidecar)["shuffle"], sidecar.n) for sidecar in self.sidecars]
-        return max(sum(n for place, n in plans if place == own) for own, _ in plans)
+    estimate: StudyEstimate = field(kw_only=True)
 
     @property
     def guarantee(self) -> tuple[float, float]:
@@ -170,9 +164,12 @@ def estimate_study_files(paths: Sequence[Path]) -> StudyEstimation:
         _add(sums[one.names].add, path, sidecar, one)
     try:
         estimate = _estimate(design, sums.values())
-        return StudyEstimation(sidecars, tuple(estimate.sections()), estimate)
+        sections = tuple(estimate.sections())
     except ValueError as error:
         raise DataError(str(error)) from None
+    mechanisms = ", ".join(str(one.mechanism) for one in design.shuffles)
+    n = max(own.aggregator.n for own in sums.values())
+    return StudyEstimation(mechanisms, n, sidecars, sections, estimate=estimate)
 
 
 def _plan(sidecar: Sidecar) -> Any:

@@ -22,6 +22,7 @@ def listen(port: int = 0) -> socket.socket:
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((_HOST, port))
+        found.listen()  # from now on the port is taken
     except OSError:
         found.close()
         raise

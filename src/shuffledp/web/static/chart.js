@@ -30,18 +30,25 @@ function traces(curves) {
   });
 }
 
+// Within a few decades 1, 2 and 5 have their ticks, beyond only powers of ten do.
+function step(values) {
+  const decades = Math.log10(Math.max(...values) / Math.min(...values));
+  return decades <= 3.5 ? "D2" : Math.ceil(decades / 10);
+}
+
 export async function draw(place, answer, { logX = true } = {}) {
   const Plotly = await plotly();
   const ink = colour("--ink"), grid = colour("--line");
-  const axis = (title, log) => ({ title: { text: title }, type: log ? "log" : "linear", gridcolor: grid,
-    zeroline: false, exponentformat: "power", automargin: true, ...(log ? { dtick: "D2" } : {}) });
+  const axis = (title, log, values) => ({ title: { text: title }, type: log ? "log" : "linear", gridcolor: grid,
+    zeroline: false, exponentformat: "power", automargin: true, ...(log ? { dtick: step(values) } : {}) });
+  const all = (name) => answer.curves.flatMap((c) => c[name]).filter((value) => value > 0);
   await Plotly.react(place, traces(answer.curves), {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 13 },
     margin: { l: 60, r: 15, t: 10, b: 50 }, hovermode: "x unified",
     hoverlabel: { bgcolor: colour("--paper"), font: { color: ink } },
     legend: { orientation: "h", y: -0.2 },
-    xaxis: axis(answer.against === "users" ? "number of users" : answer.against, logX),
-    yaxis: axis(answer.quantity, true),
+    xaxis: axis(answer.against === "users" ? "number of users" : answer.against, logX, all("x")),
+    yaxis: axis(answer.quantity, true, all("y")),
   }, { displaylogo: false, responsive: true, displayModeBar: false });
 }
 

@@ -1,8 +1,11 @@
 // The page: one question, four views, and the address bar that holds it all.
 
+import { ask, Refused } from "./ask.js";
 import { draw, svg } from "./chart.js";
+import { asCommand, asPython } from "./copies.js";
 import { initial, load, read, withoutLevel, write } from "./mechanisms.js";
 import { growthUp, percentUp, roundDown, roundUp, short } from "./numbers.js";
+import { joined, partsOf, RANGES } from "./parts.js";
 
 const $ = (id) => document.getElementById(id);
 const TABS = ["answer", "curve", "plan", "rounds"];
@@ -16,33 +19,11 @@ let known = [], current = null, shown = {};
 
 // ---- asking ------------------------------------------------------------------------------------
 
-class Refused extends Error {
-  constructor({ error, field }) { super(error); this.field = field; }
-}
-
-async function ask(name, question, signal) {
-  const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(question)) {
-    for (const one of Array.isArray(value) ? value : [value]) if (one !== "" && one !== undefined) query.append(key, one);
-  }
-  const response = await fetch(`/api/${name}?${query}`, { signal });
-  const answer = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
-  if (!response.ok) throw new Refused(answer);
-  return answer;
-}
-
+const isCorrupted = () => state.corrupted !== "" && Number(state.corrupted) !== 0;
 const crowd = () => ({ n: state.n, corrupted: state.corrupted });
 
-// Long curves are asked for in parts, side by side, and drawn as they come; each has its own time.
-const RANGES = { users: [1e3, 1e6], epsilon0: [0.1, 8], delta: [1e-12, 1e-3] };
-const PARTS = 4, STEPS = 6;
-
 async function showParts(place, question, range, signal) {
-  const whole = ["users", "rounds"].includes(question.against) ? Math.round : (x) => Number(x.toPrecision(12));
-  const ends = range ? Array.from({ length: PARTS + 1 }, (_, i) => whole(range[0] * (range[1] / range[0]) ** (i / PARTS))) : [];
-  const parts = range ? ends.slice(1).map((high, i) => ({ low: String(ends[i]), high: String(high), count: String(STEPS + 1) }))
-    : [{ count: String(PARTS * STEPS + 1) }];
-  const found = [];
+  const parts = partsOf(range, question.against), found = [];
   shown = { chart: place };
   await Promise.all(parts.map(async (part, i) => {
     found[i] = await ask("curve", { ...question, ...part }, signal);
@@ -52,19 +33,6 @@ async function showParts(place, question, range, signal) {
     Object.assign(shown, { answer, table: rowsOf(answer) });
     await showCurve(place, answer);
   }));
-}
-
-// Several curves of the same kind as one; neighbours share a point.
-function joined(answers) {
-  const curves = answers[0].curves.map((first, k) => {
-    const points = new Map();
-    for (const { curves: own } of answers) {
-      own[k].x.forEach((x, i) => points.set(x, [own[k].y[i], own[k].reasons[i], own[k].rtol_reached[i]]));
-    }
-    const x = [...points.keys()].sort((a, b) => a - b), column = (j) => x.map((point) => points.get(point)[j]);
-    return { ...first, x, y: column(0), reasons: column(1), rtol_reached: column(2) };
-  });
-  return { ...answers[0], curves };
 }
 
 async function published(signal) {
@@ -139,6 +107,7 @@ async function run() {
   panel.setAttribute("aria-busy", "true");
   try {
     clearErrors();
+    if (isCorrupted() && state.tab !== "answer") inField("corrupted", new Error("They are not counted in this view: its numbers are for honest users. The answer counts them."));
     await VIEWS[state.tab](own.signal);
   } catch (error) {
     if (own.signal.aborted) return;
@@ -201,7 +170,7 @@ function showAnswer(answer, chance) {
   const users = answer.n.toLocaleString("en");
   big("guarantee", roundUp(epsilon), roundDown(answer.lower_bound));
   $("sentence").textContent =
-    `With ${users} users the shuffled reports are (${roundUp(epsilon)}, ${state.delta})-differentially private.`;
+    `With ${users} users${answer.corrupted ? `, ${answer.corrupted.toLocaleString("en")} of them corrupted,` : ""} the shuffled reports are (${roundUp(epsilon)}, ${state.delta})-differentially private.`;
   $("person").replaceChildren(...[
     [`${percentUp(advantage)} %`, "better than chance: what anyone who knows all others can gain in guessing your value, at most"],
     [`× ${growthUp(epsilon)}`, `as likely, plus ${state.delta}: what your data can make of anything that the reports show, at most`],
@@ -216,6 +185,7 @@ function showAnswer(answer, chance) {
 }
 
 function showPublished(bounds) {
+  $("published-title").textContent = isCorrupted() ? "Published analyses, if all users were honest" : "Published analyses";
   const most = Math.max(...bounds.map((b) => b.epsilon ?? 0));
   $("published").tBodies[0].replaceChildren(...bounds.map((b) => {
     const row = element("tr", "", { class: b.title.startsWith("shuffledp") ? "ours" : "theirs" });
@@ -380,7 +350,7 @@ function remember() {
     if (String(value) !== String(START[key])) query.set(key, String(value));
   }
   history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
-  $("report").href = `/api/report?${new URLSearchParams({ mechanism: state.mechanism, n: state.n, delta: state.delta })}`;
+  $("report").href = `/api/report?${new URLSearchParams({ mechanism: state.mechanism, n: state.n, delta: state.delta, ...(state.corrupted && { corrupted: state.corrupted }) })}`;
 }
 
 function recall() {
@@ -393,54 +363,25 @@ function recall() {
 
 // ---- taking it along -------------------------------------------------------------------------------
 
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-const number = (text) => (/^[0-9._eE+-]+$/.test(text) ? text : JSON.stringify(text));
-
-function asCommand() {
-  const { mechanism, n, delta, tab, against } = state;
-  const base = `${quoted(mechanism)} -n ${quoted(n)} --delta ${quoted(delta)}`;
-  const crowded = state.corrupted ? ` --corrupted ${quoted(state.corrupted)}` : "";
-  const plainly = (text) => text.replace(/'([\w.+-]+)'/g, "$1");
-  const bounds = state.bounds.length ? ["guarantee", "lower_bound", ...state.bounds].map((b) => ` --bound ${b}`).join("") : "";
-  return plainly({
-    answer: `shuffledp epsilon ${base}${crowded}`,
-    curve: `shuffledp curve ${quoted(against === "epsilon0" ? withoutLevel(mechanism) : mechanism)} --against ${against}` +
-      (against === "users" ? "" : ` -n ${quoted(n)}`) + (["users", "epsilon0"].includes(against) ? ` --delta ${quoted(delta)}` : "") +
-      `${bounds} --out curve.svg`,
-    plan: `shuffledp plan --task ${state.task} -n ${quoted(n)} --epsilon ${quoted(state.target)} --delta ${quoted(delta)} --domain ${quoted(state.domain)}`,
-    rounds: `shuffledp rounds ${base} --times ${quoted(state.times)}`,
-  }[tab]);
-}
-
-function asPython() {
-  const { tab, against } = state, mechanism = JSON.stringify(state.mechanism), n = `int(${number(state.n)})`, delta = number(state.delta);
-  const crowded = state.corrupted ? `, corrupted=${number(state.corrupted)}` : "";
-  const accountant = `accountant = ShuffleAccountant(${mechanism}, n=${n}${tab === "answer" ? crowded : ""})`;
-  return {
-    answer: `from shuffledp import ShuffleAccountant\n\n${accountant}\nprint(accountant.epsilon_report(${delta}))`,
-    curve: `from shuffledp import curve\n\nfound = curve(${against === "epsilon0" ? JSON.stringify(withoutLevel(state.mechanism)) : mechanism}, ${JSON.stringify(against)}` +
-      (against === "users" ? "" : `, n=${n}`) + (["users", "epsilon0"].includes(against) ? `, target_delta=${delta}` : "") + ")\nfound.plot()",
-    plan: `from shuffledp import plan\n\nfound = plan(n=${n}, target_delta=${delta}, target_epsilon=${number(state.target)}, domain_size=int(${number(state.domain)}), task=${JSON.stringify(state.task)})\nprint(found.best.ours.randomizer)`,
-    rounds: `from shuffledp import ShuffleAccountant\n\n${accountant}\nprint(accountant.rounds(int(${number(state.times)})).epsilon_report(${delta}))`,
-  }[tab];
-}
-
 async function copy(kind) {
-  const text = { python: asPython, command: asCommand, json: () => JSON.stringify(shown.answer ?? null, null, 2) }[kind]();
-  try {
-    await navigator.clipboard.writeText(text);
-    $("copied").textContent = "copied";
-  } catch {
-    $("copied").textContent = "the browser does not let this page copy";
-  }
-  setTimeout(() => { $("copied").textContent = ""; }, 2000);
+  const text = { python: () => asPython(state), command: () => asCommand(state), json: () => JSON.stringify(shown.answer ?? null, null, 2) }[kind]();
+  const done = await navigator.clipboard.writeText(text).then(() => true, () => false);
+  say(done ? `copied: ${kind}` : "the browser does not let this page copy");
+}
+
+let said = 0;
+
+function say(text) {
+  clearTimeout(said);
+  $("copied").textContent = text;
+  said = setTimeout(() => { $("copied").textContent = ""; }, 5000);
 }
 
 const rowsOf = (answer) => answer.curves.flatMap((c) => c.x.map((x, i) => [c.label, c.kind, x, c.y[i] ?? ""]));
 const cell = (value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
 
 async function save(kind) {
-  if (kind === "svg" && !shown.chart) { $("copied").textContent = "there is no picture in this view"; return; }
+  if (kind === "svg" && !shown.chart) return say("there is no picture in this view");
   const content = kind === "svg" ? await svg($(shown.chart)) : (shown.table ?? []).map((row) => row.map(cell).join(",")).join("\n") + "\n";
   const address = URL.createObjectURL(new Blob([content], { type: kind === "svg" ? "image/svg+xml" : "text/csv" }));
   element("a", "", { href: address, download: `shuffledp-${state.tab}.${kind}` }).click();

@@ -1,0 +1,320 @@
+"""Answers for an analyst who sees nothing but the sum of what users submit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from shuffledp.accounting.count_search import MAX_USERS, CountSearch
+from shuffledp.accounting.crossing import cross
+from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.inversion import log_gap, log_target
+from shuffledp.arrays import UNIT
+from shuffledp.divergence import LogEnclosure
+from shuffledp.divergence.geometric_shift import geometric_log_shift
+from shuffledp.divergence.laplace_shift import laplace_log_shift
+from shuffledp.divergence.normal_shift import normal_log_shift
+from shuffledp.divergence.two_counts import Bit, Bounds
+from shuffledp.errors import MAX_EPSILON0, ContradictionError
+from shuffledp.interval import Interval, exp_up
+from shuffledp.randomizers import Input, LocalRandomizer, Pair
+from shuffledp.randomizers.aggregate import (
+    BitSums,
+    GeometricSum,
+    LaplaceSum,
+    NormalSum,
+    OnlyMultiset,
+    SameAsMultiset,
+)
+
+if TYPE_CHECKING:
+    from shuffledp.accounting.report import Proof
+
+#: What the analyst sees.
+View = Literal["multiset", "sum"]
+VIEWS: tuple[View, ...] = ("multiset", "sum")
+
+
+def check_view(view: View) -> View:
+    """Return a view; refuse others."""
+    if view not in VIEWS:
+        raise ValueError(f"view must be one of {', '.join(VIEWS)}, got {view!r}")
+    return view
+
+
+_VAGUE = 0.1  # of log delta
+_FINE = 1e-4  # of epsilon, for what two datasets attain
+
+#: How far above that to look, and with how much effort.
+_STEPS = ((0.003, 60), (0.005, 400), (0.01, 600), (0.02, 600), (0.05, 600), (0.2, 600))
+
+
+@dataclass(frozen=True)
+class Attained:
+    """Where a bound is attained: the inputs of the differing user, and what all others hold."""
+
+    pair: Pair
+    other: Input
+
+    @property
+    def datasets(self) -> Datasets:
+        """The two datasets."""
+        return Datasets(self.pair, self.other)
+
+
+class ExactSum:
+    r"""The exact privacy of a sum of noisy values, or of the sums of independent bits.
+
+    The sum is that of the values plus that of the noise, which does not depend on them. So delta is
+    that of a shift of the noise's sum by :math:`x_1-x_1'`, whatever the others hold, and the noise
+    being log-concave it grows with the shift: the end points are the worst inputs. For bits see
+    :mod:`shuffledp.accounting.count_search`.
+
+    Args:
+        randomizer: a mechanism that adds noise, or a unary encoding.
+        n: number of users.
+        rtol: relative width of enclosures of epsilon.
+        multiset: bounds log delta from above if all reports are seen, for the same users, and says
+            what proves it.
+    """
+
+    def __init__(
+        self,
+        randomizer: LocalRandomizer,
+        n: int,
+        rtol: float,
+        multiset: Callable[[float], tuple[float, Proof]],
+    ) -> None:
+        self.n, self.rtol, self.multiset = n, rtol, multiset
+        self.evaluate, self.end = _noise(randomizer, n)
+        self.pair = randomizer.neighbours()[0]
+        seen = randomizer.aggregate
+        self.bits = seen if isinstance(seen, BitSums) else None
+        self._known: dict[float, tuple[LogEnclosure, Proof]] = {}
+        self._roots: dict[float, tuple[Interval, Proof]] = {}
+
+    def log_delta(self, epsilon: float) -> tuple[LogEnclosure, Attained]:
+        """Enclose log delta; where little is known, the bound of the multiset helps."""
+        return self._value(epsilon)[0], self._attained(epsilon)
+
+    def proof(self, epsilon: float) -> Proof:
+        """Return what proves the bound: "exact", or that of the multiset where it is smaller."""
+        return "exact" if epsilon > MAX_EPSILON0 else self._value(epsilon)[1]
+
+    def _value(self, epsilon: float) -> tuple[LogEnclosure, Proof]:
+        if epsilon not in self._known:
+            value = self.evaluate(epsilon)
+            proof: Proof = "exact"
+            if value.width > _VAGUE or self.bits is not None:
+                bound, other = self.multiset(epsilon)
+                if bound < value.lower:
+                    raise ContradictionError(
+                        f"the sum attains a log delta of {value.lower!r}, the multiset's is at "
+                        f"most {bound!r}"
+                    )
+                if bound < value.upper:
+                    value, proof = LogEnclosure(value.lower, bound), other
+            self._known[epsilon] = value, proof
+        return self._known[epsilon]
+
+    def epsilon(self, delta: float) -> tuple[Interval, Attained]:
+        """Enclose the smallest epsilon at which delta is at most the target."""
+        found, _ = self.root(delta)
+        return found, self._attained(min(found.lower, MAX_EPSILON0))
+
+    def root(self, delta: float) -> tuple[Interval, Proof]:
+        """Enclose that epsilon; also return what proves it.
+
+        It keeps its word: :meth:`log_delta` there ends at or below the logarithm of ``delta``.
+        """
+        if delta in (0, 1):
+            end = 0.0 if delta == 1 else self.end
+            return Interval(end, end), "exact"
+        if delta not in self._roots:
+            self._roots[delta] = self._above_corners(delta) or self._crossing(delta)
+        return self._roots[delta]
+
+    def gap(self, epsilon: float, delta: float) -> float:
+        """Return how far :meth:`log_delta` ends above the logarithm of ``delta``, about.
+
+        It is at most 0 exactly where it ends at or below.
+        """
+        if self.bits is None or epsilon in self._known:
+            return log_gap(self._value(epsilon)[0].upper, delta)
+        return log_gap(self._first_look(epsilon, delta)[0], delta)
+
+    def _first_look(
+        self, epsilon: float, delta: float, cuts: int | None = None
+    ) -> tuple[float, Proof]:
+        """Bound log delta of sums of bits no closer than it takes to compare it with ``delta``.
+
+        Also return what proves it. If two datasets have a larger delta, it is theirs.
+        """
+        if self.bits is None or epsilon >= self.bits.epsilon0:
+            return -math.inf, "exact"
+        search = _search(self.n, self.bits, epsilon)
+        found = search.run(delta) if cuts is None else search.run(delta, cuts)
+        ends = _in_logs(found)
+        if found.lower > delta:
+            return ends.lower, "exact"
+        if exp_up(ends.upper) <= delta:
+            return ends.upper, "exact"
+        bound, proof = self.multiset(epsilon)
+        return (bound, proof) if bound < ends.upper else (ends.upper, "exact")
+
+    def _crossing(self, delta: float) -> tuple[Interval, Proof]:
+        deviation = math.sqrt(max(-log_target(delta).lower, 0.1))
+        found = cross(
+            lambda epsilon: self.log_delta(epsilon)[0],
+            delta,
+            rtol=self.rtol,
+            start=min(deviation / math.sqrt(self.n), self.end / 2, MAX_EPSILON0 / 2),
+            end=self.end,
+        )
+        return found, self.proof(found.upper)
+
+    def _above_corners(self, delta: float) -> tuple[Interval, Proof] | None:
+        """Look a little above the epsilon of two datasets that may well be the worst ones."""
+        if self.bits is None:
+            return None
+        corner = _corner_epsilon(self.bits, self.n, delta)
+        for step, cuts in _STEPS:
+            epsilon = corner.upper * (1 + step)
+            if not 0 < epsilon < min(self.end, MAX_EPSILON0):
+                break
+            bound, proof = self._first_look(epsilon, delta, cuts)
+            if exp_up(bound) <= delta:
+                return Interval(min(corner.lower, epsilon), epsilon), proof
+        return None
+
+    def _attained(self, epsilon: float) -> Attained:
+        """Return datasets that attain the lower end; with noise, whatever the others hold."""
+        if self.bits is None or epsilon >= self.bits.epsilon0:
+            return Attained(self.pair, self.pair.first)
+        search = _search(self.n, self.bits, epsilon)
+        _, held = search.corners(search.first_cut)
+        return Attained(self.pair, held)
+
+
+class Unattained:
+    """No datasets are known: what the multiset reveals, the sum may not."""
+
+    def log_delta(self, epsilon: float) -> tuple[LogEnclosure, None]:
+        """Return that of 0, which every delta is at least."""
+        return LogEnclosure(-math.inf, -math.inf), None
+
+    def epsilon(self, delta: float) -> tuple[Interval, None]:
+        """Return 0."""
+        return Interval(0.0, 0.0), None
+
+
+def view_in_words(randomizer: LocalRandomizer, view: View, crowd: Crowd) -> str:
+    """Return what the analyst sees and what follows from it."""
+    if view == "multiset":
+        return "the shuffled multiset of whole reports"
+    seen = randomizer.aggregate
+    if isinstance(seen, SameAsMultiset):
+        return f"the sum of the reports, which is as good as the multiset: {seen.reason}"
+    if isinstance(seen, OnlyMultiset):
+        return f"the sum of the reports; the guarantee is that of the multiset: {seen.reason}"
+    if crowd.corrupted_adaptively:
+        return (
+            "the sum of the reports; the guarantee is that of the multiset: reports are learned "
+            "adaptively"
+        )
+    if not is_exact(randomizer, crowd):
+        return (
+            "the sum of the reports; the guarantee is that of the multiset: sums of bits are "
+            f"analysed for up to {MAX_USERS:,} users"
+        )
+    return "the sum of the reports alone"
+
+
+def tells_less(randomizer: LocalRandomizer) -> bool:
+    """Whether the sum may tell less than the multiset."""
+    return not isinstance(randomizer.aggregate, SameAsMultiset)
+
+
+def is_exact(randomizer: LocalRandomizer, crowd: Crowd) -> bool:
+    """Whether the privacy of the sum itself is computed."""
+    seen = randomizer.aggregate
+    if isinstance(seen, SameAsMultiset | OnlyMultiset) or crowd.corrupted_adaptively:
+        return False
+    return not isinstance(seen, BitSums) or crowd.honest <= MAX_USERS
+
+
+def _noise(randomizer: LocalRandomizer, n: int) -> tuple[Callable[[float], LogEnclosure], float]:
+    """Return what encloses log delta, and from which epsilon on delta is 0."""
+    seen = randomizer.aggregate
+    if isinstance(seen, NormalSum):
+        # A root, a product; n is exact.
+        deviation = seen.sigma * math.sqrt(n)
+        return lambda epsilon: normal_log_shift(deviation, 4 * UNIT, epsilon), math.inf
+    if isinstance(seen, LaplaceSum):
+        level = seen.epsilon0
+        return lambda epsilon: laplace_log_shift(n, level, epsilon), level
+    if isinstance(seen, GeometricSum):
+        return _geometric(n, seen), seen.epsilon0
+    if isinstance(seen, BitSums):
+        return _bits(n, seen), seen.epsilon0
+    raise TypeError(f"the reports of {randomizer} are not noisy numbers")
+
+
+def _geometric(n: int, seen: GeometricSum) -> Callable[[float], LogEnclosure]:
+    """Return the enclosure for the exact rate epsilon0/B: delta grows with the rate.
+
+    Noise of a smaller rate is noise of the larger one plus something independent.
+    """
+    rate = seen.epsilon0 / seen.bound
+    exact = Fraction(seen.epsilon0) / seen.bound
+    below = rate if Fraction(rate) <= exact else math.nextafter(rate, 0.0)
+    above = rate if Fraction(rate) >= exact else math.nextafter(rate, math.inf)
+
+    def evaluate(epsilon: float) -> LogEnclosure:
+        if epsilon >= seen.epsilon0:
+            return LogEnclosure(-math.inf, -math.inf)
+        upper = geometric_log_shift(n, above, seen.bound, epsilon).log_delta
+        if below == above:
+            return upper
+        lower = geometric_log_shift(n, below, seen.bound, epsilon).log_delta
+        return LogEnclosure(lower.lower, upper.upper)
+
+    return evaluate
+
+
+def _search(n: int, seen: BitSums, epsilon: float) -> CountSearch:
+    own, other = Bit(*seen.own), Bit(*seen.other)
+    return CountSearch(own, other, n, seen.two_values, epsilon, seen.ones)
+
+
+def _bits(n: int, seen: BitSums) -> Callable[[float], LogEnclosure]:
+    """Return what encloses log delta over all datasets."""
+
+    def evaluate(epsilon: float) -> LogEnclosure:
+        if epsilon >= seen.epsilon0:
+            return LogEnclosure(-math.inf, -math.inf)
+        return _in_logs(_search(n, seen, epsilon).run())
+
+    return evaluate
+
+
+def _corner_epsilon(seen: BitSums, n: int, delta: float) -> Interval:
+    """Enclose the epsilon of two datasets that may well be the worst ones."""
+
+    def attained(epsilon: float) -> LogEnclosure:
+        search = _search(n, seen, epsilon)
+        return _in_logs(search.corners(search.first_cut)[0])
+
+    first = min(math.sqrt(-log_target(delta).lower / n), seen.epsilon0 / 2)
+    return cross(attained, delta, rtol=_FINE, start=first, end=seen.epsilon0)
+
+
+def _in_logs(bounds: Bounds) -> LogEnclosure:
+    lower = math.log(bounds.lower) if bounds.lower > 0 else -math.inf
+    return LogEnclosure(lower, math.log(bounds.upper) if bounds.upper > 0 else -math.inf).widen(
+        4 * UNIT
+    )

@@ -1,0 +1,65 @@
+"""What is left of the reports if the analyst sees nothing but the sum of what users submit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class SameAsMultiset:
+    """The sum tells the multiset of reports: nothing is gained, nothing is lost."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class OnlyMultiset:
+    """The sum is a function of the multiset, and no better bound than that one's is known."""
+
+    reason: str = "no bound of the sum alone is known for this mechanism"
+
+
+@dataclass(frozen=True)
+class NormalSum:
+    """The sum of values in [0, 1] plus normal noise of standard deviation sigma each."""
+
+    sigma: float
+
+
+@dataclass(frozen=True)
+class LaplaceSum:
+    """The sum of values in [0, 1] plus Laplace noise of scale 1/epsilon0 each."""
+
+    epsilon0: float
+
+
+@dataclass(frozen=True)
+class GeometricSum:
+    """The sum of integers from 0 to B plus two-sided geometric noise, alpha = e^(-epsilon0/B)."""
+
+    epsilon0: float
+    bound: int
+
+
+@dataclass(frozen=True)
+class BitSums:
+    """How many reports have the bit of each value, bits being independent.
+
+    Attributes:
+        own: the probabilities of 1 and 0 at the true value.
+        other: the probabilities at any other value; 1 is rarer there.
+        two_values: whether there are no more than two values.
+        epsilon0: the LDP level.
+        ones: the probabilities of 1 at the true value and at another, to more digits.
+    """
+
+    own: tuple[float, float]
+    other: tuple[float, float]
+    two_values: bool
+    epsilon0: float
+    ones: tuple[Fraction, Fraction]
+
+
+#: What the sum of n reports is.
+Aggregate = SameAsMultiset | OnlyMultiset | NormalSum | LaplaceSum | GeometricSum | BitSums

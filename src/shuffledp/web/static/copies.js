@@ -1,0 +1,36 @@
+// The question as a command and as Python.
+
+import { withoutLevel } from "./mechanisms.js";
+
+const quoted = (text) => (/^[\w.+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+const number = (text) => (/^[0-9._eE+-]+$/.test(text) ? text : JSON.stringify(text));
+
+export function asCommand(state) {
+  const { mechanism, n, delta, tab, against } = state;
+  const base = `${quoted(mechanism)} -n ${quoted(n)} --delta ${quoted(delta)}`;
+  const crowded = state.corrupted ? ` --corrupted ${quoted(state.corrupted)}` : "";
+  const bounds = state.bounds.length ? ["guarantee", "lower_bound", ...state.bounds].map((b) => ` --bound ${b}`).join("") : "";
+  const domain = state.domain ? ` --domain ${quoted(state.domain)}` : "";
+  return {
+    answer: `shuffledp epsilon ${base}${crowded}`,
+    curve: `shuffledp curve ${quoted(against === "epsilon0" ? withoutLevel(mechanism) : mechanism)} --against ${against}` +
+      (against === "users" ? "" : ` -n ${quoted(n)}`) + (["users", "epsilon0"].includes(against) ? ` --delta ${quoted(delta)}` : "") +
+      `${bounds} --out curve.svg`,
+    plan: `shuffledp plan --task ${state.task} -n ${quoted(n)} --epsilon ${quoted(state.target)} --delta ${quoted(delta)}${domain}`,
+    rounds: `shuffledp rounds ${base} --times ${quoted(state.times)}`,
+  }[tab];
+}
+
+export function asPython(state) {
+  const { tab, against } = state, mechanism = JSON.stringify(state.mechanism), n = `int(${number(state.n)})`, delta = number(state.delta);
+  const crowded = state.corrupted ? `, corrupted=${number(state.corrupted)}` : "";
+  const domain = state.domain ? `, domain_size=int(${number(state.domain)})` : "";
+  const accountant = `accountant = ShuffleAccountant(${mechanism}, n=${n}${tab === "answer" ? crowded : ""})`;
+  return {
+    answer: `from shuffledp import ShuffleAccountant\n\n${accountant}\nprint(accountant.epsilon_report(${delta}))`,
+    curve: `from shuffledp import curve\n\nfound = curve(${against === "epsilon0" ? JSON.stringify(withoutLevel(state.mechanism)) : mechanism}, ${JSON.stringify(against)}` +
+      (against === "users" ? "" : `, n=${n}`) + (["users", "epsilon0"].includes(against) ? `, target_delta=${delta}` : "") + ")\nfound.plot()",
+    plan: `from shuffledp import plan\n\nfound = plan(n=${n}, target_delta=${delta}, target_epsilon=${number(state.target)}${domain}, task=${JSON.stringify(state.task)})\nprint(found.best.ours.randomizer)`,
+    rounds: `from shuffledp import ShuffleAccountant\n\n${accountant}\nprint(accountant.rounds(int(${number(state.times)})).epsilon_report(${delta}))`,
+  }[tab];
+}

@@ -1,0 +1,163 @@
+"""``shuffledp estimate --from-counts`` and ``--corrupted``."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from command_line import run
+
+from shuffledp import Aggregator
+
+KRR = "krr(k=3, epsilon0=2)"
+COUNTS = [610, 250, 140]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, text):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def ask(path, mechanism, *more):
+    result = run("estimate", "--from-counts", path, "--mechanism", mechanism, *more)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_estimates_and_errors_are_those_of_the_sum(write):
+    aggregator = Aggregator(KRR)
+    aggregator.add_sum(COUNTS, 1000)
+    expected = aggregator.estimate()
+    table = "value,count,n\nred,610,1000\nblue,250,1000\ngreen,140,1000\n"
+    for path in (
+        write("sum.json", json.dumps({"n": 1000, "counts": COUNTS})),
+        write("sum.csv", table),
+    ):
+        answer = json.loads(ask(path, KRR, "--json"))
+        (found,) = answer["estimates"]
+        np.testing.assert_array_equal(found["estimates"], expected.values)
+        np.testing.assert_array_equal(found["standard_errors"], expected.standard_errors)
+        assert (answer["n"], answer["view"], answer["guarantee"]) == (1000, "sum", None)
+        assert "the analyst sees nothing but the sum of the reports" in answer["assumptions"]
+    assert found["values"] == ["red", "blue", "green"]
+
+
+def test_text_and_labels(write):
+    text = json.dumps({"n": 1000, "counts": COUNTS, "values": ["a", "b", "c"]})
+    shown = ask(write("sum.json", text), KRR)
+    assert "users      1,000" in shown
+    assert "guarantee" not in shown
+    assert [line.split()[0] for line in shown.splitlines()[3:]] == ["counts", "a", "b", "c"]
+
+
+def test_a_domain_that_the_mechanism_does_not_know(write):
+    answer = json.loads(
+        ask(
+            write("s.json", '{"n": 100, "counts": [50, 30]}'),
+            "olh(epsilon0=1, buckets=4)",
+            "--json",
+        )
+    )
+    assert answer["estimates"][0]["values"] == ["0", "1"]
+
+
+@pytest.mark.parametrize("content", ['{"n": 100, "sum": 53.5}', "sum,n\n53.5,100\n"])
+def test_sums_of_noise(write, content):
+    name = "s.json" if content.startswith("{") else "s.csv"
+    answer = json.loads(ask(write(name, content), "laplace(epsilon0=1)", "--json"))
+    assert answer["estimates"][0]["estimates"] == [0.535]
+    assert answer["estimates"][0]["kind"] == "mean"
+
+
+def test_poisoning(write):
+    path = write("sum.json", json.dumps({"n": 1000, "counts": COUNTS}))
+    aggregator = Aggregator(KRR)
+    aggregator.add_sum(COUNTS, 1000)
+    shown = " ".join(ask(path, KRR, "--corrupted", "1%").split())
+    assert "10 corrupted users who choose their reports can move a frequency by at most" in shown
+    assert "0.01470; lying about their values moves it by no more than 0.01 on average." in shown
+    answer = json.loads(ask(path, KRR, "--corrupted", "10", "--json"))
+    assert answer["corrupted"] == 10
+    shifts = aggregator.largest_shifts(10).tolist()
+    assert answer["estimates"][0]["largest_shifts"] == shifts
+    noise = write("noise.json", '{"n": 100, "sum": 53.5}')
+    assert "by any amount" in ask(noise, "laplace(epsilon0=1)", "--corrupted", "1")
+    answer = json.loads(ask(noise, "laplace(epsilon0=1)", "--corrupted", "1", "--json"))
+    assert answer["estimates"][0]["largest_shifts"] == [None]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("s.txt", "", "must be a JSON or CSV file"),
+        ("s.json", "[1]", "one object"),
+        ("s.json", "{", "holds no published sum"),
+        ("s.json", '{"n": 10}', "one of counts and sum"),
+        ("s.json", '{"n": 10, "sum": 1, "counts": [1]}', "one of counts and sum"),
+        ("s.json", '{"n": 10, "m": 1, "counts": [1]}', "no fields but"),
+        ("s.json", '{"n": true, "counts": [1]}', "n must be whole numbers"),
+        ("s.json", '{"n": 10, "counts": [1.5, 2, 3]}', "counts must be whole numbers"),
+        ("s.json", '{"n": 10, "counts": []}', "counts must be a list"),
+        ("s.json", '{"n": 10, "counts": [3, 3, 3]}', "must have the sum n = 10"),
+        ("s.json", '{"n": 10, "counts": [5, 5]}', "one count per value"),
+        ("s.json", '{"n": 10, "counts": [5, 5, 11]}', "total"),
+        ("s.json", '{"n": 10, "counts": [5, 5, 0], "values": ["a"]}', "as many as counts"),
+        ("s.json", '{"n": 10, "counts": [5, 5, 0], "values": ["a", "a", "b"]}', "must differ"),
+        ("s.json", '{"n": 10, "sum": NaN}', "NaN is not a number"),
+        ("s.json", '{"n": 10, "sum": 3}', "no sum of reports"),
+        ("s.csv", "", "its titles must be"),
+        ("s.csv", "value,count\n1,2\n", "its titles must be"),
+        ("s.csv", "value,count,n\na,5,10\nb,5,11\n", "n must be the same"),
+        ("s.csv", "value,count,n\na,5,10\nb,5\n", "as many cells"),
+        ("s.csv", "value,count,n\na,x,10\n", "count must be a number"),
+        ("s.csv", "value,count,n\n", "n must be the same"),
+        ("s.csv", "sum,n\n1,2\n3,2\n", "in one row"),
+    ],
+)
+def test_bad_files(write, name, content, message):
+    path = write(name, content)
+    result = run("estimate", "--from-counts", path, "--mechanism", KRR)
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ((), "either REPORTS or --from-counts"),
+        (("r.csv", "--from-counts", "s.json"), "either REPORTS or --from-counts"),
+        (("--from-counts", "s.json"), "belong together"),
+        (("r.csv", "--mechanism", KRR), "belong together"),
+    ],
+)
+def test_bad_lines(line, message):
+    result = run("estimate", *line)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_more_corrupted_users_than_there_are(write):
+    path = write("sum.json", json.dumps({"n": 1000, "counts": COUNTS}))
+    result = run("estimate", "--from-counts", path, "--mechanism", KRR, "--corrupted", "1000")
+    assert result.exit_code == 2
+    assert "corrupted" in result.stderr
+
+
+def test_files_of_reports_can_be_poisoned_too(tmp_path):
+    answers = tmp_path / "answers.csv"
+    answers.write_text("colour\n" + "0\n1\n2\n0\n" * 25)
+    reports = tmp_path / "reports.csv"
+    line = ("--mechanism", KRR, "--column", "colour", "--delta", "1e-6", "-o", str(reports))
+    made = run("randomize", str(answers), *line)
+    assert made.exit_code == 0, made.output
+    answer = json.loads(run("estimate", str(reports), "--corrupted", "5", "--json").stdout)
+    assert answer["view"] == "multiset"
+    aggregator = Aggregator(KRR)
+    aggregator.add_sum([50, 25, 25], 100)
+    assert answer["estimates"][0]["largest_shifts"] == aggregator.largest_shifts(5).tolist()
