@@ -197,6 +197,11 @@ def answer(mechanism: str) -> dict[str, Callable[[], object]]:
     def delta(randomizer: LocalRandomizer) -> float:
         return shuffledp.ShuffleAccountant(randomizer, 50).get_delta(1.0)
 
+    def counted() -> shuffledp.Aggregator:
+        aggregator = shuffledp.Aggregator(one)
+        aggregator.add(np.zeros(4, dtype=np.uint8))
+        return aggregator
+
     return {
         "parse": lambda: shuffledp.parse(str(one)),
         "audit": lambda: shuffledp.audit(one, n=10, target_delta=0.01, trials=100),
@@ -204,6 +209,13 @@ def answer(mechanism: str) -> dict[str, Callable[[], object]]:
         "certify": lambda: shuffledp.certify(one, n=100, target_delta=1e-3),
         "compare": lambda: str(shuffledp.compare(one, n=100, target_delta=1e-3)),
         "curve": lambda: shuffledp.curve(one, x=[100, 200], target_delta=1e-3),
+        "calibrate_tiers": lambda: shuffledp.calibrate_tiers(
+            [shuffledp.OpenGroup(family, 100)], **goal
+        ),
+        "estimate_tiers": lambda: shuffledp.estimate_tiers([counted()]),
+        "estimate_pooled": lambda: shuffledp.estimate_pooled(
+            [(one, 4)], np.zeros(4, dtype=np.uint8)
+        ),
         "max_rounds": lambda: shuffledp.max_rounds(
             shuffledp.ShuffleAccountant(one, 100), target_epsilon=3.0, target_delta=1e-3, rtol=0.1
         ),
@@ -253,6 +265,37 @@ def test_a_derived_class_is_not_certified_as_its_base():
         shuffledp.certify(Other(k=3, epsilon0=1.0), n=10, target_delta=0.1)
     with pytest.raises(NoAnswerError, match="exact law is not known"):
         blanket(Other(k=3, epsilon0=1.0), Pair(0, 1), "upper")
+
+
+def test_a_derived_class_is_not_accounted_as_its_base():
+    """Its law is another one: binary randomized response of twice the level."""
+
+    @dataclass(frozen=True, repr=False)
+    class Other(KRR):
+        def blanket(self, pair):
+            return KRR(self.k, 2 * self.epsilon0).blanket(pair)
+
+        def background(self, pair, other):
+            return KRR(self.k, 2 * self.epsilon0).background(pair, other)
+
+    truth = shuffledp.ShuffleAccountant(KRR(k=2, epsilon0=2.0), 20)
+    other = shuffledp.ShuffleAccountant(Other(k=2, epsilon0=1.0), 20)
+    for epsilon in (0.0, 0.3, 1.2):
+        assert other.get_delta(epsilon) >= truth.delta_lower_bound(epsilon) > 0
+
+
+@pytest.mark.parametrize(
+    ("base", "parameters"),
+    [
+        (shuffledp.Laplace, {"epsilon0": 1.0, "domain": "interval"}),
+        (shuffledp.DiscreteLaplace, {"epsilon0": 1.0, "bound": 3}),
+    ],
+)
+def test_a_derived_noise_has_no_types_of_its_base(base, parameters):
+    derived = type("Derived", (base,), {})(**parameters)
+    pair = derived.neighbours()[0]
+    assert base(**parameters).slot_laws(pair) is not None
+    assert derived.slot_laws(pair) is None
 
 
 def test_a_mechanism_without_neighbours_is_not_certified_unseen():

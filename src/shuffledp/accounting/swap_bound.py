@@ -61,10 +61,13 @@ class SwapBound:
 
 def _binary_level(randomizer: LocalRandomizer) -> float | None:
     """Return the level of a mechanism that is binary randomized response, None of any other."""
-    binary = isinstance(randomizer, KRR) and randomizer.k == 2
+    # Exactly these classes: one derived from them may state another law.
+    if type(randomizer) is KRR and randomizer.k == 2:
+        return randomizer.epsilon0
     # Reports of discrete noise on {0, 1} beyond an end tell as much as the end.
-    noise = isinstance(randomizer, DiscreteLaplace) and randomizer.bound == 1
-    return randomizer.epsilon0 if binary or noise else None
+    if type(randomizer) is DiscreteLaplace and randomizer.bound == 1:
+        return randomizer.epsilon0
+    return None
 
 
 @lru_cache(maxsize=512)

@@ -108,7 +108,8 @@ class Laplace(SymmetricNoise):
 
     def slot_laws(self, pair: Pair) -> SlotLaws | None:
         """Return the types that stand for all pairs and inputs of the interval, if it is one."""
-        if not self.is_interval:
+        # Exactly this class: one derived from it may state another law.
+        if type(self) is not Laplace or not self.is_interval:
             return super().slot_laws(pair)
         types = interval_slots(self.epsilon0) if pair in self.neighbours() else None
         return None if types is None else SlotLaws(self.blanket(pair), *types)
