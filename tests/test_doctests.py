@@ -23,7 +23,12 @@ def test_all_parts_are_found():
 
 
 #: Modules whose examples compare many mechanisms.
-LONG = ("shuffledp.planning.plan", "shuffledp.planning.error_chart", "shuffledp.bridge.renyi")
+LONG = (
+    "shuffledp.accounting.tier_calibration",
+    "shuffledp.bridge.events",
+    "shuffledp.planning.error_chart",
+    "shuffledp.planning.plan",
+)
 
 
 @pytest.mark.parametrize(

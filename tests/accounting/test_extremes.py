@@ -282,7 +282,7 @@ class TestMatrices:
             MatrixRandomizer([[1.0, 1e-300], [0.5, 0.5]])
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("sigma", [pytest.param(0.3, marks=pytest.mark.slow), 2.0, 100.0, 1e6])
 @pytest.mark.parametrize("n", [1, 10, 10**6])
 @pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-200])

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::shuffledp.AccuracyWarning")
 TARGET = {"target_epsilon": 0.6, "target_delta": 1e-4}
 
 
+@pytest.mark.heavy
 def test_the_level_of_one_tier_given_another():
     careful = Group("krr(k=3, epsilon0=0.5)", 60)
     found = calibrate_tiers([careful, OpenGroup("krr(k=3)", 60)], **TARGET)
@@ -39,6 +40,7 @@ def test_a_common_level_is_that_of_one_crowd():
     assert above.get_epsilon(1e-4) > 0.6
 
 
+@pytest.mark.heavy
 def test_dummies_allow_a_higher_level():
     groups = [OpenGroup("krr(k=3)", 60)]
     assert (

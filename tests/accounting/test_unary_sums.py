@@ -185,6 +185,7 @@ def test_the_datasets_are_those_of_the_lower_bound():
     assert other.lower_bound == pytest.approx(0.0015524167328526124)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("mechanism", "n", "expected"),
     [

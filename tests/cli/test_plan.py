@@ -143,6 +143,7 @@ def test_distribution_from_the_line_and_from_a_file(tmp_path):
     assert "for data of the given distribution" in ask(*WEAK, "--distribution", str(path))
 
 
+@pytest.mark.heavy
 def test_weak_target_says_so():
     text = ask(*WEAK)
     assert "Where epsilon0 = 300, larger ones are not looked at." in text

@@ -116,6 +116,7 @@ def test_calibrate_and_users_take_rounds():
     assert "After 4 rounds all shuffled reports together are (" in " ".join(text.split())
 
 
+@pytest.mark.heavy
 def test_some_rounds_of_several_kinds():
     kinds = ("--round", "5", "krr(3, 1)", "100", "--round", "3", "krr(3, 1)", "200")
     result = run("rounds", *kinds, "--at-most", "2", "--delta", "0.001", "--json")

@@ -28,7 +28,7 @@ FENCE = re.compile(r"^```(\{?[\w-]+\}?)[^\n]*\n(.*?)^```$", flags=re.MULTILINE |
 
 #: Packages without which the examples of a page cannot run.
 #: Pages whose examples take long.
-LONG = {"dp-accounting", "study"}
+LONG = {"dp-accounting", "ledger", "planning", "study"}
 
 NEEDED = {"certificates": "flint", "dp-accounting": "dp_accounting", "study": "pandas"}
 

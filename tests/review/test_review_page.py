@@ -208,6 +208,7 @@ def test_the_question_of_collected_reports(tmp_path: Path, monkeypatch):
     assert "was made from a seed" in " ".join(refused.stderr.split())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "least", "most"),
     [

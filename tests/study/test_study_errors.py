@@ -35,6 +35,7 @@ def predictions(made):
     return StudyTask(N, None, study=asked, tasks=tasks).predictions(made.shuffles[0].mechanism)
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_planned_errors_are_met(strategy):
     """Shares of all users: the prediction is exact but for who is asked; else it is a bound."""

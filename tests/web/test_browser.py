@@ -166,6 +166,7 @@ def test_the_address_holds_the_question_and_a_phone_shows_it(page, address):
     assert download.value.path().read_text(encoding="utf-8").startswith("<svg")
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("text", ["laplace(epsilon0=1, domain='interval')", "a'b\"$(ls)`ls`\\"])
 def test_texts_survive_copying(page, address, text):
     page.goto(f"{address}?mechanism={quote(text)}")
@@ -184,6 +185,7 @@ def test_texts_survive_copying(page, address, text):
     page.wrong.append("mechanism")  # the second one is none
 
 
+@pytest.mark.heavy
 def test_corrupted_users_are_counted_or_said_not_to_be(page, address):
     page.goto(f"{address}?mechanism={quote('krr(k=2, epsilon0=1)')}&n=300&corrupted=30")
     settle(page)
@@ -209,6 +211,7 @@ def test_attacks_stay_text(page, address):
     assert page.locator("img").count() == 0
 
 
+@pytest.mark.heavy
 def test_numbers_are_rounded_as_the_library_does(page, address):
     numbers = [0.0798031, 3.9003e-22, 2.0, 9.99991, 0.1, 1 / 3, 123456.7, 5e-324, 1e22, 0.3, 1e-5]
     page.goto(address)
