@@ -60,7 +60,11 @@ CASES = """
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     ("options", "examples", "passed", "left_out"),
-    [([], 8, 33, 14), (["--heavy"], 40, 46, 1), (["--run-slow"], 40, 47, 0)],
+    [
+        ([], 40 * tiers.QUICK_PERCENT // 100, 21 + tiers.MOST_CASES, 26 - tiers.MOST_CASES),
+        (["--heavy"], 40, 46, 1),
+        (["--run-slow"], 40, 47, 0),
+    ],
 )
 def test_what_runs(pytester, options, examples, passed, left_out):
     pytester.makeconftest((TESTS / "conftest.py").read_text(encoding="utf-8"))

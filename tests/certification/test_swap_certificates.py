@@ -54,7 +54,7 @@ def test_wrong_bound() -> None:
 @pytest.mark.parametrize(
     ("text", "n"),
     [
-        ("krr(k=2, epsilon0=1.0)", 500),
+        ("krr(k=2, epsilon0=1.0)", 5000),
         ("krr(k=3, epsilon0=1.0)", 30),
         ("olh(epsilon0=2.0, buckets=4)", 10**4),
         ("rappor(epsilon0=3.0)", 10**7),
@@ -65,7 +65,7 @@ def test_wrong_bound() -> None:
         ("matrix([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.25, 0.25, 0.5]])", 300),
         ("laplace(epsilon0=1.0)", 1000),
         ("joint(krr(k=3, epsilon0=1.0), krr(k=3, epsilon0=1.0))", 2000),
-        ("subsample(krr(k=3, epsilon0=1.0), rate=0.1)", 10**4),
+        ("subsample(blh(epsilon0=1.0), rate=0.5)", 10**4),
     ],
 )
 @pytest.mark.parametrize("question", ["delta", "epsilon"])

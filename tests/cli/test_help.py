@@ -57,7 +57,8 @@ def test_facts(command, option):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_has_a_meaning(command):
     text = ask(command, "--help")
-    assert "--json" in text or command == "certify"  # a certificate is JSON
+    # A certificate is JSON; a report and the local page are for people.
+    assert "--json" in text or command in ("certify", "explore", "report")
     for parameter in main.commands[command].params:
         if parameter.param_type_name == "option":
             assert parameter.help

@@ -117,11 +117,11 @@ def check_forwards(back, target):
 
 @pytest.mark.heavy
 def test_error_out_of_reach_of_some():
-    found = plan(n=100, target_delta=DELTA, target_error=0.04, task="mean", domain_size=3)
-    assert names(found) == ["discrete_laplace"]
-    assert [(x.name, x.reason) for x in found.left_out] == [
-        ("krr", "its error is never below 0.05")
-    ]
+    found = plan(n=100, target_delta=DELTA, target_error=0.05, domain_size=3)
+    reasons = {x.name: x.reason for x in found.left_out}
+    assert set(names(found)) == {"krr", "olh", "rappor"}
+    assert reasons["blh"] == reasons["hadamard"] == "its error is never below 0.08165"
+    assert reasons["oue"] == "its error is never below 0.05774"
 
 
 def test_error_out_of_reach_of_all():
