@@ -142,3 +142,12 @@ def test_losses_next_to_0_are_rounded_to_the_safe_side():
             exact = mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator)
             assert lower <= exact <= upper
             assert upper - lower <= 1e-14 * abs(exact)
+
+
+def test_the_last_line_of_a_lower_law_is_rounded_down():
+    """H = (1 - s lambda)_+ ends at 1/s: a slope that is rounded up ends beyond."""
+    for size in range(2, 40):
+        for s in {Fraction(part, size) for part in range(1, size)}:
+            known = [Point(x - 1, 1 - s * x) for x in (Fraction(0), Fraction(1, 2), Fraction(1))]
+            law = dominated([Node(point, point) for point in known])
+            assert max(law.ratios) <= 1 / s
