@@ -151,3 +151,16 @@ def test_the_last_line_of_a_lower_law_is_rounded_down():
             known = [Point(x - 1, 1 - s * x) for x in (Fraction(0), Fraction(1, 2), Fraction(1))]
             law = dominated([Node(point, point) for point in known])
             assert max(law.ratios) <= 1 / s
+
+
+def test_the_last_interval_knows_only_the_lower_value():
+    """H = max(1 - lambda/2, 1/10) fits all nodes; the upper value of the last one is 3/10."""
+    tenth, half = Fraction(1, 10), Fraction(1, 2)
+    known = [
+        Node(point, point) for point in (Point(Fraction(-1), Fraction(1)), Point(Fraction(0), half))
+    ]
+    last = Node(above=Point(Fraction(1), 3 * tenth), below=Point(Fraction(1), tenth))
+    law = dominated([*known, last])
+    for k in range(41):
+        ratio = Fraction(k, 20)
+        assert law.at(ratio) <= max(1 - ratio / 2, tenth)
