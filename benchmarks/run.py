@@ -10,6 +10,7 @@ import argparse
 import statistics
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -234,9 +235,22 @@ def rounds() -> list[Row]:
     ]
 
 
-def get_sum_epsilon(randomizer: LocalRandomizer, n: int) -> Callable[[], float]:
+def get_sum_epsilon(
+    randomizer: LocalRandomizer, n: int, delta: float = 1e-6
+) -> Callable[[], float]:
     """Return a call that answers for the sum alone."""
-    return lambda: ShuffleAccountant(randomizer, n, view="sum").get_epsilon(1e-6)
+    return lambda: ShuffleAccountant(randomizer, n, view="sum").get_epsilon(delta)
+
+
+def tiny_delta_seconds() -> float:
+    """Return the processor time of the slowest sum of bits at deltas down to 1e-40."""
+    slowest_of_all = 0.0
+    for randomizer in (OUE(1.0), OUE(2.0), RAPPOR(1.0), RAPPOR(2.0)):
+        for n, delta in ((10**6, 1e-12), (10**9, 1e-20), (10**12, 1e-40)):
+            start = time.process_time()
+            get_sum_epsilon(randomizer, n, delta)()
+            slowest_of_all = max(slowest_of_all, time.process_time() - start)
+    return slowest_of_all
 
 
 def slowest(randomizers: list[LocalRandomizer], users: list[int]) -> tuple[float, str]:
@@ -259,6 +273,7 @@ def sums() -> list[Row]:
         Row(f"slowest sum of noise ({case}) / 10-RR", noise / one, 5, False),
         Row(f"slowest sum of bits ({slow}) / 10-RR", bits / one, 300, False),
         Row("sum of oue(2), n = 1e9 / n = 1e6", large / small, 3, False),
+        Row("slowest sum of bits, delta to 1e-40, seconds", tiny_delta_seconds(), 1, False),
     ]
 
 

@@ -66,6 +66,7 @@ MODULES = {
     "divergence/coarsening.py": ["tests/divergence/test_coarsening.py"],
     "divergence/contour.py": _CONTOUR,
     "divergence/count_cells.py": ["tests/divergence/test_count_cells.py"],
+    "divergence/count_grid.py": ["tests/divergence/test_count_cells.py"],
     "divergence/elementary.py": [
         "tests/divergence/test_mean.py",
         "tests/divergence/test_jumps.py",

@@ -14,8 +14,9 @@ from shuffledp import OUE, RAPPOR, UnaryEncoding
 from shuffledp.accounting.sum_view import _search
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import log_delta
-from shuffledp.divergence.count_cells import Grid, Part, cell_law
-from shuffledp.divergence.two_counts import Bit
+from shuffledp.divergence.count_cells import MAX_TILT, cell_law, cells_delta
+from shuffledp.divergence.count_grid import Grid, Part
+from shuffledp.divergence.two_counts import Bit, count_law, counts_delta
 
 MECHANISMS = [OUE(1.0), OUE(2.0), RAPPOR(1.0), RAPPOR(3.0), UnaryEncoding(0.2, 0.6)]
 
@@ -26,7 +27,7 @@ MECHANISMS = [OUE(1.0), OUE(2.0), RAPPOR(1.0), RAPPOR(3.0), UnaryEncoding(0.2, 0
     st.integers(20_000, 100_000),
     st.floats(0, 1),
     st.floats(0, 1),
-    st.floats(0, 1.3),
+    st.floats(0, 2.0),
 )
 def test_single_datasets_are_enclosed(mechanism, n, first, second, scale):
     u = round(first * (n - 1))
@@ -35,11 +36,44 @@ def test_single_datasets_are_enclosed(mechanism, n, first, second, scale):
     search = _search(n, mechanism.aggregate, epsilon)
     if search.grid is None:
         return
-    exact = search._at((u, u), (v, v), 0.0, 1e-40)
+    exact = search._at((u, u), (v, v), 0.0, 1e-90)
     cells = search._at((u, u), (v, v), 0.0, 0.0)
     assert cells.lower <= exact.upper
     assert exact.lower <= cells.upper
-    assert cells.upper - cells.lower <= 0.02 * exact.upper + 1e-9
+    assert cells.upper - cells.lower <= 0.03 * exact.upper + 1e-40
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(MECHANISMS),
+    st.tuples(st.integers(0, 40_000), st.integers(0, 40_000), st.integers(0, 40_000)),
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.floats(0, 2),
+)
+def test_any_tilt_will_do(mechanism, numbers, up, down, scale):
+    """Tilts decide how narrow an enclosure is, never whether it is one."""
+    seen = mechanism.aggregate
+    own, other = Bit(*seen.own), Bit(*seen.other)
+    numbers = (numbers[0] + 9_000, numbers[1] + 9_000, numbers[2])
+    a, b = seen.ones
+    mass = own.zero + other.one
+    bits = [(own, a), (other, b), (Bit(other.one / mass, own.zero / mass), b / (1 - a + b))]
+    parts = [Part(m, bit, p) for m, (bit, p) in zip(numbers, bits, strict=True)]
+    deviation = math.sqrt(sum(part.variance for part in parts))
+    grid = Grid.between(deviation, deviation)
+    if grid is None:
+        return
+    epsilon = scale * 3 * mechanism.epsilon0 / math.sqrt(sum(numbers))
+    u, v = (
+        cell_law(parts, grid, own, other, math.expm1(sign * share * MAX_TILT / deviation))
+        for sign, share in ((1, up), (-1, down))
+    )
+    law = count_law([(part.number, part.bit) for part in parts], 1e-90)
+    exact = counts_delta(law, law, own, other, epsilon)
+    found = cells_delta(u, v, epsilon)
+    assert found.lower <= exact.upper
+    assert exact.lower <= found.upper
 
 
 @settings(max_examples=30, deadline=None)
@@ -77,7 +111,7 @@ def test_a_third_value_against_the_engine(mechanism, n):
         log_ratio_error=1e-15,
         weight_error=1e-15,
     )
-    for scale in (1.0, 3.0, 5.0):
+    for scale in (1.0, 3.0, 5.0, 9.0, 14.0):
         epsilon = scale * math.sqrt(2 * (a - b) ** 2 / (b * not_b) / n)
         engine = log_delta(decomposition.at(epsilon), n, rtol=1e-6)
         search = _search(n, seen, epsilon)
@@ -86,27 +120,38 @@ def test_a_third_value_against_the_engine(mechanism, n):
         cells = search._at((0, 0), (0, 0), 0.0, 0.0)
         assert cells.lower <= math.exp(engine.upper)
         assert math.exp(engine.lower) <= cells.upper
-        assert cells.upper <= math.exp(engine.upper) * 1.02 + 1e-9
+        assert cells.upper <= math.exp(engine.upper) * 1.02
+        assert cells.lower >= math.exp(engine.lower) * 0.98
 
 
-def test_probabilities_of_cells_against_exact_sums():
+@pytest.mark.parametrize("tilt", [0.0, 0.02, -0.05])
+def test_probabilities_of_cells_against_exact_sums(tilt):
     p, m = Fraction(3, 8), 12_000
     bit = Bit(0.375, 0.625)
     deviation = math.sqrt(m * 0.375 * 0.625)
     grid = Grid.between(deviation, deviation)
-    nothing = Bit(0.25, 0.75)
-    law = cell_law([Part(m, bit, p)], grid, nothing, nothing)
+    own, other = Bit(0.5, 0.5), Bit(0.25, 0.75)
+    law = cell_law([Part(m, bit, p)], grid, own, other, tilt)
     log_mass = [
         math.lgamma(m + 1) - math.lgamma(k + 1) - math.lgamma(m - k + 1)
         + k * math.log(0.375) + (m - k) * math.log(0.625)
         for k in range(m + 1)
     ]  # fmt: skip
     exact = np.convolve(np.exp(log_mass), [0.75, 0.25])
-    first = math.floor(m * p) - grid.half * grid.width
-    cells = exact[first : first + 2 * grid.half * grid.width].reshape(-1, grid.width).sum(axis=1)
-    np.testing.assert_allclose(law.merged.held, cells, atol=1e-11)
-    assert law.error < 1e-14
-    assert law.spread.free.sum() == pytest.approx(law.merged.free.sum(), abs=1e-12)
+    half = law.cells.free.size // 2
+    centre = math.floor(m * p * (1 + Fraction(tilt)) / (1 + p * Fraction(tilt)))
+    first = centre - half * grid.width
+    cells = exact[first : first + 2 * half * grid.width].reshape(-1, grid.width).sum(axis=1)
+    scaled = cells / math.exp(law.log_scale)
+    assert (np.abs(law.cells.free - scaled) <= law.cells.error + 1e-10 * scaled).all()
+    assert law.cells.error[half] < 1e-13
+    atoms = law.weights[0] + law.weights[1]
+    assert (atoms >= scaled * (1 - 1e-10)).all()
+    known = scaled > 1e8 * law.cells.error
+    np.testing.assert_allclose(atoms[known], scaled[known], rtol=1e-3)
+    below, above = exact[:first].sum(), exact[first + 2 * half * grid.width :].sum()
+    assert below <= law.below * math.exp(law.log_scale)
+    assert above <= law.above * math.exp(law.log_scale)
 
 
 def test_few_users_need_no_cells():

@@ -23,13 +23,13 @@ from functools import cached_property, lru_cache
 
 from shuffledp.accounting.adaptive_bound import log_risk
 from shuffledp.divergence.count_cells import (
+    MAX_TILT,
     CellLaw,
-    Grid,
-    Part,
     cell_law,
     cells_bound,
     cells_delta,
 )
+from shuffledp.divergence.count_grid import Grid, Part
 from shuffledp.divergence.two_counts import Bit, Bounds, CountLaw, count_law, counts_delta
 
 #: Beyond, the multiset's bound serves.
@@ -41,6 +41,7 @@ _TOLERANCE = 0.03  # of delta
 _MAX_CUTS = 800
 _SHARE = 1e-4  # of delta, what the rare cases may add
 _CUTS = (1e-40, 1e-90)
+_DISTANCES = (7.0, 14.0)  # standard deviations beyond which cells are halved
 _ENOUGH = 1e8  # how far delta must be above the cut
 
 
@@ -54,8 +55,8 @@ class _Block:
 
 
 @lru_cache(maxsize=4)
-def _grid(least: float, largest: float) -> Grid | None:
-    return Grid.between(least, largest)
+def _grid(least: float, largest: float, halvings: int) -> Grid | None:
+    return Grid.between(least, largest, halvings)
 
 
 class CountSearch:
@@ -82,7 +83,7 @@ class CountSearch:
         self.own, self.other, self.others = own, other, n - 1
         self.two_values, self.epsilon, self.ones = two_values, epsilon, ones
         self._laws: dict[tuple[int, int, int, float], CountLaw] = {}
-        self._cells: dict[tuple[int, int, int], CellLaw] = {}
+        self._cells: dict[tuple[int, int, int, bool], CellLaw] = {}
         self._sure: dict[tuple[int, float], int] = {}
 
     @cached_property
@@ -94,12 +95,16 @@ class CountSearch:
     @cached_property
     def grid(self) -> Grid | None:
         """Cells of counts; None if there are too few users, or too many."""
-        if self.ones is None:
+        if self.ones is None or self.others == 0:
             return None
         mass, common = self.common
         variances = [self.own.one * self.own.zero, self.other.one * self.other.zero]
         least = min(mass * common.one * common.zero, *variances) * 0.9  # some are not counted on
-        return _grid(math.sqrt(least * self.others), math.sqrt(max(variances) * self.others))
+        # Delta comes from counts so many standard deviations away, and falls as fast there.
+        away = math.sqrt(self._pull * self.epsilon / (self.own.one - self.other.one))
+        halvings = sum(away > distance for distance in _DISTANCES)
+        least, largest = (math.sqrt(x * self.others) for x in (least, max(variances)))
+        return _grid(least, largest, halvings)
 
     def corners(self, cut: float) -> tuple[Bounds, int]:
         """Return the larger delta of two datasets, and what all others hold there: 0, 1 or 2.
@@ -186,8 +191,7 @@ class CountSearch:
             missed += risk if sure > 0 else 0.0
             numbers.append((low, self.others - high, sure))
         if cut == 0:
-            cells = [self._cell_law(*own) for own in numbers]
-            pair = cells[0], cells[1], self.own, self.other
+            pair = self._cell_law(*numbers[0], True), self._cell_law(*numbers[1], False)
             if u[0] < u[1] or v[0] < v[1]:
                 return Bounds(0.0, cells_bound(*pair, self.epsilon) + missed)
             found = cells_delta(*pair, self.epsilon)
@@ -196,8 +200,8 @@ class CountSearch:
             found = counts_delta(laws[0], laws[1], self.own, self.other, self.epsilon)
         return Bounds(found.lower, found.upper + missed)
 
-    def _cell_law(self, own: int, other: int, common: int) -> CellLaw:
-        key = own, other, common
+    def _cell_law(self, own: int, other: int, common: int, up: bool) -> CellLaw:
+        key = own, other, common, up
         if key not in self._cells:
             if self.grid is None or self.ones is None:
                 raise ValueError("there are no cells")
@@ -207,8 +211,23 @@ class CountSearch:
                 Part(other, self.other, b),
                 Part(common, self.common[1], b / (1 - a + b)),
             ]
-            self._cells[key] = cell_law(parts, self.grid, self.own, self.other)
+            variance = sum(part.variance for part in parts)
+            tilt = min(self._pull / variance, MAX_TILT / math.sqrt(variance))
+            self._cells[key] = cell_law(
+                parts, self.grid, self.own, self.other, math.expm1(tilt if up else -tilt)
+            )
         return self._cells[key]
+
+    @cached_property
+    def _pull(self) -> float:
+        r"""What the tilts of both counts are in proportion to, over their variances.
+
+        Delta comes from counts of which one is as much too large, and the other one too small, as
+        makes the ratio of the likelihoods :math:`e^\varepsilon`. Nothing depends on it but errors.
+        """
+        rates = [1 / (self.others * bit.one * bit.zero) for bit in (self.own, self.other)]
+        largest = rates[0] + rates[1] if self.two_values else max(rates) + rates[1]
+        return self.epsilon / ((self.own.one - self.other.one) * largest)
 
     def _law(self, own: int, other: int, common: int, cut: float) -> CountLaw:
         key = (own, other, common, cut)
