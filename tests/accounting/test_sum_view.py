@@ -236,8 +236,6 @@ def test_some_sums_tell_everything(text):
         "subset(1, 8)",
         "olh(1)",
         pytest.param("any_pure_ldp(1)", marks=pytest.mark.heavy),
-        pytest.param("joint(krr(3, 1), laplace(1))", marks=pytest.mark.heavy),
-        "joint(krr(2, 1), krr(2, 2))",
         "subsample(laplace(1), 0.5)",
         "parallel(0.5*krr(3, 1), 0.5*krr(3, 2))",
     ],

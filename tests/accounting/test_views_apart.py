@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import pytest
 
-from shuffledp import Rounds, ShuffleAccountant, max_rounds
+from shuffledp import OUE, ShuffleAccountant, UnaryEncoding, max_rounds
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.one_round import attack, bound_profile
 from shuffledp.accounting.round_kind import merge_kinds
 from shuffledp.bridge import renyi_divergence
+from shuffledp.rounds.profile import Fineness
 
 TEXT, N = "discrete_laplace(1, 2)", 100
 
@@ -82,13 +86,23 @@ def test_renyi_divergences_know_the_corrupted():
     assert renyi_divergence(corrupted, 2.0) == few > honest
 
 
-def test_sums_of_bits_have_no_datasets_for_many_rounds():
-    assert attack(ShuffleAccountant("oue(1)", 9).randomizer, Crowd(9), "sum", 1e-3) is None
-    rounds = Rounds([(ShuffleAccountant("oue(2)", 40, view="sum"), 2)], rtol=0.1)
-    report = rounds.epsilon_report(1e-3)
-    assert (report.lower_bound, report.datasets) == (0.0, (None,))
-    multiset = ShuffleAccountant("oue(2)", 40).rounds(2, rtol=0.1)
-    assert report.guarantee.upper <= multiset.get_epsilon(1e-3)
+@pytest.mark.parametrize("n", [40, pytest.param(10**6, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize("mechanism", [OUE(2.0), UnaryEncoding(0.75, 0.25, 2)], ids=str)
+def test_sums_of_bits_have_datasets_for_many_rounds(mechanism, n):
+    """Those of one round, again and again; a single round is what its accountant says."""
+    found = attack(mechanism, Crowd(n), "sum", 1e-3)
+    one = ShuffleAccountant(mechanism, n, view="sum")
+    held = one.delta_report(found.profile.end / n**0.5).datasets
+    assert str(found.datasets) == str(held)
+    law = found.profile.law("lower", Fineness(0, 0))
+    for growth in (1, Fraction(1001, 1000), Fraction(11, 10)):
+        assert float(law.at(growth)) <= one.get_delta(math.log(growth)) * (1 + 1e-9)
+    report = one.rounds(2, rtol=0.02).epsilon_report(1e-3)
+    assert 0 < one.epsilon_lower_bound(1e-3) < report.lower_bound < report.guarantee.upper
+    assert report.guarantee.upper < 1.05 * report.lower_bound
+    assert report.guarantee.upper <= ShuffleAccountant(mechanism, n).rounds(
+        2, rtol=0.1
+    ).get_epsilon(1e-3)
 
 
 def test_an_answer_asks_its_own_view_again():

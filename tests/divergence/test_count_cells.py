@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shuffledp import OUE, RAPPOR, UnaryEncoding
-from shuffledp.accounting.sum_view import _search
+from shuffledp.accounting.sum_view import search_of
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import log_delta
 from shuffledp.divergence.count_cells import MAX_TILT, cell_law, cells_delta
@@ -33,7 +33,7 @@ def test_single_datasets_are_enclosed(mechanism, n, first, second, scale):
     u = round(first * (n - 1))
     v = round(second * (n - 1 - u))
     epsilon = scale * 5 * mechanism.epsilon0 / math.sqrt(n)
-    search = _search(n, mechanism.aggregate, epsilon)
+    search = search_of(n, mechanism.aggregate, epsilon)
     if search.grid is None:
         return
     exact = search._at((u, u), (v, v), 0.0, 1e-90)
@@ -87,7 +87,7 @@ def test_rectangles_bound_all_of_their_datasets(mechanism, n, first, second):
     low, high = (round(x * (n - 1)) for x in sorted(first))
     below, above = (round(x * (n - 1 - low)) for x in sorted(second))
     epsilon = 3 * mechanism.epsilon0 / math.sqrt(n)
-    search = _search(n, mechanism.aggregate, epsilon)
+    search = search_of(n, mechanism.aggregate, epsilon)
     if search.grid is None:
         return
     bound = search._at((low, high), (below, above), 1e-10, 0.0).upper
@@ -114,7 +114,7 @@ def test_a_third_value_against_the_engine(mechanism, n):
     for scale in (1.0, 3.0, 5.0, 9.0, 14.0):
         epsilon = scale * math.sqrt(2 * (a - b) ** 2 / (b * not_b) / n)
         engine = log_delta(decomposition.at(epsilon), n, rtol=1e-6)
-        search = _search(n, seen, epsilon)
+        search = search_of(n, seen, epsilon)
         if search.grid is None:
             continue
         cells = search._at((0, 0), (0, 0), 0.0, 0.0)

@@ -106,16 +106,35 @@ class CountSearch:
         least, largest = (math.sqrt(x * self.others) for x in (least, max(variances)))
         return _grid(least, largest, halvings)
 
-    def corners(self, cut: float) -> tuple[Bounds, int]:
+    def corners(self) -> tuple[Bounds, int]:
         """Return the larger delta of two datasets, and what all others hold there: 0, 1 or 2.
 
-        The user's values are 0 and 1; a third one is 2. Cells of counts serve cuts of 0.
+        The user's values are 0 and 1; a third one is 2.
         """
-        n = self.others
-        datasets = {0: (n, 0), 1: (0, n)} if self.two_values else {2: (0, 0), 0: (n, 0)}
-        found = {held: self._at((x, x), (y, y), 0.0, cut) for held, (x, y) in datasets.items()}
+        return self._corners(self._first_cut)
+
+    def all_hold(self, held: int) -> Bounds:
+        """Enclose delta if all others hold 0, 1 or a third value 2."""
+        cuts = [self._first_cut, *(cut for cut in _CUTS if self.others < _LONGEST)]
+        found = Bounds(0.0, 1.0)
+        for cut in cuts:
+            found = self._all_hold(held, cut)
+            if found.upper <= found.lower * (1 + _TOLERANCE):
+                break
+        return found
+
+    def _corners(self, cut: float) -> tuple[Bounds, int]:
+        """Do as ``corners``; cells of counts serve cuts of 0."""
+        found = {
+            held: self._all_hold(held, cut) for held in ((0, 1) if self.two_values else (2, 0))
+        }
         worst = max(found, key=lambda held: found[held].lower)
         return found[worst], worst
+
+    def _all_hold(self, held: int, cut: float) -> Bounds:
+        n = self.others
+        x, y = {0: (n, 0), 1: (0, n), 2: (0, 0)}[held]
+        return self._at((x, x), (y, y), 0.0, cut)
 
     def run(self, enough: float = 0.0, most: int = _MAX_CUTS) -> Bounds:
         """Enclose the largest delta; the lower end is that of the worst corner.
@@ -126,17 +145,17 @@ class CountSearch:
             most: how many rectangles are cut at most.
         """
         if self.grid is not None:
-            start, _ = self.corners(0.0)
+            start, _ = self._corners(0.0)
             if start.upper <= start.lower * (1 + _TOLERANCE):
                 return self._search(start.lower, 0.0, enough, most)
         for cut in _CUTS if self.others < _LONGEST else ():
-            start, _ = self.corners(cut)
+            start, _ = self._corners(cut)
             if start.upper > _ENOUGH * cut:
                 return self._search(start.lower, cut, enough, most)
         return Bounds(0.0, 1.0)
 
     @property
-    def first_cut(self) -> float:
+    def _first_cut(self) -> float:
         """The coarsest one that serves."""
         return _CUTS[0] if self.grid is None else 0.0
 

@@ -9,6 +9,7 @@ from shuffledp.accounting.adaptive_bound import AdaptiveBound
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate, backgrounds, blankets
 from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.joint_sums import JointLeak, JointSums
 from shuffledp.accounting.report import Bound, Proof
 from shuffledp.accounting.sum_bound import SumBound, SumOfMultiset
 from shuffledp.accounting.sum_view import (
@@ -21,6 +22,7 @@ from shuffledp.accounting.sum_view import (
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.randomizers import LocalRandomizer, Pair, pairs_to_compare
+from shuffledp.randomizers.joint import Joint
 
 #: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
 _MAX_LOWER_PAIRS = 64
@@ -56,9 +58,23 @@ class KnownBounds:
     @cached_property
     def exact(self) -> ExactSum | None:
         """The privacy of the sum itself, where it is known."""
-        if self.view == "multiset" or not is_exact(self.randomizer, self.crowd):
+        if not self._is_known or isinstance(self.randomizer, Joint):
             return None
         return ExactSum(self.randomizer, self.crowd.honest, self.rtol, self._proved)
+
+    @cached_property
+    def joint(self) -> JointSums | None:
+        """The privacy of several sums, one for each attribute, where that is what is seen."""
+        if not self._is_known or not isinstance(self.randomizer, Joint):
+            return None
+        return JointSums(
+            self.randomizer, self.crowd, self.bound, self.rtol, self._proved, self._proved_epsilon
+        )
+
+    @property
+    def _is_known(self) -> bool:
+        """Whether only sums are seen, and their own privacy is known."""
+        return self.view == "sum" and is_exact(self.randomizer, self.crowd)
 
     @cached_property
     def upper(self) -> WorstCase | AdaptiveBound:
@@ -70,31 +86,35 @@ class KnownBounds:
     @property
     def is_best(self) -> bool:
         """Whether more is known, and asked for, than the bound over all neighbours."""
-        return self._may_swap or self.exact is not None
+        return self._may_swap or self._is_known
 
     @cached_property
-    def best(self) -> BestBound | SumBound | SumOfMultiset:
+    def best(self) -> BestBound | SumBound | JointSums | SumOfMultiset:
         """The privacy of the sum itself, or the smaller of blanket and swap bound."""
         if self.exact is not None:
             return SumBound(self.exact)
+        if self.joint is not None:
+            return self.joint
         return SumOfMultiset(self._best) if self._tells_less else self._best
 
     @property
     def reason(self) -> str | None:
         """Why the blanket stands, if the best bound is asked for; None if it need not."""
-        if self.bound == "blanket" or self.exact is not None:
+        if self.bound == "blanket" or self._is_known:
             return None
         return self._best.swap.reason or None if self.is_best else "reports are learned adaptively"
 
-    def lower(self, worst: Candidate | None) -> WorstCase | ExactSum | Unattained:
+    def lower(self, worst: Candidate | None) -> WorstCase | ExactSum | JointLeak | Unattained:
         """Return what concrete datasets attain, given the worst of the upper bound."""
         if not self._tells_less:
             return self._lower_of_multiset(worst)
+        if self.joint is not None:
+            return JointLeak(self.joint)
         return Unattained() if self.exact is None else self.exact
 
     def estimated(self) -> WorstCase | AdaptiveBound | None:
         """Return bounds that answers are close to, and which an estimate is quick for; or None."""
-        if self.exact is not None:
+        if self._is_known:
             return None
         return self._lower_of_multiset(None) if self.is_best else self.upper
 
@@ -129,6 +149,12 @@ class KnownBounds:
         if self._may_swap:
             return self._best.proved(epsilon)
         return self._blanket.log_delta(epsilon)[0].upper, "blanket"
+
+    def _proved_epsilon(self, delta: float) -> float:
+        """Return an upper bound on the epsilon of the multiset."""
+        if self._may_swap:
+            return self._best.epsilon(delta).guarantee.upper
+        return self._blanket.epsilon(delta)[0].upper
 
     @cached_property
     def _lower_of_all(self) -> WorstCase:

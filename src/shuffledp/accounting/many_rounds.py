@@ -111,6 +111,11 @@ class ManyRounds:
         found = [self._attack(kind) for kind in self.kinds]
         return tuple(None if one is None else one.datasets for one in found)
 
+    @property
+    def leading(self) -> list[tuple[RoundKind, int]]:
+        """The rounds that the datasets take part in, and how many there are of each kind."""
+        return [(turns.kinds[0], turns.times) for turns in self._turns]
+
     def profiles(self) -> list[tuple[RoundProfile, int]]:
         """Return the profiles of the bound, and how many rounds there are of each."""
         return self._profiles({kind: self._profile(kind) for kind in self.kinds})

@@ -12,13 +12,13 @@ from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import Bound, Proof
-from shuffledp.accounting.sum_view import View, is_exact, tells_less
+from shuffledp.accounting.sum_view import View, in_logs, is_exact, search_of, tells_less
 from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import LogEnclosure, log_delta
 from shuffledp.errors import wide_is_enough
-from shuffledp.randomizers import LocalRandomizer
-from shuffledp.randomizers.aggregate import BitSums
+from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.randomizers.aggregate import BitSums, SeparateSums
 from shuffledp.rounds import RoundProfile
 from shuffledp.rounds.grid import scale_of
 from shuffledp.rounds.profile import Fineness
@@ -92,9 +92,14 @@ def attack(randomizer: LocalRandomizer, crowd: Crowd, view: View, rtol: float) -
     """Return the datasets that reveal most about where losses mostly are; None if there are none.
 
     Which ones are taken decides how good the lower bound is, never whether it is valid. What the
-    multiset reveals, the sum may not: there, only noise has datasets, and any will do.
+    multiset reveals, the sum may not: there, noise has datasets, and any will do, and so have bits.
     """
     if view == "sum" and tells_less(randomizer):
+        if not is_exact(randomizer, crowd) or isinstance(randomizer.aggregate, SeparateSums):
+            return None
+        seen = randomizer.aggregate
+        if isinstance(seen, BitSums):
+            return _attack_on_bits(randomizer.neighbours()[0], seen, crowd, rtol)
         return _attack_on_noise(randomizer, crowd, rtol)
     n = crowd.honest - crowd.corrupted_adaptively  # as if these were fixed, too
     accountant = _accountant(randomizer, Crowd(n), "blanket", "multiset", rtol)
@@ -121,8 +126,6 @@ def attack(randomizer: LocalRandomizer, crowd: Crowd, view: View, rtol: float) -
 
 def _attack_on_noise(randomizer: LocalRandomizer, crowd: Crowd, rtol: float) -> Attack | None:
     """Return what a shift of the sum reveals, the same whatever the others hold."""
-    if not is_exact(randomizer, crowd) or isinstance(randomizer.aggregate, BitSums):
-        return None
     accountant = _accountant(randomizer, crowd, "blanket", "sum", rtol)
     datasets = accountant.delta_report(0.0).datasets
     if datasets is None:
@@ -135,6 +138,30 @@ def _attack_on_noise(randomizer: LocalRandomizer, crowd: Crowd, rtol: float) -> 
 
     end = accountant.epsilon_interval(0.0).upper
     return Attack(datasets, RoundProfile(forward, forward, end, rtol))
+
+
+def _attack_on_bits(pair: Pair, seen: BitSums, crowd: Crowd, rtol: float) -> Attack:
+    """Return what the counts of two bits reveal if all others hold the same value."""
+    n, end = crowd.honest, seen.epsilon0
+    scale = scale_of(search_of(n, seen, 0.0).corners()[0].lower)
+    _, held = search_of(n, seen, min(scale, end / 2)).corners()
+
+    def forward(epsilon: float) -> LogEnclosure:
+        return _counted(n, seen, held, epsilon)
+
+    def backward(epsilon: float) -> LogEnclosure:
+        # The two values change their roles.
+        return _counted(n, seen, {0: 1, 1: 0, 2: 2}[held], epsilon)
+
+    profile = RoundProfile(forward, forward if held == 2 else backward, end, rtol)
+    return Attack(Datasets(pair, held), profile)
+
+
+def _counted(n: int, seen: BitSums, held: int, epsilon: float) -> LogEnclosure:
+    """Enclose log delta of the counts if all others hold a value, 0 and 1 being those compared."""
+    if epsilon >= seen.epsilon0:
+        return LogEnclosure(-math.inf, -math.inf)
+    return in_logs(search_of(n, seen, epsilon).all_hold(held))
 
 
 def _exposed(decomposition: Decomposition) -> float:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Quantity = Literal["epsilon", "delta"]
 
 #: Which bound proved a guarantee.
-Proof = Literal["blanket", "swap", "exact"]
+Proof = Literal["blanket", "swap", "exact", "composition"]
 
 #: Which bound to compute.
 Bound = Literal["best", "blanket"]
@@ -63,8 +63,8 @@ class Report:
         rtol_reached: whether the enclosure is as narrow as was asked for.
         log_guarantee: for delta, the enclosure of its logarithm, which never underflows.
         log_lower_bound: for delta, the logarithm of the lower bound.
-        bound: what proves the guarantee, "blanket", "swap", or "exact" where the largest delta of
-            all datasets is known.
+        bound: what proves the guarantee, "blanket", "swap", "exact" where the largest delta of all
+            datasets is known, or "composition" of the sums of several attributes.
         wanted: which bound was asked for, "blanket" or "best".
         bound_reason: why the blanket stands, if the swap bound was asked for and is not
             established for this mechanism.
@@ -117,7 +117,8 @@ class Report:
     @property
     def view_in_words(self) -> str:
         """What the analyst sees, and what follows from it."""
-        if self.view == "sum" and is_exact(self.randomizer, self.crowd) and self.bound != "exact":
+        is_own = self.bound in ("exact", "composition")
+        if self.view == "sum" and is_exact(self.randomizer, self.crowd) and not is_own:
             return (
                 "the sum of the reports; the guarantee is that of the multiset, which is the "
                 "smallest one that is proved here"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.errors import check_rounds
+from shuffledp.randomizers import LocalRandomizer
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class RoundKind:
         """What two kinds that are the same have in common."""
         one = self.accountant
         return type(one.randomizer), one.randomizer, one.crowd, one.bound, one.view
+
+    def is_of(self, randomizer: LocalRandomizer) -> bool:
+        """Whether users run this randomizer."""
+        own = self.accountant.randomizer
+        return type(own) is type(randomizer) and own == randomizer
 
 
 def merge_kinds(rounds: Iterable[tuple[ShuffleAccountant, int]]) -> tuple[RoundKind, ...]:

@@ -31,7 +31,7 @@ class SumBound:
 
     def proved(self, epsilon: float) -> tuple[float, Proof]:
         """Return an upper bound on log delta, and what proves it."""
-        return self.exact.log_delta(epsilon)[0].upper, self.exact.proof(epsilon)
+        return self.exact.proved(epsilon)
 
     def gap(self, epsilon: float, delta: float) -> float:
         """Return how far ``log_delta`` ends above the logarithm of ``delta``, about.

@@ -29,6 +29,7 @@ from shuffledp.randomizers.aggregate import (
     NormalSum,
     OnlyMultiset,
     SameAsMultiset,
+    SeparateSums,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def check_view(view: View) -> View:
 
 
 _VAGUE = 0.1  # of log delta
+_CLOSE = 0.5  # of log delta: the multiset has hardly any less
+_FEW_CUTS = 60  # where many epsilons are asked for: about 1% of epsilon
 _FINE = 1e-4  # of epsilon, for what two datasets attain
 
 #: How far above that to look, and with how much effort.
@@ -121,6 +124,16 @@ class ExactSum:
             self._known[epsilon] = value, proof
         return self._known[epsilon]
 
+    def proved(self, epsilon: float) -> tuple[float, Proof]:
+        """Return an upper bound on log delta and what proves it, with less effort for bits."""
+        if self.bits is None or epsilon in self._known or epsilon >= self.bits.epsilon0:
+            return self._value(epsilon)[0].upper, self.proof(epsilon)
+        value = in_logs(search_of(self.n, self.bits, epsilon).run(most=_FEW_CUTS))
+        if value.width <= _CLOSE:
+            return value.upper, "exact"
+        bound, proof = self.multiset(epsilon)
+        return (bound, proof) if bound < value.upper else (value.upper, "exact")
+
     def epsilon(self, delta: float) -> tuple[Interval, Attained]:
         """Enclose the smallest epsilon at which delta is at most the target."""
         found, _ = self.root(delta)
@@ -156,9 +169,9 @@ class ExactSum:
         """
         if self.bits is None or epsilon >= self.bits.epsilon0:
             return -math.inf, "exact"
-        search = _search(self.n, self.bits, epsilon)
+        search = search_of(self.n, self.bits, epsilon)
         found = search.run(delta) if cuts is None else search.run(delta, cuts)
-        ends = _in_logs(found)
+        ends = in_logs(found)
         if found.lower > delta:
             return ends.lower, "exact"
         if exp_up(ends.upper) <= delta:
@@ -195,8 +208,8 @@ class ExactSum:
         """Return datasets that attain the lower end; with noise, whatever the others hold."""
         if self.bits is None or epsilon >= self.bits.epsilon0:
             return Attained(self.pair, self.pair.first)
-        search = _search(self.n, self.bits, epsilon)
-        _, held = search.corners(search.first_cut)
+        search = search_of(self.n, self.bits, epsilon)
+        _, held = search.corners()
         return Attained(self.pair, held)
 
 
@@ -221,17 +234,19 @@ def view_in_words(randomizer: LocalRandomizer, view: View, crowd: Crowd) -> str:
         return f"the sum of the reports, which is as good as the multiset: {seen.reason}"
     if isinstance(seen, OnlyMultiset):
         return f"the sum of the reports; the guarantee is that of the multiset: {seen.reason}"
-    if crowd.corrupted_adaptively:
+    if is_exact(randomizer, crowd):
+        attributes = isinstance(seen, SeparateSums)
         return (
-            "the sum of the reports; the guarantee is that of the multiset: reports are learned "
-            "adaptively"
+            "the sums of the reports alone, one for each attribute"
+            if attributes
+            else "the sum of the reports alone"
         )
-    if not is_exact(randomizer, crowd):
-        return (
-            "the sum of the reports; the guarantee is that of the multiset: sums of bits are "
-            f"analysed for up to {MAX_USERS:,} users"
-        )
-    return "the sum of the reports alone"
+    why = (
+        "reports are learned adaptively"
+        if crowd.corrupted_adaptively
+        else f"sums of bits are analysed for up to {MAX_USERS:,} users"
+    )
+    return f"the sum of the reports; the guarantee is that of the multiset: {why}"
 
 
 def tells_less(randomizer: LocalRandomizer) -> bool:
@@ -286,7 +301,8 @@ def _geometric(n: int, seen: GeometricSum) -> Callable[[float], LogEnclosure]:
     return evaluate
 
 
-def _search(n: int, seen: BitSums, epsilon: float) -> CountSearch:
+def search_of(n: int, seen: BitSums, epsilon: float) -> CountSearch:
+    """Return the search for the largest delta of n users."""
     own, other = Bit(*seen.own), Bit(*seen.other)
     return CountSearch(own, other, n, seen.two_values, epsilon, seen.ones)
 
@@ -297,7 +313,7 @@ def _bits(n: int, seen: BitSums) -> Callable[[float], LogEnclosure]:
     def evaluate(epsilon: float) -> LogEnclosure:
         if epsilon >= seen.epsilon0:
             return LogEnclosure(-math.inf, -math.inf)
-        return _in_logs(_search(n, seen, epsilon).run())
+        return in_logs(search_of(n, seen, epsilon).run())
 
     return evaluate
 
@@ -306,14 +322,15 @@ def _corner_epsilon(seen: BitSums, n: int, delta: float) -> Interval:
     """Enclose the epsilon of two datasets that may well be the worst ones."""
 
     def attained(epsilon: float) -> LogEnclosure:
-        search = _search(n, seen, epsilon)
-        return _in_logs(search.corners(search.first_cut)[0])
+        search = search_of(n, seen, epsilon)
+        return in_logs(search.corners()[0])
 
     first = min(math.sqrt(-log_target(delta).lower / n), seen.epsilon0 / 2)
     return cross(attained, delta, rtol=_FINE, start=first, end=seen.epsilon0)
 
 
-def _in_logs(bounds: Bounds) -> LogEnclosure:
+def in_logs(bounds: Bounds) -> LogEnclosure:
+    """Return the enclosure of the logarithm."""
     lower = math.log(bounds.lower) if bounds.lower > 0 else -math.inf
     return LogEnclosure(lower, math.log(bounds.upper) if bounds.upper > 0 else -math.inf).widen(
         4 * UNIT

@@ -61,5 +61,12 @@ class BitSums:
     ones: tuple[Fraction, Fraction]
 
 
+@dataclass(frozen=True)
+class SeparateSums:
+    """One sum for each of several attributes, independent of each other given the data."""
+
+
 #: What the sum of n reports is.
-Aggregate = SameAsMultiset | OnlyMultiset | NormalSum | LaplaceSum | GeometricSum | BitSums
+Aggregate = (
+    SameAsMultiset | OnlyMultiset | NormalSum | LaplaceSum | GeometricSum | BitSums | SeparateSums
+)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition, product_of
 from shuffledp.errors import check_integer
+from shuffledp.randomizers.aggregate import Aggregate, OnlyMultiset, SeparateSums
 from shuffledp.randomizers.base import LocalRandomizer, Values, count_users
 from shuffledp.randomizers.composition import Composition, as_parts, check_parts, split
 from shuffledp.randomizers.domain import Domain, Tuples
@@ -78,6 +79,12 @@ class Joint(Composition):
         most = self.exactly or self.at_most or len(self.parts)
         entries = tuple(part.input_domain for part in self.parts)
         return Tuples(entries, self.exactly or 1, most)
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """One sum for each attribute, all of them independent given the data."""
+        # Exactly this class: one derived from it may state another law.
+        return SeparateSums() if type(self) is Joint else OnlyMultiset()
 
     def choices(self) -> Iterator[tuple[Pair, ...]]:
         """Yield one pair per attribute for every choice that has to be looked at."""

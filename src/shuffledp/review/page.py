@@ -207,6 +207,7 @@ def _origin(found: Findings, certificate: Certificate | None) -> Iterable[Markup
         "blanket": "the optimal decomposition (“blanket”) bound",
         "swap": "the swap bound, over all datasets that the other users may hold",
         "exact": "the exact worst case over all datasets",
+        "composition": "the composition of the sums of all attributes",
     }[report.bound]
     yield tag("h2", "How the number was obtained")
     yield tag(
