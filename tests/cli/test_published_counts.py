@@ -132,8 +132,8 @@ def test_bad_files(write, name, content, message):
     [
         ((), "either REPORTS or --from-counts"),
         (("r.csv", "--from-counts", "s.json"), "either REPORTS or --from-counts"),
-        (("--from-counts", "s.json"), "belong together"),
-        (("r.csv", "--mechanism", KRR), "belong together"),
+        (("--from-counts", "s.json"), "needs either --mechanism or --group"),
+        (("r.csv", "--mechanism", KRR), "belong to --from-counts"),
     ],
 )
 def test_bad_lines(line, message):

@@ -74,9 +74,10 @@ class ShuffleAccountant(OperationalTerms):
             shuffled ones, chosen one after the other; "best" then gives the blanket, too.
         view: what the analyst sees: "multiset", the shuffled reports, or "sum", nothing but their
             sum, as after secure aggregation. For added noise and unary encodings the privacy of the
-            sum itself is computed, whatever ``bound`` says, and intervals enclose the truth, as
-            they do for the sums of several attributes, one each. Where the sum tells as much as the multiset, or no bound of its own is known, the answer is
-            that of the multiset, and the report says so.
+            sum itself is computed, whatever ``bound`` says, and intervals enclose the truth; so
+            they do for the sums of several attributes, one for each. Where the sum tells as much as
+            the multiset, or no bound of its own is known, the answer is that of the multiset, and
+            the report says so.
 
     >>> from shuffledp import KRR
     >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000)

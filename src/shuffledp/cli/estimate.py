@@ -6,8 +6,8 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -15,21 +15,16 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.assumptions import assumptions_of
 from shuffledp.cli.document import envelope
+from shuffledp.cli.estimate_request import EstimateRequest
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, reading
 from shuffledp.cli.study_reports import study_notes
 from shuffledp.cli.terminal import progress
-from shuffledp.files import (
-    DataError,
-    Estimation,
-    Section,
-    estimate_files,
-    estimate_published,
-)
-from shuffledp.randomizers import LocalRandomizer, parse
+from shuffledp.cli.tiers import read_groups
+from shuffledp.files import Estimation, PooledEstimation, Section
+from shuffledp.randomizers import parse
 from shuffledp.rounding import decade, plain, round_up
-from shuffledp.study import StudyEstimation, estimate_study_files
-from shuffledp.study.estimation import is_study
+from shuffledp.study import StudyEstimation
 from shuffledp.wording import counted, fill, shorten
 
 _MAX_DECIMALS = 12
@@ -58,6 +53,20 @@ _PARAMETERS = [
         metavar="MECHANISM",
         help="What each user ran, with --from-counts; files of reports know it.",
     ),
+    click.Option(
+        ["--group", "groups"],
+        multiple=True,
+        callback=read_groups,
+        metavar='"MECHANISM=USERS"',
+        help='With --from-counts, a tier such as "krr(k=10, epsilon0=1)=500" instead of '
+        "--mechanism; give one per tier. The counts are those of all reports together.",
+    ),
+    click.Option(
+        ["--tiers"],
+        is_flag=True,
+        help="The files are of tiers: their mechanisms may differ, and each is debiased by its "
+        "own.",
+    ),
     _CORRUPTED,
     confidence_option("0.95", "Probability with which each interval, on its own, holds the truth."),
     click.Option(
@@ -78,59 +87,30 @@ _PARAMETERS = [
 
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
-def estimate(
-    reports: tuple[Path, ...],
-    from_counts: Path | None,
-    mechanism: LocalRandomizer | None,
-    corrupted: int | Fraction,
-    confidence: float,
-    simultaneous: bool,
-    project: bool,
-    as_json: bool,
-    as_csv: bool,
-) -> None:
+def estimate(**options: Any) -> None:
     """Estimate frequencies and means from reports or their sum.
 
     REPORTS is a file that "shuffledp randomize" wrote, one or several of the same mechanism, whose
     sidecar stands beside it. Estimates are unbiased, so that frequencies can be below 0 or above 1.
     """
-    if as_json and as_csv:
-        raise click.UsageError("give one of --json and --csv")
-    if bool(reports) == (from_counts is not None):
-        raise click.UsageError("give either REPORTS or --from-counts")
-    if (mechanism is None) != (from_counts is None):
-        raise click.UsageError("--from-counts and --mechanism belong together")
-    try:
-        with progress():
-            if from_counts is not None and mechanism is not None:
-                estimation = estimate_published(from_counts, mechanism, corrupted)
-            else:
-                estimation = _from_files(reports, corrupted)
-    except DataError as error:
-        raise click.ClickException(str(error)) from None
-    except ValueError as error:  # so many corrupted users are not there
-        raise click.UsageError(str(error)) from None
+    request = EstimateRequest(**options)
+    with progress():
+        estimation = request.estimation()
+    project, confidence = request.project, request.confidence
     if project and not any(section.estimate.whole_domain for section in estimation.sections):
         raise click.UsageError(
             "--project needs the frequencies of a whole domain, but there are only means, or "
             "frequencies of some values"
         )
-    rows = [_Rows(section, confidence, simultaneous, project) for section in estimation.sections]
-    if as_json:
-        click.echo(_to_json(estimation, rows, reports, confidence))
-    elif as_csv:
+    rows = [
+        _Rows(section, confidence, request.simultaneous, project) for section in estimation.sections
+    ]
+    if request.as_json:
+        click.echo(_to_json(estimation, rows, request.reports, confidence))
+    elif request.as_csv:
         click.echo(_to_csv(rows, project), nl=False)
     else:
         click.echo(_to_text(estimation, rows, project))
-
-
-def _from_files(reports: Sequence[Path], corrupted: int | Fraction) -> Estimation:
-    """Estimate from the reports of one mechanism, or of the plan of a study."""
-    if not is_study(reports[0]):
-        return estimate_files(reports, corrupted)
-    if corrupted:
-        raise click.UsageError("--corrupted is not known for the reports of a plan")
-    return estimate_study_files(reports)
 
 
 class _Rows:
@@ -216,6 +196,12 @@ def _notes(estimation: Estimation, project: bool) -> Iterable[str]:
             "shuffled on its own, so that the guarantee is that of the weakest file, not the "
             f"stronger one of {estimation.n:,} users shuffled together. It holds if no user is in "
             "two files; otherwise the epsilons and deltas of these files add up."
+        )
+    if isinstance(estimation, PooledEstimation):
+        yield (
+            "Nobody can tell which tier a report is of, so all are debiased by one mixture law. If "
+            "tiers were known, standard errors would be "
+            f"{plain(round(estimation.loss, 2))} times smaller for uniform data."
         )
     if estimation.corrupted:
         yield from _poisoning(estimation)

@@ -37,7 +37,7 @@ _TIER = "which tier a user is in does not depend on the data"
 _DUMMIES = "dummies are drawn from the common blanket law by somebody whom the users trust"
 
 
-def _read_group(text: str) -> Group | OpenGroup:
+def read_group(text: str) -> Group | OpenGroup:
     """Read ``krr(k=10, epsilon0=1)=500``, or ``krr(k=10)=500`` whose level is looked for."""
     mechanism, sign, count = text.rpartition("=")
     if not sign or not mechanism.strip().endswith(")"):
@@ -56,10 +56,11 @@ def _read_group(text: str) -> Group | OpenGroup:
         raise
 
 
-def _read_groups(
+def read_groups(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[Group | OpenGroup, ...]:
-    read = reading(_read_group)
+    """Read all groups."""
+    read = reading(read_group)
     return tuple(group for text in texts if (group := read(ctx, param, text)) is not None)
 
 
@@ -67,7 +68,7 @@ _GROUP = click.Option(
     ["--group", "groups"],
     multiple=True,
     required=True,
-    callback=_read_groups,
+    callback=read_groups,
     metavar='"MECHANISM=USERS"',
     help='A tier, for example "krr(k=10, epsilon0=1)=500"; give one per tier. Tiers without '
     'epsilon0, as "krr(k=10)=500", get the largest common one that meets --epsilon and --delta.',

@@ -12,14 +12,15 @@ with the same tiers known the variance is smaller.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.collection.aggregator import Aggregator
-from shuffledp.collection.estimate import Estimate, Estimates
-from shuffledp.collection.moments import Moments, combine, finish
+from shuffledp.collection.estimate import Estimate, Estimates, FloatArray
+from shuffledp.collection.moments import Moments, Results, combine, finish
 from shuffledp.errors import check_users
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.randomizers.support import SupportRandomizer
@@ -77,24 +78,98 @@ def estimate_pooled(
     >>> bool((abs(found.values - [0.75, 0.25, 0]) < 4 * found.standard_errors).all())
     True
     """
-    tiers = [(as_randomizer(one), check_users(n)) for one, n in groups]
-    if not tiers:
-        raise ValueError("groups must hold at least one tier, got none")
-    first, _ = tiers[0]
-    if not isinstance(first, SupportRandomizer):
-        raise ValueError(f"groups must run mechanisms of frequencies, got {first}")
-    shares, total = [0.0, 0.0, 0.0], sum(n for _, n in tiers)
-    for one, n in tiers:
-        if not isinstance(one, SupportRandomizer) or one.blanket_shape != first.blanket_shape:
-            raise ValueError(f"groups must have reports that look alike, got {first} and {one}")
-        p, q = one.support_probabilities
-        parts = (p, q, one.support_advantage)
-        shares = [share + n / total * part for share, part in zip(shares, parts, strict=True)]
-    if reports.size != total:
-        raise ValueError(f"reports must be as many as there are users, {total}, got {reports.size}")
-    counts = first.support_counts(reports)
-    p, q, advantage = shares
-    values = (counts / total - q) / advantage
-    unit = np.maximum(values * (p * (1 - p)) + (1 - values) * (q * (1 - q)), 0.0) / advantage**2
-    moments = Moments(values, unit / total, 1 / total, None, 1.0, whole_domain=True)
-    return moments.estimate(total)
+    mixture = Mixture.of(groups)
+    return mixture.estimate(mixture.first.support_counts(reports), reports.size)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The law of a report of tiers that cannot be told apart.
+
+    Attributes:
+        tiers: what each tier runs, and how many users it has.
+        p: the probability that a report supports its own value.
+        q: that it supports another one.
+        advantage: the difference of the two, to more digits.
+    """
+
+    tiers: tuple[tuple[SupportRandomizer, int], ...]
+    p: float
+    q: float
+    advantage: float
+
+    @classmethod
+    def of(cls, groups: Sequence[tuple[LocalRandomizer | str, int]]) -> Mixture:
+        """Return that of some tiers.
+
+        Raises:
+            ValueError: if their reports do not look alike.
+        """
+        tiers = [(as_randomizer(one), check_users(n)) for one, n in groups]
+        if not tiers:
+            raise ValueError("groups must hold at least one tier, got none")
+        first, _ = tiers[0]
+        if not isinstance(first, SupportRandomizer):
+            raise ValueError(f"groups must run mechanisms of frequencies, got {first}")
+        known: list[tuple[SupportRandomizer, int]] = []
+        shares, total = [0.0, 0.0, 0.0], sum(n for _, n in tiers)
+        for one, n in tiers:
+            if not isinstance(one, SupportRandomizer) or one.blanket_shape != first.blanket_shape:
+                raise ValueError(f"groups must have reports that look alike, got {first} and {one}")
+            parts = (*one.support_probabilities, one.support_advantage)
+            shares = [share + n / total * part for share, part in zip(shares, parts, strict=True)]
+            known.append((one, n))
+        return cls(tuple(known), *shares)
+
+    @property
+    def first(self) -> SupportRandomizer:
+        """What the first tier runs; the reports of all look like its own."""
+        return self.tiers[0][0]
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return sum(n for _, n in self.tiers)
+
+    def estimate(self, counts: NDArray[Any], n: int) -> Estimate:
+        """Return frequencies from how many of n reports support each value."""
+        if n != self.n:
+            raise ValueError(f"reports must be as many as there are users, {self.n}, got {n}")
+        values = (counts / n - self.q) / self.advantage
+        unit = np.maximum(_unit_variance(self.p, self.q, self.advantage, values), 0.0)
+        moments = Moments(values, unit / n, 1 / n, None, 1.0, whole_domain=True)
+        return moments.estimate(n)
+
+    def loss(self, domain_size: int) -> float:
+        """Return by how much standard errors are larger than if tiers were known, uniform inputs.
+
+        >>> groups = [("krr(k=3, epsilon0=1)", 4000), ("krr(k=3, epsilon0=4)", 4000)]
+        >>> round(Mixture.of(groups).loss(3), 2)
+        1.19
+        """
+        share = np.full(1, 1 / domain_size)
+        tiers = [(*one.support_probabilities, one.support_advantage, n) for one, n in self.tiers]
+        known = combine([_alone(share, *tier) for tier in tiers])
+        pooled = _alone(share, self.p, self.q, self.advantage, self.n)
+        errors = [_error(results, self.n) for results in (pooled, known)]
+        return errors[0] / errors[1]
+
+
+def _alone(share: FloatArray, p: float, q: float, advantage: float, n: int) -> Moments:
+    """Return what n reports would tell if all inputs had this share."""
+    unit = _unit_variance(p, q, advantage, share)
+    whole = float(unit[0] + share[0] * (1 - share[0]))
+    return Moments(share, unit / n, 1 / n, None, whole, whole_domain=True)
+
+
+def _error(results: Results, n: int) -> float:
+    estimate = finish(results, n)
+    if isinstance(estimate, tuple):
+        raise TypeError("frequencies of one attribute are expected")
+    return float(estimate.standard_errors[0])
+
+
+def _unit_variance(p: float, q: float, advantage: float, values: FloatArray) -> FloatArray:
+    """Return the variance that one report has as an estimate of frequencies."""
+    variance: FloatArray = (values * (p * (1 - p)) + (1 - values) * (q * (1 - q))) / advantage**2
+    return variance

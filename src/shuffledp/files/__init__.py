@@ -7,6 +7,11 @@ from shuffledp.files.ledger_entries import Budget, RecordedRounds
 from shuffledp.files.problems import DataError
 from shuffledp.files.randomization import Randomization
 from shuffledp.files.sidecar import Guarantee, Sidecar, sidecar_path
+from shuffledp.files.tier_estimation import (
+    PooledEstimation,
+    estimate_pooled_counts,
+    estimate_tier_files,
+)
 
 __all__ = [
     "Budget",
@@ -16,11 +21,14 @@ __all__ = [
     "Estimation",
     "Guarantee",
     "Ledger",
+    "PooledEstimation",
     "Randomization",
     "RecordedRounds",
     "Section",
     "Sidecar",
     "estimate_files",
+    "estimate_pooled_counts",
     "estimate_published",
+    "estimate_tier_files",
     "sidecar_path",
 ]

@@ -95,17 +95,30 @@ def estimate_files(paths: Sequence[Path], corrupted: float | Fraction = 0) -> Es
             the frequencies.
     """
     sidecars = tuple(checked_sidecar(path) for path in paths)
+    for path, sidecar in zip(paths, sidecars, strict=True):
+        _check_alike(paths[0], sidecars[0], path, sidecar)
+    refuse_copies(paths, sidecars)
+    aggregator, shape, candidates = aggregator_of(paths[0], sidecars[0])
+    for path, sidecar in zip(paths, sidecars, strict=True):
+        add_reports(aggregator, path, sidecar.n)
+    columns = told_columns(aggregator, sidecars[0], shape, candidates)
+    return _estimation(aggregator, columns, sidecars, corrupted)
+
+
+def refuse_copies(paths: Sequence[Path], sidecars: Sequence[Sidecar]) -> None:
+    """Refuse files that hold the same reports."""
     for i, sidecar in enumerate(sidecars):
-        _check_alike(paths[0], sidecars[0], paths[i], sidecar)
         for j in range(i):
             if sidecars[j].sha256 == sidecar.sha256:
                 raise DataError(f"{str(paths[j])!r} and {str(paths[i])!r} hold the same reports")
-    aggregator, shape, candidates = _mechanism(paths[0], sidecars[0])
-    for path, sidecar in zip(paths, sidecars, strict=True):
-        _add(aggregator, path, sidecar.n)
+
+
+def told_columns(
+    aggregator: Aggregator, sidecar: Sidecar, shape: Shape, candidates: Candidates
+) -> list[tuple[Column, LocalRandomizer, str | None]]:
+    """Return for every estimate, in order, its column, a mechanism behind it, and its name."""
     told = _told(aggregator.randomizer, _places(shape, count()), candidates, None)
-    columns = [(sidecars[0].columns[i], part, mechanism) for i, part, mechanism in told]
-    return _estimation(aggregator, columns, sidecars, corrupted)
+    return [(sidecar.columns[i], part, mechanism) for i, part, mechanism in told]
 
 
 def estimate_published(
@@ -135,7 +148,7 @@ def _estimation(
     """Estimate, and name what is estimated."""
     number = count_of("corrupted", corrupted, aggregator.n)
     try:
-        estimates = list(_leaves(aggregator.estimate()))
+        estimates = list(leaves(aggregator.estimate()))
         shifts: list[FloatArray | None] = [None] * len(estimates)
         if number:
             shifts = list(_arrays(aggregator.largest_shifts(number)))
@@ -173,7 +186,7 @@ def _check_alike(first: Path, expected: Sidecar, path: Path, sidecar: Sidecar) -
         raise DataError(f"{str(path)!r} must have the same columns and labels as {str(first)!r}")
 
 
-def _mechanism(path: Path, sidecar: Sidecar) -> tuple[Aggregator, Shape, Candidates]:
+def aggregator_of(path: Path, sidecar: Sidecar) -> tuple[Aggregator, Shape, Candidates]:
     """Return an aggregator for the mechanism, the attributes it reads, the values to estimate."""
     try:
         randomizer = sidecar.randomizer()
@@ -184,7 +197,7 @@ def _mechanism(path: Path, sidecar: Sidecar) -> tuple[Aggregator, Shape, Candida
         raise DataError(f"the sidecar of {str(path)!r} contradicts itself: {error}") from None
 
 
-def _add(aggregator: Aggregator, path: Path, n: int) -> None:
+def add_reports(aggregator: Aggregator, path: Path, n: int) -> None:
     """Add the reports of a file, which must be as many as its sidecar says."""
     dtype, before = aggregator.randomizer.report_dtype, aggregator.n
     for reports in reports_in(path, dtype).chunks(rows_per_chunk(dtype)):
@@ -261,10 +274,10 @@ def _arrays(shifts: Truth) -> Iterator[FloatArray]:
         yield shifts
 
 
-def _leaves(estimates: Estimates) -> Iterator[Estimate]:
+def leaves(estimates: Estimates) -> Iterator[Estimate]:
     """Yield the estimates that nested tuples hold, in order."""
     if isinstance(estimates, tuple):
         for entry in estimates:
-            yield from _leaves(entry)
+            yield from leaves(entry)
     else:
         yield estimates

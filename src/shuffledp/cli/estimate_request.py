@@ -1,0 +1,92 @@
+"""What ``shuffledp estimate`` was asked, checked before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import click
+
+from shuffledp.accounting import Group, OpenGroup
+from shuffledp.files import (
+    DataError,
+    Estimation,
+    estimate_files,
+    estimate_pooled_counts,
+    estimate_published,
+    estimate_tier_files,
+)
+from shuffledp.randomizers import LocalRandomizer
+from shuffledp.study import estimate_study_files
+from shuffledp.study.estimation import is_study
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimateRequest:
+    """The options of the command line, by their names there."""
+
+    reports: tuple[Path, ...]
+    from_counts: Path | None
+    mechanism: LocalRandomizer | None
+    groups: tuple[Group | OpenGroup, ...]
+    tiers: bool
+    corrupted: int | Fraction
+    confidence: float
+    simultaneous: bool
+    project: bool
+    as_json: bool
+    as_csv: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what is missing, and what would be ignored."""
+        counts = self.from_counts is not None
+        refused = {
+            "give one of --json and --csv": self.as_json and self.as_csv,
+            "give either REPORTS or --from-counts": bool(self.reports) == counts,
+            "--from-counts needs either --mechanism or --group": counts
+            and (self.mechanism is None) == (not self.groups),
+            "--mechanism and --group belong to --from-counts": not counts
+            and (self.mechanism is not None or bool(self.groups)),
+            "--tiers belongs to files of reports; for counts give --group": self.tiers and counts,
+            "--corrupted is not known for tiers": bool(self.corrupted)
+            and (self.tiers or bool(self.groups)),
+        }
+        for message, is_wrong in refused.items():
+            if is_wrong:
+                raise click.UsageError(message)
+
+    def estimation(self) -> Estimation:
+        """Return what the reports or their sum tell."""
+        try:
+            return self._estimation()
+        except DataError as error:
+            raise click.ClickException(str(error)) from None
+        except ValueError as error:  # so many corrupted users are not there
+            raise click.UsageError(str(error)) from None
+
+    def _estimation(self) -> Estimation:
+        if self.from_counts is None:
+            return estimate_tier_files(self.reports) if self.tiers else self._from_files()
+        if self.mechanism is not None:
+            return estimate_published(self.from_counts, self.mechanism, self.corrupted)
+        return estimate_pooled_counts(self.from_counts, _known(self.groups))
+
+    def _from_files(self) -> Estimation:
+        """Estimate from the reports of one mechanism, or of the plan of a study."""
+        if not is_study(self.reports[0]):
+            return estimate_files(self.reports, self.corrupted)
+        if self.corrupted:
+            raise click.UsageError("--corrupted is not known for the reports of a plan")
+        return estimate_study_files(self.reports)
+
+
+def _known(groups: Sequence[Group | OpenGroup]) -> list[Group]:
+    """Return tiers, the levels of which must be given."""
+    known = []
+    for group in groups:
+        if not isinstance(group, Group):
+            raise click.UsageError(f"--group must name a mechanism with epsilon0: {group.family}")
+        known.append(group)
+    return known
