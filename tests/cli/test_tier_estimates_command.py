@@ -10,21 +10,20 @@ import pytest
 from command_line import run
 
 from shuffledp import Aggregator, estimate_pooled, estimate_tiers
-from shuffledp.files import sidecar_path
 
 CAREFUL, CARELESS = "krr(k=3, epsilon0=1)", "krr(k=3, epsilon0=4)"
 COLOURS = ["red", "green", "blue"]
 
 
-def collect(tmp_path, mechanism, n, seed):
+def collect(tmp_path, mechanism, n, seed, colours=COLOURS):
     """Randomize a table of n colours into a file of reports."""
-    answers = COLOURS * (n // 3)
+    answers = colours * (n // 3)
     random.Random(seed).shuffle(answers)
     table = tmp_path / f"answers{seed}.csv"
     table.write_text("colour\n" + "\n".join(answers) + "\n", encoding="utf-8")
     reports = tmp_path / f"reports{seed}.csv"
     asked = ("--mechanism", mechanism, "--delta", "1e-6", "--column", "colour")
-    done = run("randomize", str(table), *asked, "--values", ",".join(COLOURS), "-o", str(reports))
+    done = run("randomize", str(table), *asked, "--values", ",".join(colours), "-o", str(reports))
     assert done.exit_code == 0, done.output
     return reports
 
@@ -65,10 +64,9 @@ def test_different_mechanisms_are_refused_unless_they_are_tiers(tmp_path):
     assert "must be of the same mechanism" in refused.stderr
     again = run("estimate", str(files[0]), str(files[0]), "--tiers")
     assert "hold the same reports" in again.stderr
-    side = sidecar_path(files[1])
-    side.write_text(side.read_text(encoding="utf-8").replace("red", "rot"), encoding="utf-8")
-    other = run("estimate", *map(str, files), "--tiers")
-    assert "must have the same columns and labels" in other.stderr
+    other = collect(tmp_path, CARELESS, 30, 3, ["rot", *COLOURS[1:]])
+    unlike = run("estimate", str(files[0]), str(other), "--tiers")
+    assert "must have the same columns and labels" in unlike.stderr
 
 
 @pytest.fixture

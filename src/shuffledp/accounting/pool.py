@@ -13,7 +13,14 @@ the probabilities :math:`\alpha_j`, and :math:`\delta\le e_1=E\varphi(M)` with t
 because both are :math:`E[K\varphi(K)]/EK` for the number K of all successes. The first summand has
 :math:`e_1`. The others have :math:`e_1` with one :math:`\alpha_j` replaced by :math:`\alpha_1`, and
 :math:`\varphi` falls: all are at least :math:`e_1` if :math:`\alpha_1` is the smallest one of the
-others, and at most :math:`e_1` if it is the largest one.
+others, and at most :math:`e_1` if it is the largest one. The two are about 1/n apart.
+
+Closer, if that is asked for: :math:`e_1=\int_0^\infty h(v)\,dv` with
+:math:`h(v)=E[e^{-vM}(L_1+\dots+L_M)_+]`, a mixture of falling exponentials. All its derivatives of
+even order are positive, so Gauss-Legendre sums are below the integral over a panel, Gauss-Lobatto
+sums above, and beyond V it is at most h(V), since M is at least 1. And
+:math:`h(v)=e^{-v}\prod_j(1-\alpha_j+\alpha_je^{-v})\,E[(L_1+\sum B_jL_j)_+]` with the smaller
+shares :math:`\alpha_je^{-v}/(1-\alpha_j+\alpha_je^{-v})`.
 """
 
 from __future__ import annotations
@@ -21,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -28,6 +36,27 @@ from shuffledp.arrays import UNIT
 from shuffledp.decomposition import GPARV, Decomposition, Law
 from shuffledp.divergence import BlockSum, LogEnclosure, log_mean_bound, log_mean_positive
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
+
+#: Of log delta; if no more is asked for, no integral is worth its time.
+COARSE = 1e-4
+
+_CLOSE = 100  # times what is asked of log delta is enough for an epsilon
+_FINEST = 5e-6  # of log delta: more would take too long
+
+#: Panels of the integral, in units of one over the mean size of the pool; one more follows.
+_EDGES = (0.0, 2.0, 5.0, 9.0, 15.0, 25.0, 45.0)
+
+_LEGENDRE = tuple(zip(*(x.tolist() for x in np.polynomial.legendre.leggauss(6)), strict=True))
+
+_INNER = [
+    (math.sqrt((7 + sign * 2 * math.sqrt(7)) / 21), (14 - sign * math.sqrt(7)) / 30)
+    for sign in (1, -1)
+]
+_LOBATTO = (
+    (-1.0, 1 / 15),
+    (1.0, 1 / 15),
+    *((sign * node, weight) for node, weight in _INNER for sign in (1, -1)),
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +79,24 @@ class Share:
         error = max(float(blanket.weight_error.max()), blanket.residual_error)
         alpha = math.fsum(blanket.weight)
         return cls(alpha, blanket.residual, error + 2 * UNIT)
+
+    def damped(self, v: float) -> tuple[Share, float, float]:
+        r"""Return the share with :math:`\alpha e^{-v}` for alpha, as a part of all that is left.
+
+        Also return the logarithm of what is left, and a bound on the error of that.
+        """
+        if self.rest == 0:
+            return self, -v, 2 * UNIT * v
+        lost = self.alpha * -math.expm1(-v)
+        left = self.rest + self.alpha * math.exp(-v)
+        share = Share(
+            self.alpha * math.exp(-v) / left, self.rest / left, 3 * self.error + 16 * UNIT
+        )
+        if lost < 0.5:
+            log = math.log1p(-lost)
+            return share, log, 2 * (self.error + 8 * UNIT) * abs(log)
+        log = math.log(left)
+        return share, log, 2 * self.error + 8 * UNIT * (1 + abs(log))
 
 
 #: The share of a report that is drawn from the common law.
@@ -86,7 +133,52 @@ class Pool:
         if len(self.others) == 1:
             return upper
         lower = self._mean(gparv, self._with_one_more(-1), rtol)
-        return _between(lower, upper)
+        value = _between(lower, upper)
+        if rtol >= COARSE or value.width <= _CLOSE * rtol:
+            return value
+        integral = self._integral(gparv, max(0.1 * _CLOSE * rtol, _FINEST))
+        return LogEnclosure(max(value.lower, integral.lower), min(value.upper, integral.upper))
+
+    def _integral(self, gparv: GPARV, rtol: float) -> LogEnclosure:
+        """Enclose log e_1 as an integral."""
+        pool = 1 + math.fsum(share.alpha * n for share, n in self.others)
+        edges = [edge / pool for edge in _EDGES]
+        edges.append(edges[-1] + math.log(pool) / pool)
+        known: dict[float, LogEnclosure] = {}
+
+        def height(v: float) -> LogEnclosure:
+            if v not in known:
+                known[v] = self._height(gparv, v, rtol)
+            return known[v]
+
+        below, above = [], [height(edges[-1]).upper]
+        for start, end in pairwise(edges):
+            half = 0.5 * (end - start)
+            for node, weight in _LEGENDRE:
+                below.append(height(start + half * (1 + node)).lower + math.log(half * weight))
+            for node, weight in _LOBATTO:
+                place = {-1.0: start, 1.0: end}.get(node, start + half * (1 + node))
+                above.append(height(place).upper + math.log(half * weight))
+        # Nodes are off by a few units, and h falls by at most M, which all users together are.
+        most = 1 + sum(n for _, n in self.others)
+        slack = 64 * UNIT * (edges[-1] * most + len(above) + 16)
+        mean = LogEnclosure(_log_sum(below), _log_sum(above)).widen(slack)
+        return mean.plus(gparv.singular_lower, gparv.singular_upper)
+
+    def _height(self, gparv: GPARV, v: float, rtol: float) -> LogEnclosure:
+        """Enclose log h(v), without outputs that only one of the two inputs has."""
+        exponent, error = [-v, math.log(self.own.alpha)], self.own.error + 4 * UNIT
+        blocks = [(WHOLE, 1)]
+        for share, n in self.others:
+            smaller, log_mass, own_error = share.damped(v)
+            blocks.append((smaller, n))
+            exponent.append(n * log_mass)
+            error += n * own_error
+        value = self._log_mean(gparv, blocks, rtol)
+        factor = math.fsum(exponent)
+        error += 4 * UNIT * sum(map(abs, exponent))
+        error += max(share.error for share, _ in blocks) + self.own.error
+        return LogEnclosure(value.lower + factor, value.upper + factor).widen(error)
 
     def _with_one_more(self, index: int) -> list[tuple[Share, int]]:
         blocks = list(self.others)
@@ -100,26 +192,30 @@ class Pool:
         In units of the own alpha, with which values of G are divided:
         :math:`L=\alpha G` and :math:`\sum\alpha_i=\alpha\sum\kappa_i`.
         """
-        lower = BlockSum.of(*((self._law(gparv.lower, share), n) for share, n in blocks))
-        upper = lower
-        if gparv.upper is not gparv.lower:
-            upper = BlockSum.of(*((self._law(gparv.upper, share), n) for share, n in blocks))
         total = math.fsum(n * (share.alpha / self.own.alpha) for share, n in blocks)
         log_total = math.log(total)
         error = max(share.error for share, _ in blocks) + self.own.error + 6 * UNIT
         error += 4 * UNIT * abs(log_total)
+        value = self._log_mean(gparv, blocks, rtol)
+        above = LogEnclosure(value.lower - log_total, math.inf).widen(error)
+        below = LogEnclosure(-math.inf, value.upper - log_total).widen(error)
+        singular = gparv.singular_lower, gparv.singular_upper
+        return LogEnclosure(above.plus(*singular).lower, below.plus(*singular).upper)
+
+    def _log_mean(
+        self, gparv: GPARV, blocks: Sequence[tuple[Share, int]], rtol: float
+    ) -> LogEnclosure:
+        r"""Enclose the logarithm of :math:`E[(\sum B_iG_i)_+]`, up to errors of shares."""
+        lower = BlockSum.of(*((self._law(gparv.lower, share), n) for share, n in blocks))
+        upper = lower
+        if gparv.upper is not gparv.lower:
+            upper = BlockSum.of(*((self._law(gparv.upper, share), n) for share, n in blocks))
         most = log_mean_bound(upper)
-        least = -math.inf
         try:
             sides = log_mean_positive(lower, upper, rtol=rtol)
         except BEYOND_DOUBLES:
-            pass  # the bound of one tilt is left
-        else:
-            least, most = sides.lower, min(sides.upper, most)
-        above = LogEnclosure(least - log_total, math.inf).widen(error)
-        below = LogEnclosure(-math.inf, most - log_total).widen(error)
-        singular = gparv.singular_lower, gparv.singular_upper
-        return LogEnclosure(above.plus(*singular).lower, below.plus(*singular).upper)
+            return LogEnclosure(-math.inf, most)  # the bound of one tilt is left
+        return LogEnclosure(sides.lower, min(sides.upper, most))
 
     def _law(self, law: Law, share: Share) -> Law:
         """Return the law of B G for another share: other weights, and another mass at 0."""
@@ -136,6 +232,12 @@ class Pool:
             weights = np.append(weights, share.rest)
             error = np.append(error, -math.log1p(-share.error))
         return Law(values, weights, value_error, error)
+
+
+def _log_sum(logs: Sequence[float]) -> float:
+    """Return the logarithm of a sum of exponentials."""
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(x - top) for x in logs)) if top > -math.inf else top
 
 
 def _between(lower: LogEnclosure, upper: LogEnclosure) -> LogEnclosure:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crossing import cross
-from shuffledp.accounting.pool import Pool
+from shuffledp.accounting.pool import COARSE, Pool
 from shuffledp.divergence import LogEnclosure
 from shuffledp.errors import MAX_EPSILON0, wide_is_enough
 from shuffledp.interval import Interval
@@ -44,14 +45,14 @@ class TierBound:
         alone = LogEnclosure(ends.lower, ends.upper)
         if not self.pools:
             return alone, "own tier"
-        mixed = self._mixed(epsilon)
+        mixed = self._mixed(epsilon, self.alone.rtol / 8)
         among: Among = "all" if mixed.upper <= alone.upper else "own tier"
         smaller = LogEnclosure(min(mixed.lower, alone.lower), min(mixed.upper, alone.upper))
         return smaller, among
 
-    def _mixed(self, epsilon: float) -> LogEnclosure:
+    def _mixed(self, epsilon: float, rtol: float) -> LogEnclosure:
         """Enclose log delta among all users who share a blanket."""
-        values = [pool.log_delta(epsilon, self.alone.rtol / 8) for pool in self.pools]
+        values = [pool.log_delta(epsilon, rtol) for pool in self.pools]
         return LogEnclosure(
             max(value.lower for value in values), max(value.upper for value in values)
         )
@@ -71,9 +72,19 @@ class TierBound:
         users = max(sum(share.alpha * n for share, n in pool.others) for pool in self.pools)
         start = min(alone.upper, MAX_EPSILON0)
         start *= math.sqrt(min(1.0, self.alone.n * self.pools[0].own.alpha / max(users, 1e-9)))
-        mixed = cross(self._mixed, delta, rtol=self.alone.rtol, start=start, end=alone.upper)
+        mixed = self._crossing(delta, start, alone.upper)
         # The smaller one of two falling curves is the first one to meet a target.
         found = Interval(min(mixed.lower, alone.lower), min(mixed.upper, alone.upper))
         if alone.upper <= mixed.upper:
             return found, report.rtol_reached
         return found, found.upper < math.inf and found.width <= self.alone.rtol * found.upper
+
+    def _crossing(self, delta: float, start: float, end: float) -> Interval:
+        """Enclose the epsilon among all: first roughly, if more digits take longer."""
+        rtol = self.alone.rtol
+        for share in dict.fromkeys((max(rtol / 8, COARSE), rtol / 8)):
+            found = cross(partial(self._mixed, rtol=share), delta, rtol=rtol, start=start, end=end)
+            if found.width <= rtol * found.upper < math.inf:
+                break
+            start = min(0.5 * (found.lower + found.upper), end)
+        return found
