@@ -12,7 +12,15 @@ from itertools import pairwise, product
 import pytest
 from click.testing import CliRunner
 
-from shuffledp import KRR, Group, Laplace, MixedAccountant, ShuffleAccountant, SubsetSelection
+from shuffledp import (
+    KRR,
+    Group,
+    Laplace,
+    MatrixRandomizer,
+    MixedAccountant,
+    ShuffleAccountant,
+    SubsetSelection,
+)
 from shuffledp.cli import main
 from shuffledp.errors import AccuracyWarning
 
@@ -225,6 +233,48 @@ def test_mechanisms_without_a_common_law_count_on_their_own_tier():
     tiers = accountant.epsilon_tiers(1e-6)
     assert {tier.among for tier in tiers} == {"own tier"}
     assert [tier.lower_bound for tier in tiers] == [0.0, 0.0]
+
+
+FIRST = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 2), Fraction(1, 2)]]
+SECOND = [[Fraction(7, 8), Fraction(1, 8)], [Fraction(3, 8), Fraction(5, 8)]]
+
+
+def matrices(*groups, **more):
+    return MixedAccountant(
+        [Group(MatrixRandomizer([[float(p) for p in row] for row in m]), n) for m, n in groups],
+        **more,
+    )
+
+
+@pytest.mark.parametrize("growth", [Fraction(1), Fraction(5, 4), Fraction(2)])
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 1), (1, 3), (2, 3)])
+def test_matrices_with_as_many_outputs(sizes, growth):
+    """All datasets, each user with rows of the own tier."""
+    accountant = matrices((FIRST, sizes[0]), (SECOND, sizes[1]))
+    tiers = accountant.delta_tiers(math.log(growth))
+    for place, own in enumerate((FIRST, SECOND)):
+        left = [n - (i == place) for i, n in enumerate(sizes)]
+        channels = [FIRST] * left[0] + [SECOND] * left[1]
+        worst = Fraction(0)
+        for others in product(range(2), repeat=len(channels)):
+            seen = {(0, 0): Fraction(1)}
+            for channel, x in zip(channels, others, strict=True):
+                seen = _with(seen, channel[x])
+            for x, other in ((0, 1), (1, 0)):
+                excess = [p - growth * q for p, q in zip(own[x], own[other], strict=True)]
+                worst = max(worst, sum(max(m, 0) for m in _with(seen, excess).values()))
+        assert float(worst) <= tiers[place].guarantee.upper * SLACK
+
+
+def test_users_of_matrices_hide_each_other():
+    few, many = matrices((FIRST, 100)), matrices((FIRST, 100), (SECOND, 10_000))
+    assert many.epsilons(1e-6)[0] < 0.4 * few.epsilons(1e-6)[0]
+    assert many.epsilon_tiers(1e-6)[0].among == "all"
+    corrupted = matrices((FIRST, 100), (SECOND, 10_000), corrupted=10_000)
+    assert corrupted.epsilons(1e-6)[0] >= few.epsilons(1e-6)[0]
+    three = [[*row, Fraction(0)] for row in SECOND]
+    apart = matrices((FIRST, 100), (three, 10_000))
+    assert apart.epsilons(1e-6)[0] == few.epsilons(1e-6)[0]
 
 
 def test_noise_and_dummies():

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.candidates import backgrounds
 from shuffledp.accounting.crowd import Crowd, count_of
@@ -28,7 +30,13 @@ from shuffledp.errors import (
     warn_caller,
 )
 from shuffledp.interval import Interval, exp_down, exp_up
-from shuffledp.randomizers import LocalRandomizer, as_randomizer, pairs_to_compare
+from shuffledp.randomizers import (
+    LocalRandomizer,
+    MatrixRandomizer,
+    Pair,
+    as_randomizer,
+    pairs_to_compare,
+)
 
 _RTOL = 1e-3  # the two ends of the enclosure differ by about 1/n, at best
 
@@ -77,9 +85,9 @@ class MixedAccountant:
 
     Which tier a user is in is public, or at least does not depend on the data. Every user is
     counted in his own group. Where mechanisms share the law of their blankets (k-RR with one k,
-    subset selection with one size), users of all tiers hide each other; otherwise, and wherever it
-    is smaller, the guarantee is that of the own tier alone, by the best bound. Guarantees are
-    rounded up.
+    subset selection with one size), users of all tiers hide each other, and so they do, less well,
+    if they run matrices with as many outputs; otherwise, and wherever it is smaller, the guarantee
+    is that of the own tier alone, by the best bound. Guarantees are rounded up.
 
     Args:
         groups: the tiers.
@@ -257,7 +265,7 @@ class MixedAccountant:
         alone = ShuffleAccountant(victim, users, rtol=self.rtol)
         others = self._others(victim)
         if not self.dummies and all(other == victim for other, _ in others):
-            return TierBound((), alone)
+            return TierBound(self._channel_pools(victim), alone)
         pools = []
         for pair in pairs_to_compare(victim):
             blanket = victim.blanket(pair)
@@ -267,6 +275,35 @@ class MixedAccountant:
             shares = [(Share.of(decomposition), n) for decomposition, n in shared]
             pools.append(Pool(blanket, [*shares, (WHOLE, self.dummies)]))
         return TierBound(pools, alone)
+
+    def _channel_pools(self, victim: LocalRandomizer) -> list[Pool]:
+        """Return what users of matrices with as many outputs have in common.
+
+        All of them run one channel, that of all rows, and each holds an input of their own tier. So
+        the blanket of that channel, the smallest probability of each output over all tiers, serves
+        everybody alike.
+        """
+        if not isinstance(victim, MatrixRandomizer) or type(victim) is not MatrixRandomizer:
+            return []
+        alike = [
+            (other, n)
+            for other, n in self._sizes.items()
+            if isinstance(other, MatrixRandomizer)
+            and type(other) is MatrixRandomizer
+            and other.matrix.shape[1] == victim.matrix.shape[1]
+        ]
+        place = [other for other, _ in alike].index(victim)
+        users = max(sum(n for _, n in alike) - self.crowd.corrupted, 1)
+        channel = MatrixRandomizer(np.concatenate([other.matrix for other, _ in alike]))
+        first = sum(other.matrix.shape[0] for other, _ in alike[:place])
+        pools = []
+        for pair in pairs_to_compare(victim) if len(alike) > 1 else ():
+            ends = [victim.row_number(x) for x in (pair.first, pair.second)]
+            blanket = channel.blanket(Pair(first + ends[0], first + ends[1]))
+            if not can_share(blanket):
+                return []
+            pools.append(Pool(blanket, [(Share.of(blanket), users - 1)]))
+        return pools
 
     @cached_property
     def _leaks(self) -> dict[LocalRandomizer, TierLeak | WorstCase | None]:

@@ -185,7 +185,7 @@ class MatrixRandomizer(LocalRandomizer):
         >>> MatrixRandomizer([[0.1] * 10]).law(0)[0]
         Fraction(1, 10)
         """
-        total = self.row_sums[self._number(x)]
+        total = self.row_sums[self.row_number(x)]
         return [Fraction(p) / total for p in self.row(x).tolist()]
 
     @property
@@ -234,10 +234,11 @@ class MatrixRandomizer(LocalRandomizer):
 
     def row(self, x: Input) -> FloatArray:
         """Return row x as it was given; it is proportional to the output probabilities."""
-        entries: FloatArray = self.matrix[self._number(x)]
+        entries: FloatArray = self.matrix[self.row_number(x)]
         return entries
 
-    def _number(self, x: Input) -> int:
+    def row_number(self, x: Input) -> int:
+        """Return an input as the number of its row."""
         if not isinstance(x, int) or not self.accepts(x):
             raise ValueError(
                 f"inputs of matrix are row numbers from 0 to {self.matrix.shape[0] - 1}, got {x!r}"
@@ -245,7 +246,7 @@ class MatrixRandomizer(LocalRandomizer):
         return x
 
     def _row_masses(self, x: Input) -> Masses:
-        return Masses(self.row(x), self._log_scales[self._number(x)])
+        return Masses(self.row(x), self._log_scales[self.row_number(x)])
 
     @property
     def aggregate(self) -> Aggregate:
