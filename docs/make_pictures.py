@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from layers import LAYERS, PURPOSE
 
-from shuffledp import KRR, Laplace, ShuffleAccountant
+from shuffledp import KRR, Group, Laplace, MixedAccountant, ShuffleAccountant
 from shuffledp.accounting.one_round import bound_profile
 from shuffledp.baselines import BASELINES
 from shuffledp.figures import draw
@@ -432,6 +432,54 @@ def sums(path: Path) -> None:
     _save(figure, path)
 
 
+def tiers(path: Path) -> None:
+    """What mixing with careful users is worth, against their share."""
+    figure, (axes,) = _figure(height=3.6)
+    n, delta, shares = 1000, 1e-6, np.linspace(0.1, 0.9, 9)
+    mixed: dict[int, list[float]] = {1: [], 4: []}
+    alone: dict[int, list[float]] = {1: [], 4: []}
+    for share in shares:
+        sizes = {1: round(share * n), 4: n - round(share * n)}
+        groups = [Group(KRR(k=10, epsilon0=float(level)), sizes[level]) for level in (1, 4)]
+        found = MixedAccountant(groups, rtol=0.01).epsilons(delta)
+        for level, epsilon, group in zip((1, 4), found, groups, strict=True):
+            mixed[level].append(epsilon)
+            alone[level].append(ShuffleAccountant(group.randomizer, group.n).get_epsilon(delta))
+    for level, colour, marker in ((4, ORANGE, "s"), (1, BLUE, "o")):
+        axes.plot(shares, alone[level], color=colour, ls="--", marker=marker, mfc="white", ms=4)
+        axes.plot(shares, mixed[level], color=colour, marker=marker, ms=4)
+        axes.text(0.92, alone[level][-1], f"level {level}, own tier", color=colour, va="bottom")
+        axes.text(0.92, mixed[level][-1], f"level {level}, mixed", color=colour, va="top")
+    axes.set(xlabel="share of users of level 1", ylabel="epsilon", yscale="log", xlim=(0.05, 1.2))
+    axes.set(title="1,000 users of 10-RR, delta = 1e-6")
+    axes.set_xticks([0.1, 0.3, 0.5, 0.7, 0.9])
+    axes.set_yticks([0.1, 0.3, 1, 3], ["0.1", "0.3", "1", "3"])
+    axes.minorticks_off()
+    _save(figure, path)
+
+
+def collusion(path: Path) -> None:
+    """What corrupted users cost the others."""
+    figure, (axes,) = _figure(height=3.6)
+    n, delta, shares = 10_000, 1e-6, np.array([0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3])
+    for name, words, colour, marker, dashes in (
+        ("corrupted_adaptively", "chosen after the fact", ORANGE, "s", "--"),
+        ("corrupted", "fixed in advance", BLUE, "o", "-"),
+    ):
+        epsilons = [
+            ShuffleAccountant(KRR(k=10, epsilon0=2.0), n, **{name: round(share * n)}).get_epsilon(
+                delta
+            )
+            for share in shares
+        ]
+        axes.plot(shares, epsilons, color=colour, marker=marker, ls=dashes, ms=4)
+        axes.text(shares[-1] + 0.006, epsilons[-1], words, color=colour, va="center")
+    axes.set(xlabel="share of corrupted users", ylabel="epsilon of the others", xlim=(-0.01, 0.42))
+    axes.set(title="10,000 users of krr(k=10, epsilon0=2), delta = 1e-6", ylim=(0, None))
+    axes.set_xticks([0, 0.1, 0.2, 0.3])
+    _save(figure, path)
+
+
 PICTURES: dict[str, Callable[[Path], None]] = {
     "shuffle-model": shuffle_model,
     "blanket": blanket,
@@ -441,6 +489,8 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "rollout": rollout,
     "rounds": rounds,
     "sums": sums,
+    "tiers": tiers,
+    "collusion": collusion,
     "planning": planning,
     "overclaim": overclaim,
     "layers": layers,
