@@ -132,7 +132,7 @@ def test_bad_files(write, name, content, message):
     [
         ((), "either REPORTS or --from-counts"),
         (("r.csv", "--from-counts", "s.json"), "either REPORTS or --from-counts"),
-        (("--from-counts", "s.json"), "needs either --mechanism or --group"),
+        (("--from-counts", "s.json"), "needs --mechanism or --group"),
         (("r.csv", "--mechanism", KRR), "belong to --from-counts"),
     ],
 )

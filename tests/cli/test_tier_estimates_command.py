@@ -109,7 +109,7 @@ def test_tiers_that_do_not_fit(pooled, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--from-counts", "s.json", "--mechanism", CAREFUL, *GROUPS), "either --mechanism or"),
+        (("--from-counts", "s.json", "--mechanism", CAREFUL, *GROUPS), "one of --mechanism"),
         (("--from-counts", "s.json", "--mechanism", CAREFUL, "--tiers"), "--tiers belongs to"),
         (("--from-counts", "s.json", *GROUPS, "--corrupted", "3"), "not known for tiers"),
         (("r.csv", "--tiers", "--corrupted", "3"), "not known for tiers"),

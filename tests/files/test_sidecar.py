@@ -67,6 +67,7 @@ CHANGES = {
     "sha256": "0" * 64,
     "size": 1,
     "version": "9.9.9",
+    "view": "sum",
     "checksum": "0" * 64,
 }
 
@@ -93,6 +94,8 @@ def test_a_missing_field_is_noticed(reports, field):
     [
         ({"format": "shuffledp reports, 2"}, "its format is 'shuffledp reports, 2'"),
         ({"mechanism": "nosuch(1)"}, "contradicts itself"),
+        ({"view": "sum"}, "its sidecar is that of a sum"),
+        ({"view": "histogram"}, "view must be one of"),
         ({"mechanism": "krr(k=4, epsilon0=2)"}, "contradicts itself: columns must be as many"),
         ({"mechanism": 7}, "contradicts itself"),
         ({"n": 299}, "has 300 reports, but its sidecar says n = 299"),

@@ -51,7 +51,7 @@ _PARAMETERS = [
         ["--mechanism"],
         callback=reading(parse),
         metavar="MECHANISM",
-        help="What each user ran, with --from-counts; files of reports know it.",
+        help="What each user ran, with --from-counts; files with a sidecar know it.",
     ),
     click.Option(
         ["--group", "groups"],
@@ -106,7 +106,7 @@ def estimate(**options: Any) -> None:
         _Rows(section, confidence, request.simultaneous, project) for section in estimation.sections
     ]
     if request.as_json:
-        click.echo(_to_json(estimation, rows, request.reports, confidence))
+        click.echo(_to_json(estimation, rows, request.files(estimation), confidence))
     elif request.as_csv:
         click.echo(_to_csv(rows, project), nl=False)
     else:
@@ -262,7 +262,7 @@ def _to_json(
     fields = {
         "mechanism": estimation.mechanism,
         "n": estimation.n,
-        "view": "multiset" if estimation.sidecars else "sum",
+        "view": estimation.sidecars[0].view if estimation.sidecars else "sum",
         "guarantee": guarantee,
         "corrupted": estimation.corrupted,
         "confidence": confidence,

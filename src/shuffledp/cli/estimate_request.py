@@ -17,6 +17,7 @@ from shuffledp.files import (
     estimate_pooled_counts,
     estimate_published,
     estimate_tier_files,
+    sidecar_path,
 )
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.study import estimate_study_files
@@ -45,8 +46,7 @@ class EstimateRequest:
         refused = {
             "give one of --json and --csv": self.as_json and self.as_csv,
             "give either REPORTS or --from-counts": bool(self.reports) == counts,
-            "--from-counts needs either --mechanism or --group": counts
-            and (self.mechanism is None) == (not self.groups),
+            "give one of --mechanism and --group": self.mechanism is not None and bool(self.groups),
             "--mechanism and --group belong to --from-counts": not counts
             and (self.mechanism is not None or bool(self.groups)),
             "--tiers belongs to files of reports; for counts give --group": self.tiers and counts,
@@ -56,6 +56,12 @@ class EstimateRequest:
         for message, is_wrong in refused.items():
             if is_wrong:
                 raise click.UsageError(message)
+
+    def files(self, estimation: Estimation) -> tuple[Path, ...]:
+        """Return the files that sidecars belong to."""
+        if self.from_counts is None:
+            return self.reports
+        return (self.from_counts,) if estimation.sidecars else ()
 
     def estimation(self) -> Estimation:
         """Return what the reports or their sum tell."""
@@ -69,9 +75,13 @@ class EstimateRequest:
     def _estimation(self) -> Estimation:
         if self.from_counts is None:
             return estimate_tier_files(self.reports) if self.tiers else self._from_files()
-        if self.mechanism is not None:
-            return estimate_published(self.from_counts, self.mechanism, self.corrupted)
-        return estimate_pooled_counts(self.from_counts, _known(self.groups))
+        if self.groups:
+            return estimate_pooled_counts(self.from_counts, _known(self.groups))
+        if self.mechanism is None and not sidecar_path(self.from_counts).exists():
+            raise click.UsageError(
+                "--from-counts needs --mechanism or --group, unless a sidecar says it"
+            )
+        return estimate_published(self.from_counts, self.mechanism, self.corrupted)
 
     def _from_files(self) -> Estimation:
         """Estimate from the reports of one mechanism, or of the plan of a study."""

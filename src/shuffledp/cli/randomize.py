@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.accounting.assumptions import ASSUMPTIONS, assumptions_of
+from shuffledp.accounting.sum_view import View
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, optional
+from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, VIEW, optional
 from shuffledp.cli.signals import ending_tidily
 from shuffledp.cli.study_reports import plan_json, plan_text
 from shuffledp.cli.terminal import progress
@@ -30,6 +31,8 @@ def _read_file_name(ctx: click.Context, param: click.Parameter, text: str) -> Pa
     if ctx.resilient_parsing:  # the shell completes a line that is not whole yet
         return None
     path = Path(text)
+    if param.name == "out":  # depends on what is written
+        return path
     try:
         is_csv(path)
     except DataError as error:
@@ -86,7 +89,8 @@ _PARAMETERS = [
         callback=_read_file_name,
         metavar="FILE",
         required=True,
-        help="Where to write the reports, .csv or .parquet; FILE.json is written beside it.",
+        help="Where to write the reports, .csv or .parquet, or with --view sum nothing but their "
+        "sum, .json; FILE.json is written beside it.",
     ),
     click.Option(
         ["--values"],
@@ -108,6 +112,7 @@ _PARAMETERS = [
         help="Record the round in this ledger, and refuse to exceed its budget; see shuffledp "
         "ledger.",
     ),
+    VIEW,
     click.Option(["--force"], is_flag=True, help="Replace the files if they exist."),
     JSON,
 ]
@@ -126,8 +131,21 @@ class _Request:
     values: tuple[tuple[str, ...] | None, ...]
     seed: int | None
     ledger: str | None
+    view: View
     force: bool
     as_json: bool
+
+    def __post_init__(self) -> None:
+        """Refuse a name that does not fit what is written."""
+        hint = "'-o' / '--out'"
+        if self.view == "sum" and self.out.suffix.lower() != ".json":
+            message = f"the name of a file with a sum must end in .json, got {str(self.out)!r}"
+            raise click.BadParameter(message, param_hint=hint)
+        if self.view == "multiset":
+            try:
+                is_csv(self.out)
+            except DataError as error:
+                raise click.BadParameter(str(error), param_hint=hint) from None
 
     def randomization(self) -> Randomization:
         """Return the mechanism on its columns; what does not fit together is a usage error."""
@@ -137,6 +155,8 @@ class _Request:
             raise click.UsageError("Missing option '--mechanism', or a --plan.")
         if self.ledger is not None and self.seed is not None:
             raise click.UsageError("--seed voids the guarantee: no --ledger records such reports")
+        if self.ledger is not None and self.view == "sum":
+            raise click.UsageError("--ledger records shuffled reports, not sums")
         labels = self.values or (None,) * len(self.names)
         if len(labels) != len(self.names):
             raise click.UsageError(
@@ -148,6 +168,25 @@ class _Request:
             return Randomization(self.mechanism, columns, seed=self.seed)
         except (TypeError, ValueError) as error:
             raise click.UsageError(str(error)) from None
+
+    def run(self, randomization: Randomization, delta: float) -> Sidecar:
+        """Write the reports, or nothing but their sum."""
+        if self.view == "sum":
+            return randomization.publish(
+                self.input,
+                self.out,
+                target_delta=delta,
+                assumptions=(*assumptions_of("sum"), _ONE_ROW),
+                force=self.force,
+            )
+        return randomization.run(
+            self.input,
+            self.out,
+            target_delta=delta,
+            assumptions=(*ASSUMPTIONS, _ONE_ROW),
+            force=self.force,
+            ledger=None if self.ledger is None else Ledger(self.ledger),
+        )
 
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
@@ -167,14 +206,9 @@ def randomize(**options: Any) -> None:
         raise click.UsageError("Missing option '--delta', or a --plan.")
     try:
         with ending_tidily(), progress():
-            sidecar = randomization.run(
-                request.input,
-                request.out,
-                target_delta=request.delta,
-                assumptions=(*ASSUMPTIONS, _ONE_ROW),
-                force=request.force,
-                ledger=None if request.ledger is None else Ledger(request.ledger),
-            )
+            sidecar = request.run(randomization, request.delta)
+    except TypeError as error:
+        raise click.UsageError(str(error)) from None
     except DataError as error:
         raise click.ClickException(str(error)) from None
     for warning in sidecar.warnings:
@@ -190,6 +224,7 @@ def _run_plan(request: _Request, name: str) -> None:
         "--delta": request.delta,
         "--values": request.values,
         "--ledger": request.ledger,
+        "--view": None if request.view == "multiset" else request.view,
     }
     for option, value in given.items():
         if value not in (None, ()):
@@ -222,13 +257,17 @@ def _to_text(sidecar: Sidecar, out: Path) -> str:
         ("delta", delta),
         ("guarantee", f"epsilon = {epsilon}"),
         ("lower bound", f"epsilon = {round_down(guarantee.lower_bound)}"),
-        ("reports", str(out)),
+        ("sum" if sidecar.view == "sum" else "reports", str(out)),
         ("sidecar", str(sidecar_path(out))),
     )
-    meaning = (
-        "The reports are in random order. Without their seed they would be "
-        if sidecar.seeded
-        else "The reports are in random order and "
-    )
+    if sidecar.view == "sum":
+        what = "Nothing but the sum of the reports was written. "
+        meaning = what + ("Without their seed it would be " if sidecar.seeded else "It is ")
+    else:
+        meaning = (
+            "The reports are in random order. Without their seed they would be "
+            if sidecar.seeded
+            else "The reports are in random order and "
+        )
     meaning += f"({epsilon}, {delta})-differentially private if every row is another user."
     return "\n".join([*(f"{label:<13}{value}" for label, value in rows), "", fill(meaning)])

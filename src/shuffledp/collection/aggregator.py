@@ -128,6 +128,20 @@ class Aggregator:
         """
         self._add(self._tally.published(total, check_users(n)))
 
+    @property
+    def total(self) -> list[int] | int | float:
+        """The sum of all reports so far, as :meth:`add_sum` takes it.
+
+        >>> aggregator = Aggregator("krr(k=3, epsilon0=2)")
+        >>> aggregator.add([0, 2, 2])
+        >>> aggregator.total
+        [1, 0, 2]
+
+        Raises:
+            TypeError: if estimates need more than the sum of such reports.
+        """
+        return self._tally.total(self._state)
+
     def merge(self, other: Aggregator) -> None:
         """Add all reports that another aggregator for the same mechanism has added up.
 

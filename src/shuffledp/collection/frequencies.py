@@ -49,6 +49,11 @@ class SupportTally(Tally):
         counts = self.randomizer.support_counts(reports, self._candidates)
         return [np.array([reports.size], dtype=np.int64), counts]
 
+    def total(self, state: Sequence[NDArray[Any]]) -> list[int]:
+        """Return the counts."""
+        counts: list[int] = state[1].tolist()
+        return counts
+
     def published(self, total: object, n: int) -> State:
         """Return n and how many reports support each value."""
         counts = check_counts(total, self.empty[1].size, n)
@@ -146,6 +151,11 @@ class MatrixTally(Tally):
         outputs = self.randomizer.matrix.shape[1]
         counts = count_values(self.randomizer.check_reports(reports), outputs)
         return [np.array([reports.size], dtype=np.int64), counts]
+
+    def total(self, state: Sequence[NDArray[Any]]) -> list[int]:
+        """Return the counts."""
+        counts: list[int] = state[1].tolist()
+        return counts
 
     def published(self, total: object, n: int) -> State:
         """Return n and how often each output occurs; together, n times."""

@@ -58,6 +58,12 @@ class MeanTally(Tally):
         squares = np.array([np.square(checked, dtype=np.float64).sum()])
         return [np.array([checked.size], dtype=np.int64), sums, squares]
 
+    def total(self, state: Sequence[NDArray[Any]]) -> int | float:
+        """Return the sum of the reports."""
+        sums = state[1].tolist()
+        whole: int | float = sums[0] if len(sums) == 1 else (sums[0] << _BITS) + sums[1]
+        return whole
+
     def published(self, total: object, n: int) -> State:
         """Return n and the sum; that of the squares is not known, and only samples need it."""
         sums: NDArray[Any]
@@ -78,8 +84,8 @@ class MeanTally(Tally):
 
         The variance of the inputs is that of the reports less that of the noise, or 0.
         """
-        n, sums = check_some(state), state[1].tolist()
-        mean = (sums[0] if len(sums) == 1 else (sums[0] << _BITS) + sums[1]) / n
+        n = check_some(state)
+        mean = self.total(state) / n
         noise = self.randomizer.noise_variance
         reported = (float(state[2][0]) - n * mean**2) / max(n - 1, 1)
         return Moments(

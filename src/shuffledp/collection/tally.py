@@ -46,6 +46,10 @@ class Tally(ABC):
         """Return the sums over n reports of which nothing but the total is known."""
         raise TypeError(f"the sum of reports of {self.randomizer} is not what estimates need")
 
+    def total(self, state: Sequence[NDArray[Any]]) -> list[int] | int | float:
+        """Return the total of all reports, from which alone estimates can be made."""
+        raise TypeError(f"the sum of reports of {self.randomizer} is not what estimates need")
+
     @property
     def empty(self) -> State:
         """The sums over no reports."""

@@ -21,7 +21,7 @@ from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.formats import is_csv, reports_in
 from shuffledp.files.problems import DataError
 from shuffledp.files.published import read_published
-from shuffledp.files.sidecar import Sidecar, read_sidecar
+from shuffledp.files.sidecar import Sidecar, read_sidecar, sidecar_path
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.randomizers.composition import Composition
 from shuffledp.wording import counted
@@ -122,21 +122,32 @@ def told_columns(
 
 
 def estimate_published(
-    path: Path, randomizer: LocalRandomizer, corrupted: float | Fraction = 0
+    path: Path, randomizer: LocalRandomizer | None, corrupted: float | Fraction = 0
 ) -> Estimation:
     """Estimate from a sum that was published, and nothing else.
 
     Args:
         path: a JSON or CSV file, see :func:`shuffledp.files.published.read_published`.
-        randomizer: the mechanism that made the reports.
+        randomizer: the mechanism that made the reports; None if a sidecar says it.
         corrupted: how many users may have chosen their reports, a number or a share.
 
     Raises:
-        DataError: if the file cannot be read, or holds no sum of such reports.
+        DataError: if the file cannot be read, holds no sum of such reports, or has no sidecar that
+            says of which; or if the sidecar says something else.
     """
     published = read_published(path)
-    columns = [(published.column(randomizer), randomizer, None)]
-    return _estimation(published.added_up(randomizer), columns, (), corrupted)
+    if randomizer is not None and not sidecar_path(path).exists():
+        columns = [(published.column(randomizer), randomizer, None)]
+        return _estimation(published.added_up(randomizer), columns, (), corrupted)
+    sidecar = read_sidecar(path)
+    sidecar.check_file(path)
+    own = sidecar.randomizer()
+    if sidecar.view != "sum" or sidecar.n != published.n:
+        raise DataError(f"{str(path)!r} has the sidecar of something else")
+    if randomizer is not None and str(randomizer) != sidecar.mechanism:
+        raise DataError(f"{str(path)!r} is of {sidecar.mechanism}, not of {randomizer}")
+    columns = [(sidecar.columns[0], own, None)]
+    return _estimation(published.added_up(own), columns, (sidecar,), corrupted)
 
 
 def _estimation(
@@ -173,6 +184,8 @@ def checked_sidecar(path: Path) -> Sidecar:
     is_csv(path)  # or it is a Parquet file, or refused
     sidecar = read_sidecar(path)
     sidecar.check_file(path)
+    if sidecar.view != "multiset":
+        raise DataError(f"{str(path)!r} holds reports, but its sidecar is that of a sum")
     return sidecar
 
 

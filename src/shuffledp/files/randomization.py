@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 
 from shuffledp._version import __version__
 from shuffledp.accounting import Report, ShuffleAccountant
+from shuffledp.accounting.sum_view import View
 from shuffledp.collection import Aggregator
 from shuffledp.errors import NoAnswerError, check_delta, check_integer
 from shuffledp.files.attributes import arrange, flatten, is_continuous
@@ -25,6 +27,7 @@ from shuffledp.files.sidecar import Guarantee, Sidecar, digest, sidecar_path
 from shuffledp.files.table import Table
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.base import Values
+from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.wording import counted
 
 SEEDED = (
@@ -123,23 +126,79 @@ class Randomization:
             if ledger is not None:
                 ledger.check(answer.randomizer, answer.n)
             reports_in(new.reports, dtype).write(buckets.empty(rows))
-            sidecar = Sidecar(
-                mechanism=str(answer.randomizer),
-                n=answer.n,
-                columns=self._columns,
-                guarantee=Guarantee.of(answer),
-                seeded=self._seed is not None,
-                warnings=self._warnings,
-                assumptions=tuple(assumptions),
-                sha256=digest(new.reports),
-                size=new.reports.stat().st_size,
-                version=__version__,
-            )
+            sidecar = self._sidecar(answer, new.reports, assumptions)
             new.sidecar.write_text(sidecar.to_json() + "\n", encoding="utf-8")
             if ledger is not None:
                 ledger.add(answer.randomizer, answer.n, reports=sidecar.sha256)
             new.publish()
         return sidecar
+
+    def publish(
+        self,
+        source: Path,
+        out: Path,
+        *,
+        target_delta: float,
+        assumptions: Sequence[str],
+        force: bool = False,
+    ) -> Sidecar:
+        """Randomize the rows of a file; write nothing but the sum of the reports, and its sidecar.
+
+        The file is what :func:`shuffledp.files.published.read_published` reads.
+
+        Args:
+            source: the file with the columns.
+            out: the JSON file with the sum.
+            target_delta: the delta at which the guarantee is stated.
+            assumptions: what the guarantee rests on.
+            force: whether existing files may be replaced.
+
+        Raises:
+            DataError: if a file cannot be read or written, or a cell does not fit the mechanism.
+            NoAnswerError: if there is no guarantee at this delta.
+            TypeError: if estimates need more than the sum.
+        """
+        delta = check_delta(target_delta)
+        rng = None if self._seed is None else np.random.default_rng(self._seed)
+        rows = rows_per_chunk(self._randomizer.report_dtype)
+        table = table_in(source, [c.name for c in self._columns])
+        aggregator = Aggregator(
+            self._randomizer, candidates=candidates_of(self._shape, self._readers)
+        )
+        is_counted = isinstance(aggregator.total, list)  # or refused before the work
+        if out.suffix.lower() != ".json" or len(self._columns) > 1:
+            raise DataError(f"{str(out)!r} must be a .json file, for the sum of one column")
+        with draft(out, force=force) as new:
+            for values in self._values(table, rows):
+                aggregator.add(self._randomizer.randomize(values, rng))
+            if not aggregator.n:
+                raise DataError(f"{str(source)!r} has no rows")
+            answer = self._answer(aggregator.n, delta, "sum")
+            name, labels = "counts" if is_counted else "sum", self._columns[0].labels
+            content: dict[str, object] = {"n": aggregator.n, name: aggregator.total}
+            if labels is not None and isinstance(self._randomizer, SupportRandomizer):
+                content["values"] = list(labels)  # those of a matrix are not what is counted
+            new.reports.write_text(json.dumps(content, allow_nan=False) + "\n", encoding="utf-8")
+            sidecar = self._sidecar(answer, new.reports, assumptions)
+            new.sidecar.write_text(sidecar.to_json() + "\n", encoding="utf-8")
+            new.publish()
+        return sidecar
+
+    def _sidecar(self, answer: Report, reports: Path, assumptions: Sequence[str]) -> Sidecar:
+        """Return what goes with a file."""
+        return Sidecar(
+            mechanism=str(answer.randomizer),
+            n=answer.n,
+            columns=self._columns,
+            guarantee=Guarantee.of(answer),
+            seeded=self._seed is not None,
+            warnings=self._warnings,
+            assumptions=tuple(assumptions),
+            sha256=digest(reports),
+            size=reports.stat().st_size,
+            version=__version__,
+            view=answer.view,
+        )
 
     def _check_ledger(self, ledger: Ledger, source: Path, out: Path) -> None:
         if self._seed is not None:
@@ -159,8 +218,8 @@ class Randomization:
             yield arrange(self._shape, iter(columns))
             first_row += len(cells[0])
 
-    def _answer(self, n: int, delta: float) -> Report:
-        report = ShuffleAccountant(self._randomizer, n).epsilon_report(delta)
+    def _answer(self, n: int, delta: float, view: View = "multiset") -> Report:
+        report = ShuffleAccountant(self._randomizer, n, view=view).epsilon_report(delta)
         if math.isinf(report.guarantee.upper):
             raise NoAnswerError(
                 f"no finite epsilon can be certified at delta = {delta!r} for "

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.accounting import Report
+from shuffledp.accounting.sum_view import View, check_view
 from shuffledp.files.columns import Column
 from shuffledp.files.problems import DataError, naming
 from shuffledp.randomizers import LocalRandomizer, parse
@@ -52,6 +53,8 @@ class Sidecar:
         sha256: the digest of the file of reports.
         size: its number of bytes.
         version: the version of shuffledp that wrote it.
+        view: what the analyst sees: "multiset", or "sum" if nothing but the sum of the reports was
+            written.
         plan: where the reports come from a plan for a study: the plan, which of its shuffles they
             are, and what all of its shuffles reveal together.
     """
@@ -66,6 +69,7 @@ class Sidecar:
     sha256: str
     size: int
     version: str
+    view: View = "multiset"
     plan: Mapping[str, Any] | None = None
 
     def randomizer(self) -> LocalRandomizer:
@@ -143,6 +147,7 @@ def _from_content(content: Mapping[str, Any]) -> Sidecar:
         sha256=content["sha256"],
         size=content["size"],
         version=content["version"],
+        view=check_view(content.get("view", "multiset")),
         plan=content.get("plan"),
     )
 
