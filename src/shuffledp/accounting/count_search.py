@@ -231,7 +231,9 @@ class CountSearch:
                 Part(common, self.common[1], b / (1 - a + b)),
             ]
             variance = sum(part.variance for part in parts)
-            tilt = min(self._pull / variance, MAX_TILT / math.sqrt(variance))
+            tilt = 0.0
+            if variance > 0:
+                tilt = min(self._pull / variance, MAX_TILT / math.sqrt(variance))
             self._cells[key] = cell_law(
                 parts, self.grid, self.own, self.other, math.expm1(tilt if up else -tilt)
             )

@@ -14,7 +14,7 @@ from shuffledp.accounting.report import Proof as Bound
 from shuffledp.wording import shorten
 
 #: The bounds that can be proved in ball arithmetic.
-PROOFS = ("blanket", "swap")
+PROOFS = ("blanket", "swap", "exact")
 
 #: Version of the fields below.
 FORMAT = "shuffledp certificate 1"
@@ -64,7 +64,8 @@ class Certificate:
         format: version of these fields.
         mechanism: what each user runs.
         n: number of users.
-        bound: which bound proves the guarantee, "blanket" or "swap".
+        bound: which bound proves the guarantee, "blanket" or "swap"; "exact" for what the sum of
+            the reports reveals, and nothing but that.
         guarantee: the bound over all pairs of inputs is at most delta.
         pairs: how it is known that no other pair is worse.
         lower_bound: two datasets whose delta is at least that, if any are known.

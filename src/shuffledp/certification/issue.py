@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from shuffledp.accounting import Report, ShuffleAccountant
 from shuffledp.accounting.assumptions import (
-    ASSUMPTIONS,
     EXACT_NUMBERS,
     ONE_ROUND,
+    assumptions_of,
     fixed_in_advance,
 )
 from shuffledp.accounting.report import Proof as Bound
@@ -35,7 +35,7 @@ def issue_for_delta(accountant: ShuffleAccountant, delta: float, progress: Progr
     """
     report = accountant.epsilon_report(delta)
     proved = None
-    if report.bound != "blanket":
+    if report.bound != "blanket" and accountant.view == "multiset":
         proved = _prove_swap_at_delta(accountant, report, delta, progress)
         if proved is None:
             return issue_for_delta(_with_blanket(accountant), delta, progress)
@@ -46,12 +46,13 @@ def issue_for_delta(accountant: ShuffleAccountant, delta: float, progress: Progr
 def _prove_at_delta(
     accountant: ShuffleAccountant, report: Report, delta: float, progress: Progress
 ) -> tuple[Claim, Proof]:
-    claim = _claim(accountant, report.guarantee.upper, delta)
+    bound = _own_bound(accountant)
+    claim = _claim(accountant, report.guarantee.upper, delta, bound)
     proof = prove_guarantee(claim, progress)
     nudge = 0.0
     while not proof.upper <= claim.delta:
         nudge = _nudge(nudge, claim, proof.upper)
-        claim = _claim(accountant, _moved(claim, nudge), delta)
+        claim = _claim(accountant, _moved(claim, nudge), delta, bound)
         proof = prove_guarantee(claim, progress)
     return claim, proof
 
@@ -87,11 +88,13 @@ def issue_for_epsilon(
     """
     report = accountant.delta_report(epsilon)
     bound: Bound = "blanket" if report.bound == "blanket" else "swap"
+    if accountant.view == "sum":
+        bound = "exact"
     claim = _claim(accountant, epsilon, report.guarantee.upper, bound)
     try:
         proof = prove_guarantee(claim, progress)
     except NoAnswerError:
-        if claim.bound == "blanket":
+        if claim.bound != "swap":
             raise
         return issue_for_epsilon(_with_blanket(accountant), epsilon, progress)
     slack = Decimal(1)
@@ -107,6 +110,11 @@ def issue_for_epsilon(
     return _certificate(claim, proof, _leak_at_epsilon(accountant, report, epsilon, progress))
 
 
+def _own_bound(accountant: ShuffleAccountant) -> Bound:
+    """Return what stands for all datasets, where it is no matter which is smaller."""
+    return "blanket" if accountant.view == "multiset" else "exact"
+
+
 def _with_blanket(accountant: ShuffleAccountant) -> ShuffleAccountant:
     return ShuffleAccountant(
         accountant.randomizer, accountant.n, rtol=accountant.rtol, bound="blanket"
@@ -115,7 +123,8 @@ def _with_blanket(accountant: ShuffleAccountant) -> ShuffleAccountant:
 
 def assumed(randomizer: LocalRandomizer, bound: Bound) -> tuple[str, ...]:
     """Return what a certificate is based on."""
-    return (*ASSUMPTIONS, ONE_ROUND, *fixed_in_advance(randomizer, bound), *EXACT_NUMBERS)
+    facts = assumptions_of("sum" if bound == "exact" else "multiset")
+    return (*facts, ONE_ROUND, *fixed_in_advance(randomizer, bound), *EXACT_NUMBERS)
 
 
 def bound_in_words(bound: Bound) -> str:
@@ -123,20 +132,25 @@ def bound_in_words(bound: Bound) -> str:
     return {
         "blanket": "blanket, the optimal decomposition",
         "swap": "swap, over everything that others may hold",
+        "exact": "exact, for the sum of the reports and nothing else",
     }[bound]
 
 
-def guarantee_in_words(n: int, epsilon: str, delta: str) -> str:
+def guarantee_in_words(n: int, epsilon: str, delta: str, bound: Bound) -> str:
     """Return what a guarantee says."""
-    return f"the shuffled reports of {_users(n)} are ({epsilon}, {delta})-differentially private"
+    what = f"the shuffled reports of {_users(n)} are"
+    if bound == "exact":
+        what = f"the sum of the reports of {_users(n)}, if nothing else is seen, is"
+    return f"{what} ({epsilon}, {delta})-differentially private"
 
 
-def leak_in_words(n: int, epsilon: str, delta: str) -> str:
+def leak_in_words(n: int, epsilon: str, delta: str, bound: Bound) -> str:
     """Return what a lower bound says."""
-    return (
-        f"two datasets of {_users(n)} have a delta of at least {delta} at epsilon = {epsilon}: "
-        "no analysis can prove less"
-    )
+    what = f"two datasets of {_users(n)}"
+    if bound == "exact":
+        what = f"the sums of two datasets of {_users(n)}"
+    what += f" have a delta of at least {delta} at epsilon = {epsilon}"
+    return f"{what}: no analysis can prove less"
 
 
 def _users(n: int) -> str:
@@ -187,7 +201,7 @@ def _leak_at_delta(
     for _ in range(_MAX_NUDGES):
         if report.datasets is None or not 0 < epsilon <= MAX_EPSILON0 or delta == 0:
             break
-        claim = _claim(accountant, epsilon, delta)
+        claim = _claim(accountant, epsilon, delta, _own_bound(accountant))
         proof = prove_leak(claim, report.datasets, progress)
         if proof.lower >= claim.delta:
             return _leak(claim, proof)
@@ -201,7 +215,8 @@ def _leak_at_epsilon(
 ) -> Statement | None:
     if report.datasets is None or report.lower_bound == 0:
         return None
-    claim, slack = _claim(accountant, epsilon, report.lower_bound), Decimal(1)
+    bound = _own_bound(accountant)
+    claim, slack = _claim(accountant, epsilon, report.lower_bound, bound), Decimal(1)
     for _ in range(_MAX_NUDGES):
         proof = prove_leak(claim, report.datasets, progress)
         if proof.lower >= claim.delta:
@@ -218,7 +233,7 @@ def _certificate(claim: Claim, proof: Proof, leak: Statement | None) -> Certific
         raise NoAnswerError(
             f"delta at epsilon = {claim.epsilon} is proved to be at most {proof.upper} only"
         )
-    words = guarantee_in_words(claim.n, str(claim.epsilon), str(claim.delta))
+    words = guarantee_in_words(claim.n, str(claim.epsilon), str(claim.delta), claim.bound)
     certificate = Certificate(
         format=FORMAT,
         mechanism=str(claim.randomizer),
@@ -235,7 +250,8 @@ def _certificate(claim: Claim, proof: Proof, leak: Statement | None) -> Certific
 
 
 def _leak(claim: Claim, proof: Proof) -> Statement:
-    return _statement(leak_in_words(claim.n, str(claim.epsilon), str(claim.delta)), claim, proof)
+    words = leak_in_words(claim.n, str(claim.epsilon), str(claim.delta), claim.bound)
+    return _statement(words, claim, proof)
 
 
 def _statement(words: str, claim: Claim, proof: Proof) -> Statement:

@@ -15,15 +15,18 @@ from shuffledp.certification.balls import above, ball, below
 from shuffledp.certification.bound import Question, enclose
 from shuffledp.certification.derivation import background, check_known
 from shuffledp.certification.enclosure import Enclosure, Method, PrecisionError
+from shuffledp.certification.normal_sum import enclose_normal_sum
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.slots import pairs_to_swap
 from shuffledp.certification.worst_pair import bound_worst_swap, enclose_worst_pair
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.randomizers.aggregate import NormalSum
 from shuffledp.wording import shorten
 
 _PRECISIONS = (128, 256, 512, 1024)
 _RTOLS = (5e-5, 5e-6, 5e-7)
+_SUM_RTOLS = (1e-15,)
 _SWAP_TOLERANCES = (1e-3, 2e-4)  # of log delta
 _FAR = Decimal("1.05")  # a smaller tolerance does not make up for more than this
 _HEAVY_RTOLS = (1e-3, 2e-4)  # where single large values may rule, more digits cost too much
@@ -76,6 +79,9 @@ def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
     Raises:
         NoAnswerError: if the law of the mechanism, or its swap bound, is not known to the prover.
     """
+    if claim.bound == "exact":
+        pair = claim.randomizer.neighbours()[0]
+        return _prove_sum(claim, pair, lambda proof: proof.upper <= claim.delta)
     check_known(claim.randomizer)
     if claim.bound == "swap":
         return _prove_swap(claim, progress)
@@ -107,8 +113,25 @@ def _prove_swap(claim: Claim, progress: Progress) -> Proof:
     return _prove(claim, attempt, done, _SWAP_TOLERANCES)
 
 
+def _prove_sum(claim: Claim, where: Pair | Datasets, done: Callable[[Proof], bool]) -> Proof:
+    """Enclose what a sum reveals, which is the same for all datasets."""
+    seen = claim.randomizer.aggregate
+    if not isinstance(seen, NormalSum):
+        raise NoAnswerError(
+            f"what the sum of reports of {shorten(str(claim.randomizer))} reveals is not known to "
+            "the prover"
+        )
+
+    def attempt(rtol: float) -> tuple[Enclosure, Pair | Datasets]:
+        return enclose_normal_sum(ball(seen.sigma), claim.n, ball(claim.epsilon), rtol), where
+
+    return _prove(claim, attempt, done, _SUM_RTOLS)
+
+
 def prove_leak(claim: Claim, datasets: Datasets, progress: Progress) -> Proof:
     """Enclose what two datasets reveal; stop when it is proved to be at least delta."""
+    if claim.bound == "exact":
+        return _prove_sum(claim, datasets, lambda proof: proof.lower >= claim.delta)
     check_known(claim.randomizer)
     pair, other = datasets.pair, datasets.other
 

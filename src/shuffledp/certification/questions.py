@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from shuffledp.accounting import Rounds, ShuffleAccountant, as_accountant
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.report import Bound
 from shuffledp.certification.certificate import Certificate
 from shuffledp.certification.progress import Progress, silent
 from shuffledp.errors import check_delta, check_epsilon
 from shuffledp.extras import import_extra
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers.aggregate import NormalSum
 
 
 def certify(
@@ -30,7 +32,9 @@ def certify(
 
     With ``bound="best"`` the swap bound is proved where it is smaller and known to the prover: for
     support mechanisms, matrices of few rows, binary noise and compositions of these. Elsewhere the
-    certificate proves the blanket bound; its field ``bound`` says which.
+    certificate proves the blanket bound; its field ``bound`` says which. Of sums alone
+    (``view="sum"``) those with normal noise can be proved; other sums have the certificate of the
+    multiset.
 
     Args:
         accountant: the mechanism and the number of users; or the mechanism, or its text.
@@ -56,7 +60,7 @@ def certify(
         raise TypeError(
             f"certificates cover one round, got {accountant!r}; prove one of its accountants"
         )
-    accountant = as_accountant(accountant, n)
+    accountant = _as_provable(accountant, n)
     if (target_delta is None) == (target_epsilon is None):
         raise ValueError(
             "exactly one of target_delta and target_epsilon must be given, got "
@@ -66,14 +70,30 @@ def certify(
     from shuffledp.certification.derivation import check_known
     from shuffledp.certification.issue import issue_for_delta, issue_for_epsilon
 
-    check_known(accountant.randomizer)
-    if bound is not None and bound != accountant.bound:
+    if accountant.view == "multiset":
+        check_known(accountant.randomizer)
+    if bound is not None and bound != accountant.bound and accountant.view == "multiset":
         accountant = ShuffleAccountant(
             accountant.randomizer, accountant.n, rtol=accountant.rtol, bound=bound
         )
     if target_delta is not None:
         return issue_for_delta(accountant, check_delta(target_delta), progress)
     return issue_for_epsilon(accountant, check_epsilon(target_epsilon), progress)
+
+
+def _as_provable(
+    accountant: ShuffleAccountant | LocalRandomizer | str, n: int | None
+) -> ShuffleAccountant:
+    """Return an accountant of the multiset, or of sums that are known to the prover."""
+    if (
+        isinstance(accountant, ShuffleAccountant)
+        and n is None
+        and accountant.view == "sum"
+        and accountant.crowd == Crowd(accountant.n)
+        and isinstance(accountant.randomizer.aggregate, NormalSum)
+    ):
+        return accountant
+    return as_accountant(accountant, n)
 
 
 def verify(certificate: Certificate, *, progress: Progress = silent) -> None:

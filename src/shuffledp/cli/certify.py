@@ -11,6 +11,7 @@ from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, MECHANISM, USERS, VIEW, optional
 from shuffledp.cli.terminal import proving
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers.aggregate import NormalSum
 
 
 @click.command(
@@ -30,21 +31,22 @@ def certify(
     (JSON) that "shuffledp verify" checks. Needs the extra "certify". The certificate names the
     bound that it proves: where the prover does not know the swap bound it is the blanket bound. It
     covers one round of collection, not what several reveal together.
-    Certificates are about the multiset of reports; they hold for its sum as well.
+    Certificates are about the multiset of reports, and hold for its sum as well; with --view sum
+    they are about the sum alone, which can be proved for normal noise.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
     if (delta is None) == (epsilon is None):
         raise click.UsageError("give one of --delta and --epsilon: the other one is proved")
-    if view != "multiset":
+    if view != "multiset" and not isinstance(mechanism.aggregate, NormalSum):
         raise click.UsageError(
             "certificates are proofs about the multiset, which hold for the sum as well: leave out "
-            "--view; what the sum alone reveals cannot be proved this way yet"
+            "--view; what the sum alone reveals can be proved for gaussian only"
         )
     from shuffledp.certification import certify as prove
 
-    accountant = ShuffleAccountant(mechanism, n, bound=bound)
+    accountant = ShuffleAccountant(mechanism, n, bound=bound, view=view)
     with proving() as progress:
         certificate = prove(
             accountant, target_delta=delta, target_epsilon=epsilon, progress=progress
