@@ -113,6 +113,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize(("n", "parts"), CASES)
 @pytest.mark.parametrize("growth", [Fraction(1), Fraction(3, 2), Fraction(4)])
 def test_all_datasets_of_few_users(n, parts, growth):
@@ -136,6 +137,7 @@ def test_what_is_published_of_two_bits_is_less_than_the_pairs():
     assert exact < ShuffleAccountant(joint(*texts), 3).delta_lower_bound(math.log(1.5))
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(("n", "parts"), [(3, (BINARY, SKEWED)), (2, (BITS, BINARY))])
 @pytest.mark.parametrize("limits", [{}, {"exactly": 1}])
 def test_datasets_attain_the_lower_bound(n, parts, limits):
@@ -161,6 +163,7 @@ def test_datasets_attain_the_lower_bound(n, parts, limits):
     assert 0.9 * exact < report.lower_bound <= exact * (1 + 1e-12)
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("n", [1, 50, 10**6])
 def test_two_normal_sums_are_one_with_a_longer_shift(n):
     """A shift by (1, 1) is one by the root of 2 along the diagonal."""
@@ -176,6 +179,7 @@ def test_two_normal_sums_are_one_with_a_longer_shift(n):
         assert found.upper == 0 or not sums.meets(0.9 * found.lower, delta)
 
 
+@pytest.mark.heavy
 def test_limits_on_what_changes():
     texts = ("krr(4, 1)", "krr(4, 2)", "krr(4, 2)")
     single = ShuffleAccountant("krr(4, 2)", 300, view="sum")
@@ -222,6 +226,7 @@ def test_corrupted_users_are_not_there():
     assert "learned adaptively" in learned.delta_report(0.2).view_in_words
 
 
+@pytest.mark.heavy
 def test_ends():
     sums = ShuffleAccountant("joint(krr(3, 1), krr(2, 1))", 10, view="sum", rtol=RTOL)
     assert sums.epsilon_interval(1.0) == Interval(0.0, 0.0)

@@ -64,7 +64,7 @@ def test_reference_values(k, groups, dummies, epsilon, expected):
     assert closer.width < 4e-4
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(("k", "groups", "dummies", "epsilon", "expected"), REFERENCE)
 def test_five_digits(k, groups, dummies, epsilon, expected):
     accountant = krr(k, *groups, dummies=dummies)
@@ -246,6 +246,7 @@ def matrices(*groups, **more):
     )
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("growth", [Fraction(1), Fraction(5, 4), Fraction(2)])
 @pytest.mark.parametrize("sizes", [(1, 1), (2, 1), (1, 3), (2, 3)])
 def test_matrices_with_as_many_outputs(sizes, growth):
@@ -266,6 +267,7 @@ def test_matrices_with_as_many_outputs(sizes, growth):
         assert float(worst) <= tiers[place].guarantee.upper * SLACK
 
 
+@pytest.mark.heavy
 def test_users_of_matrices_hide_each_other():
     few, many = matrices((FIRST, 100)), matrices((FIRST, 100), (SECOND, 10_000))
     assert many.epsilons(1e-6)[0] < 0.4 * few.epsilons(1e-6)[0]
