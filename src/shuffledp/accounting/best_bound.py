@@ -22,6 +22,7 @@ _FIRST_STEP = 3e-4  # beyond what datasets attain, relatively
 _OVERSHOOT = 1.05
 _WORTH_A_STEP = 2e-4  # relatively, of epsilon
 _FAR = 0.05  # of log delta: the error of an estimate
+_VERY_FAR = 0.5  # the same, of one that no further look corrects
 
 
 T = TypeVar("T", Interval, LogEnclosure)
@@ -76,7 +77,7 @@ class BestBound:
         blanket, worst = self.upper.log_delta(epsilon)
         attained, leak = self.lower(worst).log_delta(epsilon)
         proof: Proof = "blanket"
-        swapped, decisive = self._swapped(epsilon)
+        swapped, decisive = self._swapped(epsilon, blanket.upper)
         if swapped < blanket.upper:
             proof, worst = self.swap.proof, decisive
         proved = min(swapped, blanket.upper)
@@ -90,11 +91,8 @@ class BestBound:
         by far.
         """
         swapped, _ = self._swapped(epsilon)
-        leader = self.upper.candidates.leader()
-        if leader is not None and swapped < math.inf:
-            estimate, _ = estimate_log_delta(leader.decomposition, self.upper.n, epsilon)
-            if estimate > swapped + _FAR:
-                return swapped, self.swap.proof
+        if self._estimated_blanket(epsilon) > swapped + _FAR:
+            return swapped, self.swap.proof
         blanket, _ = self.upper.log_delta(epsilon)
         if swapped <= blanket.upper and swapped < math.inf:
             return swapped, self.swap.proof
@@ -123,13 +121,9 @@ class BestBound:
         It is at most 0 exactly where it ends at or below. Either bound proves that, and what
         datasets attain refutes it. An estimate says whether the blanket is worth a look first.
         """
-        leader = self.upper.candidates.leader()
-        estimate = -math.inf
-        if leader is not None and 0 < delta < 1:
-            estimate, _ = estimate_log_delta(leader.decomposition, self.upper.n, epsilon)
         gaps = [self._blanket_gap, self._swap_gap]
-        if estimate > log_target(delta).lower:
-            refuted = self._refuted_gap(epsilon, delta, leader)
+        if 0 < delta < 1 and self._estimated_blanket(epsilon) > log_target(delta).lower:
+            refuted = self._refuted_gap(epsilon, delta)
             if refuted > 0:
                 return refuted
             gaps.reverse()
@@ -138,10 +132,17 @@ class BestBound:
             return first
         return second
 
-    def _refuted_gap(self, epsilon: float, delta: float, worst: Candidate | None) -> float:
+    def _estimated_blanket(self, epsilon: float) -> float:
+        """Estimate log delta of the blanket bound; nothing proved hangs on it."""
+        leader = self.upper.candidates.leader()
+        if leader is None:
+            return -math.inf
+        return estimate_log_delta(leader.decomposition, self.upper.n, epsilon)[0]
+
+    def _refuted_gap(self, epsilon: float, delta: float) -> float:
         if not self.swap.is_available:
             return -math.inf
-        attained, _ = self.lower(worst).log_delta(epsilon)
+        attained, _ = self.lower(self.upper.candidates.leader()).log_delta(epsilon)
         return attained.lower - log_target(delta).upper
 
     def _blanket_gap(self, epsilon: float, delta: float) -> float:
@@ -152,10 +153,10 @@ class BestBound:
         """Return the largest gap of all pairs; the first one above 0 decides."""
         if not self.swap.is_available:
             return math.inf
-        largest = -math.inf
+        largest, ceiling = -math.inf, log_target(delta).upper
         for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
             settled = log_gap(bound, delta) <= 0  # and so are all that follow
-            value = bound if settled else self.swap.log_delta(candidate.pair, epsilon)
+            value = bound if settled else self.swap.log_delta(candidate.pair, epsilon, ceiling)
             gap = log_gap(value, delta)
             if not gap <= 0:
                 return gap
@@ -181,13 +182,15 @@ class BestBound:
         for _ in range(_MAX_EVALUATIONS):
             if not epsilon < min(ceiling, found):
                 break
-            value, decisive = self._swapped(epsilon)
+            estimate = self._estimated_blanket(epsilon)
+            limit = estimate + _VERY_FAR if math.isfinite(estimate) else math.inf
+            value, decisive = self._swapped(epsilon, limit)
             slope = -1.0
             if leak is not None:
                 slope = estimate_log_delta(leak.decomposition, self.upper.n, epsilon)[1]
             if not -math.inf < slope < 0:
                 break
-            if exp_up(value) <= delta:
+            if exp_up(value) <= delta and value <= limit:
                 found, worst = epsilon, decisive
                 step = (value - target) / -slope * (2 - _OVERSHOOT)
                 if -step < _WORTH_A_STEP * epsilon:
@@ -199,10 +202,13 @@ class BestBound:
                 epsilon += max((value - target) / -slope, _FIRST_STEP * epsilon) * _OVERSHOOT
         return found, worst
 
-    def _swapped(self, epsilon: float) -> tuple[float, Candidate | None]:
+    def _swapped(
+        self, epsilon: float, ceiling: float = math.inf
+    ) -> tuple[float, Candidate | None]:
         """Return the largest swap bound of all pairs, and which one it is.
 
-        The blanket of a pair counts instead where it is smaller.
+        The blanket of a pair counts instead where it is smaller. A bound above the ceiling is of no
+        use.
         """
         if not self.swap.is_available:
             return math.inf, None
@@ -210,7 +216,8 @@ class BestBound:
         for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
             if bound <= largest:
                 break
-            value = min(self.swap.log_delta(candidate.pair, epsilon), bound)
+            limit = min(bound, ceiling)
+            value = min(self.swap.log_delta(candidate.pair, epsilon, limit), bound)
             if worst is None or value > largest:
                 largest, worst = value, candidate
         return largest, worst

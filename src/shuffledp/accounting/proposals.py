@@ -24,6 +24,7 @@ _MAX_NEWTON_STEPS = 30
 _SMALLEST_RTOL = 1e-9
 _SMALLEST_STEP = 2.0**-60  # where epsilon is 0
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
+_ENOUGH = 4  # points close to each other tell the slope better than the estimate
 _RETRY = 0.95  # where in the bracket to try again after a failed evaluation
 _NEAR_THE_END = (1e-13, 1e-11, 1e-8, 1e-5)
 
@@ -135,6 +136,9 @@ class Guide:
         for other in ranked[1:]:
             if 10 * (other.width + best.width) < abs(other.miss - best.miss) < 1:
                 return (other.miss - best.miss) / (other.u - best.u)
+        close = sorted((p for p in ranked if abs(p.miss - best.miss) < 1), key=lambda p: p.u)
+        if len(close) >= _ENOUGH and (fall := close[-1].miss - close[0].miss) < 0:
+            return fall / (close[-1].u - close[0].u)  # delta is flatter than estimated
         epsilon = self._to_epsilon(best.u)
         _, slope = estimate_log_delta(self.decomposition, self.n, epsilon)
         return slope * (self.end - epsilon) if self.end < math.inf else slope
