@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from shuffledp.accounting.candidates import Candidate
 from shuffledp.accounting.inversion import log_gap, log_target
+from shuffledp.accounting.proposals import Climb
 from shuffledp.accounting.report import Proof, check_order
 from shuffledp.accounting.sum_view import Attained
 from shuffledp.accounting.swap_bound import SwapBound
@@ -18,9 +19,6 @@ from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval, exp_up
 
 _MAX_EVALUATIONS = 16
-_FIRST_STEP = 3e-4  # beyond what datasets attain, relatively
-_OVERSHOOT = 1.05
-_WORTH_A_STEP = 2e-4  # relatively, of epsilon
 _FAR = 0.05  # of log delta: the error of an estimate
 _VERY_FAR = 0.5  # the same, of one that no further look corrects
 
@@ -172,15 +170,12 @@ class BestBound:
 
         Also return the candidate that is the largest one there.
 
-        It is looked for just above what datasets attain; every step goes up by what the slope of
-        their delta suggests. Nothing but the evaluation itself decides.
+        It is looked for just above what datasets attain. Nothing but the evaluation itself decides.
         """
-        target = log_target(delta).lower
-        ceiling = min(high, MAX_EPSILON0)
-        epsilon, found = low * (1 + _FIRST_STEP), math.inf
-        worst: Candidate | None = None
+        climb = Climb(low, min(high, MAX_EPSILON0), log_target(delta).lower)
+        found, worst = math.inf, None
         for _ in range(_MAX_EVALUATIONS):
-            if not epsilon < min(ceiling, found):
+            if (epsilon := climb.next()) is None:
                 break
             estimate = self._estimated_blanket(epsilon)
             limit = estimate + _VERY_FAR if math.isfinite(estimate) else math.inf
@@ -188,23 +183,15 @@ class BestBound:
             slope = -1.0
             if leak is not None:
                 slope = estimate_log_delta(leak.decomposition, self.upper.n, epsilon)[1]
-            if not -math.inf < slope < 0:
+            if value == math.inf or not -math.inf < slope < 0:
                 break
-            if exp_up(value) <= delta and value <= limit:
+            meets = exp_up(value) <= delta and value <= limit
+            if meets:
                 found, worst = epsilon, decisive
-                step = (value - target) / -slope * (2 - _OVERSHOOT)
-                if -step < _WORTH_A_STEP * epsilon:
-                    break
-                epsilon = max(epsilon + step, low)
-            elif found < math.inf or value == math.inf:
-                break
-            else:
-                epsilon += max((value - target) / -slope, _FIRST_STEP * epsilon) * _OVERSHOOT
+            climb.see(epsilon, value, slope, meets=meets)
         return found, worst
 
-    def _swapped(
-        self, epsilon: float, ceiling: float = math.inf
-    ) -> tuple[float, Candidate | None]:
+    def _swapped(self, epsilon: float, ceiling: float = math.inf) -> tuple[float, Candidate | None]:
         """Return the largest swap bound of all pairs, and which one it is.
 
         The blanket of a pair counts instead where it is smaller. A bound above the ceiling is of no

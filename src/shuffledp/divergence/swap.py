@@ -94,9 +94,7 @@ def swap_log_delta(slots: Slots, n: int, tolerance: float, ceiling: float = math
         return math.inf
 
 
-def _bound(
-    slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float, ceiling: float
-) -> float:
+def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float, ceiling: float) -> float:
     """Try ever less smoothing until that costs little."""
     proposal = SwapProposal(slots.first, slots.types, slots.blanket_mass, n, tolerance)
     if not proposal.is_promising:
