@@ -21,6 +21,7 @@ from shuffledp.files import Column, Randomization, estimate_files
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 INSTALL = {
+    "distributed": 'clusters need distributed: pip install "shuffledp[cluster]"',
     "matplotlib": 'pictures need matplotlib: pip install "shuffledp[plot]"',
     "pyarrow": 'Parquet files need pyarrow: pip install "shuffledp[parquet]"',
     "pandas": 'data frames need pandas: pip install "shuffledp[pandas]"',

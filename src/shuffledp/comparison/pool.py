@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from shuffledp.cluster import Client, spread
+
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")
 
@@ -24,6 +26,7 @@ def compute(
     arguments: Sequence[_Argument],
     *,
     processes: int | None = None,
+    client: Client | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> list[_Result]:
     """Return ``[function(argument) for argument in arguments]``.
@@ -37,6 +40,7 @@ def compute(
         arguments: where.
         processes: how many processes to use; 1 stays in this one. By default points are computed
             here until it is clear that the rest takes long, and then on all cores.
+        client: of a dask cluster, whose workers then compute all points instead.
         on_done: called with the numbers of finished and of all points.
 
     >>> compute(abs, [3, -1, -2])
@@ -44,6 +48,7 @@ def compute(
 
     Raises:
         ValueError: if ``processes`` is less than 1.
+        ClusterError: if the cluster is lost.
     """
     if processes is not None and processes < 1:
         raise ValueError(f"processes must be at least 1, got {processes!r}")
@@ -58,6 +63,8 @@ def compute(
         if on_done is not None:
             on_done(done, total)
 
+    if client is not None:
+        return spread(function, arguments, client, report)
     clock = _Clock(total)
     while done < total:
         if workers > 1 and (processes is not None or clock.takes_long(done)):
