@@ -11,6 +11,7 @@ time. Whoever maps a function with a lasting effect must let the result say whic
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -19,18 +20,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shuffledp._version import __version__
 from shuffledp.extras import import_extra
+from shuffledp.wording import shorten
 
 if TYPE_CHECKING:
     from distributed import Client
 else:
     Client = Any  # dask is imported when it is used
 
-__all__ = ["Client", "ClusterError", "connected", "in_pairs", "merged", "spread"]
+__all__ = ["Client", "ClusterError", "check_address", "connected", "in_pairs", "merged", "spread"]
 
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")
 
 _LOCAL = "local"
+_ADDRESS = re.compile(
+    r"local(:[1-9][0-9]{0,3})?|([a-z]+://)?(?!local:)[^\s/]+:[0-9]{1,5}", re.ASCII
+)
+_MAX_ECHO = 60
 _TIMEOUT = 10  # seconds to reach a scheduler, and for its first worker
 
 
@@ -51,17 +57,15 @@ def connected(address: str) -> Iterator[Client]:
         ValueError: if the address is none.
         ClusterError: if nobody answers there.
     """
-    kind, _, count = address.partition(":")
+    kind, _, count = check_address(address).partition(":")
+    distributed = import_extra("distributed")
     if kind == _LOCAL:
-        with _local(count, address) as client:
+        with _local(int(count) if count else None) as client:
             yield client
         return
-    distributed = import_extra("distributed")
     try:
         client = distributed.Client(address, timeout=_TIMEOUT, set_as_default=False)
-    except ValueError as error:
-        raise ValueError(f"cluster must be local, local:4 or an address: {error}") from None
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise ClusterError(f"no scheduler answers at {address!r}: {error}") from None
     try:
         yield client
@@ -69,13 +73,28 @@ def connected(address: str) -> Iterator[Client]:
         client.close(timeout=_TIMEOUT)
 
 
+def check_address(text: str) -> str:
+    """Return what :func:`connected` takes.
+
+    >>> check_address("local:2"), check_address("tcp://10.0.0.5:8786")
+    ('local:2', 'tcp://10.0.0.5:8786')
+
+    Raises:
+        ValueError: if it is something else.
+    """
+    if not _ADDRESS.fullmatch(text):
+        raise ValueError(
+            "cluster must be local, local:4 or an address such as tcp://10.0.0.5:8786, got "
+            f"{shorten(text, _MAX_ECHO)!r}"
+        )
+    return text
+
+
 @contextmanager
-def _local(count: str, address: str) -> Iterator[Client]:
-    if (count or address.endswith(":")) and not (count.isdecimal() and int(count) > 0):
-        raise ValueError(f"cluster must be local or local:4, for example, got {address!r}")
+def _local(count: int | None) -> Iterator[Client]:
     distributed = import_extra("distributed")
     cluster = distributed.LocalCluster(
-        n_workers=int(count) if count else None,
+        n_workers=count,
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",

@@ -22,7 +22,7 @@ BUCKET_BYTES = 1 << 27
 _EXTRA_BYTES = 24
 
 #: Operating systems often allow 1024 open files.
-_MAX_BUCKETS = 512
+MAX_BUCKETS = 512
 
 
 def buckets_for(rows: int, dtype: np.dtype[Any]) -> int:
@@ -32,7 +32,7 @@ def buckets_for(rows: int, dtype: np.dtype[Any]) -> int:
     (1, 19)
     """
     needed = -(-rows * (dtype.itemsize + _EXTRA_BYTES) // BUCKET_BYTES)
-    return max(1, min(needed, _MAX_BUCKETS))
+    return max(1, min(needed, MAX_BUCKETS))
 
 
 class Buckets:
@@ -111,10 +111,19 @@ class Buckets:
         Raises:
             OSError: if a file cannot be completed or read.
         """
+        for reports in self.contents():
+            shuffled = shuffle(reports, self._rng)
+            for start in range(0, shuffled.size, rows):
+                yield shuffled[start : start + rows]
+
+    def contents(self) -> Iterator[NDArray[Any]]:
+        """Yield the reports of one bucket after the other, not shuffled, and remove the files.
+
+        Raises:
+            OSError: if a file cannot be completed or read.
+        """
         for file in self._files:
             file.seek(0)
             reports = np.frombuffer(file.read(), dtype=self._dtype)
             file.close()
-            shuffled = shuffle(reports, self._rng)
-            for start in range(0, shuffled.size, rows):
-                yield shuffled[start : start + rows]
+            yield reports
