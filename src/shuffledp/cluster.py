@@ -34,9 +34,9 @@ _Result = TypeVar("_Result")
 
 _LOCAL = "local"
 _ADDRESS = re.compile(
-    r"local(:[1-9][0-9]{0,3})?|([a-z]+://)?(?!local:)[^\s/]+:[0-9]{1,5}", re.ASCII
+    r"local(:[1-9][0-9]{0,3})?|(?!local:)((tcp|tls|ucx|wss?)://)?[^\s/]+:[0-9]{1,5}", re.ASCII
 )
-_MAX_ECHO = 60
+_MAX_ECHO, _MAX_WHY = 60, 200
 _TIMEOUT = 10  # seconds to reach a scheduler, and for its first worker
 
 
@@ -167,15 +167,16 @@ def merged(
     Raises:
         ClusterError: as for :func:`spread`.
     """
-    with _tasks(function, arguments, client) as made:
-        futures = list(made)
-        while len(futures) > 1:
-            pairs = [futures[i : i + 2] for i in range(0, len(futures), 2)]
-            futures = [
-                client.submit(merge, *pair, pure=False) if len(pair) == 2 else pair[0]
-                for pair in pairs
+    with _tasks(function, arguments, client) as futures:
+        level = list(futures)
+        while len(level) > 1:
+            both = [
+                client.submit(merge, one, other, pure=False)
+                for one, other in zip(level[::2], level[1::2], strict=False)
             ]
-        result: _Result = _each(futures, client, None)[0]
+            futures.extend(both)
+            level = both + level[2 * len(both) :]
+        result: _Result = _each(level, client, None)[0]
         return result
 
 
@@ -204,7 +205,7 @@ def in_pairs(results: Iterator[_Result], merge: Callable[[_Result, _Result], _Re
 def _tasks(
     function: Callable[[_Argument], _Result], arguments: Sequence[_Argument], client: Any
 ) -> Iterator[list[Any]]:
-    """Give one task per argument; what is not done at the end is cancelled.
+    """Give a list with one task per argument; at the end those in the list are given up.
 
     They are not "pure": dask would take the results of equal tasks for each other, and two runs
     that draw random bits look equal.
@@ -215,11 +216,9 @@ def _tasks(
     try:
         futures = client.map(partial(_call, __version__, function), arguments, pure=False)
         yield futures
-    except CancelledError as error:
-        why = f" ({error})" if str(error) else ""
-        raise ClusterError(f"the connection to the cluster was lost{why}") from None
-    except distributed.comm.CommClosedError as error:
-        raise ClusterError(f"the connection to the cluster was lost ({error})") from None
+    except (CancelledError, distributed.comm.CommClosedError) as error:
+        why = shorten(" ".join(str(error).split()), _MAX_WHY)
+        raise ClusterError(f"the connection to the cluster was lost ({why})") from None
     except distributed.KilledWorker as error:
         tries = error.allowed_failures + 1
         raise ClusterError(
@@ -227,8 +226,8 @@ def _tasks(
             "a worker has"
         ) from None
     finally:
-        if client.status == "running":
-            client.cancel(futures)
+        for future in futures:
+            future.release()
 
 
 def _each(

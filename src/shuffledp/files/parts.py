@@ -13,9 +13,9 @@ _WILD = frozenset("*?[")
 def parts_of(source: Path) -> list[Path]:
     """Return the files of a table, in the order of their names.
 
-    That is one file; all .csv and .parquet files of a folder, those aside whose names start with a
-    dot or an underscore, as what Spark and others put beside their data; or those that a pattern
-    such as ``answers/2025-*.parquet`` matches, if no file has it as its name.
+    That is one file; all .csv and .parquet files of a folder; or those that a pattern such as
+    ``answers/2025-*.parquet`` matches, if no file has it as its name. Files whose names start
+    with a dot or an underscore are left out: Spark and others put such beside their data.
 
     Raises:
         DataError: if there is none, or one of them is there twice, under two names: its rows are
@@ -23,12 +23,16 @@ def parts_of(source: Path) -> list[Path]:
     """
     with naming(source, "read"):
         if source.is_dir():
-            found = [path for path in source.iterdir() if path.name[0] not in "._"]
+            found = source.iterdir()
         elif not source.exists() and _WILD & set(source.name):
-            found = list(source.parent.glob(source.name))
+            found = source.parent.glob(source.name)
         else:
             return [source]
-        parts = sorted(path for path in found if path.suffix.lower() in SUFFIXES)
+        parts = sorted(
+            path
+            for path in found
+            if path.suffix.lower() in SUFFIXES and not path.name.startswith((".", "_"))
+        )
         if not parts:
             raise DataError(f"{str(source)!r} has no files that end in {' or '.join(SUFFIXES)}")
         known: dict[tuple[int, int], Path] = {}
