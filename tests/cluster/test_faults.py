@@ -25,10 +25,10 @@ from breaking import (
     write_people,
 )
 
-from shuffledp.cluster import ClusterError, connected, spread
+from shuffledp.cluster import ClusterError, connected
 from shuffledp.comparison import Question, compute
 from shuffledp.comparison.question import answer
-from shuffledp.files import estimate_files
+from shuffledp.files import Column, Randomization, estimate_files
 from shuffledp.randomizers import parse
 
 pytestmark = [
@@ -42,12 +42,11 @@ ANSWER = "shuffledp.comparison.question:answer"
 
 
 @pytest.mark.parametrize("place", [SPILL, MIX])
-def test_a_worker_is_killed_while_it_randomizes_or_shuffles(tmp_path, place):
+def test_a_worker_is_killed_while_it_randomizes_or_shuffles(client, tmp_path, place):
     """The report of nobody is lost, and of those whose part was done twice one is there."""
     source, marker = write_people(tmp_path / "people"), tmp_path / "killed"
-    with local_cluster() as client:
-        break_in(client, place, end_worker, marker)
-        sidecar = randomize(source, tmp_path / "out.parquet", client=client)
+    break_in(client, place, end_worker, marker)
+    sidecar = randomize(source, tmp_path / "out.parquet", client=client)
     assert marker.exists()
     assert sidecar.n == USERS
     assert sorted(reports(tmp_path / "out.parquet")) == list(range(USERS))
@@ -55,14 +54,13 @@ def test_a_worker_is_killed_while_it_randomizes_or_shuffles(tmp_path, place):
 
 
 @pytest.mark.parametrize("place", [SUMS, MERGE])
-def test_a_worker_is_killed_while_it_adds_up_or_merges(tmp_path, place):
+def test_a_worker_is_killed_while_it_adds_up_or_merges(client, tmp_path, place):
     source, marker = write_people(tmp_path / "people", parts=5), tmp_path / "killed"
     paths = [tmp_path / f"out{i}.csv" for i in range(5)]
     for i, path in enumerate(paths):
         randomize(source / f"part{i}.parquet", path)
-    with local_cluster() as client:
-        break_in(client, place, end_worker, marker)
-        found = estimate_files(paths, client=client)
+    break_in(client, place, end_worker, marker)
+    found = estimate_files(paths, client=client)
     assert marker.exists()
     assert found.n == USERS
     values = found.sections[0].estimate.values
@@ -70,27 +68,30 @@ def test_a_worker_is_killed_while_it_adds_up_or_merges(tmp_path, place):
 
 
 @pytest.mark.processes
-def test_a_worker_is_killed_while_it_computes_a_point(tmp_path):
+def test_a_worker_is_killed_while_it_computes_a_point(client, tmp_path):
     randomizer = parse("krr(k=10, epsilon0=2)")
     questions = [Question(randomizer, n, "epsilon", 1e-6, ("guarantee",)) for n in range(100, 106)]
     marker = tmp_path / "killed"
-    with local_cluster() as client:
-        break_in(client, ANSWER, end_worker, marker)
-        far = compute(answer, questions, client=client)
+    break_in(client, ANSWER, end_worker, marker)
+    far = compute(answer, questions, client=client)
     assert marker.exists()
     assert far == compute(answer, questions, processes=1)
 
 
-def test_a_task_that_ends_every_worker(tmp_path):
+def test_a_task_that_ends_every_worker(client, tmp_path):
     source = write_people(tmp_path / "people")
-    with local_cluster() as client, pytest.raises(ClusterError, match="may need more memory"):
-        spread(_end, [1], client)
+    fatal = Fatal(parse(CLEAR), [Column("value")])
+    with pytest.raises(ClusterError, match="may need more memory"):
+        fatal.run(source, tmp_path / "out.csv", target_delta=1e-6, assumptions=(), client=client)
     assert names(tmp_path) == ["people"]
-    assert names(source) == [f"part{i}.parquet" for i in range(4)]
 
 
-def _end(_: int) -> None:
-    end_worker()
+class Fatal(Randomization):
+    """Ends every worker that runs it."""
+
+    def _pour(self, buckets, part, rng):
+        super()._pour(buckets, part, rng)
+        end_worker()
 
 
 @pytest.mark.parametrize("place", [SPILL, MIX])
