@@ -28,9 +28,14 @@ FENCE = re.compile(r"^```(\{?[\w-]+\}?)[^\n]*\n(.*?)^```$", flags=re.MULTILINE |
 
 #: Packages without which the examples of a page cannot run.
 #: Pages whose examples take long.
-LONG = {"dp-accounting", "ledger", "planning", "study"}
+LONG = {"cluster", "dp-accounting", "ledger", "planning", "study"}
 
-NEEDED = {"certificates": "flint", "dp-accounting": "dp_accounting", "study": "pandas"}
+NEEDED = {
+    "certificates": "flint",
+    "cluster": "distributed",
+    "dp-accounting": "dp_accounting",
+    "study": "pandas",
+}
 
 
 def blocks(page: str, *languages: str) -> list[tuple[str, str, int]]:
