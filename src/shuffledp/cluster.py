@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import re
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -27,7 +28,16 @@ if TYPE_CHECKING:
 else:
     Client = Any  # dask is imported when it is used
 
-__all__ = ["Client", "ClusterError", "check_address", "connected", "in_pairs", "merged", "spread"]
+__all__ = [
+    "Client",
+    "ClusterError",
+    "check_address",
+    "connected",
+    "in_pairs",
+    "interrupts_later",
+    "merged",
+    "spread",
+]
 
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")
@@ -93,17 +103,35 @@ def check_address(text: str) -> str:
 @contextmanager
 def _local(count: int | None) -> Iterator[Client]:
     distributed = import_extra("distributed")
-    cluster = distributed.LocalCluster(
-        n_workers=count,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=logging.CRITICAL,
-    )
+    # Ctrl-C goes to all processes of a terminal. These never see it, and end with this one.
+    with interrupts_later():
+        cluster = distributed.LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+        )
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
         yield client
+
+
+@contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Hold Ctrl-C back; threads and processes started meanwhile inherit that and keep it."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # or the first process starts it, which lets Ctrl-C through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _check(client: Any) -> None:
@@ -211,9 +239,9 @@ def _tasks(
     that draw random bits look equal.
     """
     distributed = import_extra("distributed")
-    _check(client)
     futures: list[Any] = []
     try:
+        _check(client)
         futures = client.map(partial(_call, __version__, function), arguments, pure=False)
         yield futures
     except (CancelledError, distributed.comm.CommClosedError) as error:

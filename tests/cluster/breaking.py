@@ -50,6 +50,7 @@ def write_people(folder: Path, parts: int = 4) -> Path:
     ends = np.sort(np.random.default_rng(3).choice(USERS, parts - 1, replace=False))
     for i, own in enumerate(np.split(np.arange(USERS), ends)):
         pq.write_table(pa.table({"value": own}), folder / f"part{i}.parquet")
+    pq.write_table(pa.table({"value": np.arange(0)}), folder / "part_without_rows.parquet")
     return folder
 
 

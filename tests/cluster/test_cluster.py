@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import shutil
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from shuffledp.cli import main
 from shuffledp.cluster import ClusterError, check_address, connected, in_pairs, merged, spread
 from shuffledp.comparison import AXES, Course, read_families, trace
 from shuffledp.files import DataError, Randomization, estimate_files, sidecar_path, spread_buckets
+from shuffledp.files.draft import draft
 from shuffledp.files.estimation import _together
 from shuffledp.files.parts import parts_of
 from shuffledp.files.sidecar import read_sidecar
@@ -191,7 +193,7 @@ def test_aggregators_travel(text):
 def test_every_order_is_equally_likely(monkeypatch, tmp_path, count):
     """Three reports in two parts: all six orders, whichever part and bucket they were in."""
     monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
-    runs, found = 300, {}
+    runs, found = 150, {}
     for seed in range(runs):
         shuffled = spread_buckets.SpreadBuckets(
             tmp_path, np.dtype("u1"), count=count, seed=seed, client=None
@@ -207,6 +209,34 @@ def test_every_order_is_equally_likely(monkeypatch, tmp_path, count):
 
 def _pour(buckets, part, rng):
     buckets.add(np.array([int(digit) for digit in part.name], dtype="u1"))
+
+
+def test_attempts_that_do_not_count_are_never_read(monkeypatch, tmp_path):
+    """Every task runs twice, as after a worker that only seemed lost: one of each pair counts."""
+
+    def twice(function, own, _):
+        return [[function(argument), function(argument)][i % 2] for i, argument in enumerate(own)]
+
+    monkeypatch.setattr(spread_buckets, "spread", twice)
+    source = write_people(tmp_path / "people")
+    randomize(source, tmp_path / "out.csv", client=object())
+    assert sorted(reports(tmp_path / "out.csv")) == list(range(USERS))
+    assert names(tmp_path) == ["out.csv", "out.csv.json", "people"]
+
+
+def test_a_file_that_comes_while_the_folder_is_removed(monkeypatch, tmp_path):
+    remove, late = shutil.rmtree, []
+
+    def disturbed(folder, **options):
+        remove(folder, **options)
+        if not late:
+            folder.mkdir()
+            late.append((folder / "bucket_part_0_late").write_bytes(b"1"))
+
+    monkeypatch.setattr(shutil, "rmtree", disturbed)
+    with draft(tmp_path / "out.csv", force=False):
+        pass
+    assert (late, names(tmp_path)) == ([1], [])
 
 
 def test_a_file_that_is_cut_off_is_noticed(monkeypatch, tmp_path):

@@ -132,9 +132,28 @@ def scheduler(folder):
                 process.wait(timeout=30)
 
 
-def wait_until(marker):
+def test_ctrl_c(tmp_path):
+    """It goes to all processes of a terminal: no traceback, nothing written, nobody left."""
+    write_people(tmp_path / "people")
+    line = ["randomize", "people", "--column", "value", "--mechanism", CLEAR, "--delta", "1e-6"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "shuffledp", *line, "--out", "out.csv", "--cluster", "local:2"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        text=True,
+        start_new_session=True,
+    ) as command:
+        wait_until(lambda: any(tmp_path.glob(".out.csv.shuffledp-????????")))
+        os.killpg(command.pid, signal.SIGINT)
+        complained = command.communicate(timeout=120)[1]
+    assert (command.returncode, complained) == (130, "")
+    assert names(tmp_path) == ["people"]
+
+
+def wait_until(happened):
     deadline = time.monotonic() + 60
-    while not marker.exists():
+    while not happened():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -160,7 +179,7 @@ def test_the_scheduler_is_lost(tmp_path, place):
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             text=True,
         ) as command:
-            wait_until(marker)
+            wait_until(marker.exists)
             process.send_signal(signal.SIGKILL)
             said, complained = command.communicate(timeout=120)
     assert (command.returncode, said) == (1, "")

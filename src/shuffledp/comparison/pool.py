@@ -7,11 +7,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from shuffledp.cluster import Client, spread
+from shuffledp.cluster import Client, interrupts_later, spread
 
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")
@@ -109,7 +108,7 @@ def _in_parallel(
     context = get_context("spawn")
     with ProcessPoolExecutor(min(workers, len(chunks)), context, prepare_worker) as executor:
         try:
-            with _interrupts_later():
+            with interrupts_later():
                 futures = [executor.submit(_map, function, chunk) for chunk in chunks]
             for future in as_completed(futures):
                 report(len(future.result()))
@@ -137,19 +136,6 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Hold Ctrl-C back; processes started meanwhile do not see one before they are prepared."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _cores() -> int:
