@@ -33,6 +33,7 @@ __all__ = [
     "ClusterError",
     "check_address",
     "connected",
+    "held",
     "in_pairs",
     "interrupts_later",
     "merged",
@@ -180,6 +181,21 @@ def spread(
     with _tasks(function, arguments, client) as futures:
         results = _each(futures, client, report)
         return [results[i] for i in range(len(futures))]
+
+
+def held(parts: Any, client: Any) -> list[Any]:
+    """Return what stands for parts of a collection of dask, which the workers compute and keep.
+
+    Args:
+        parts: what ``to_delayed`` of the collection returns.
+        client: of the workers.
+
+    Raises:
+        ClusterError: if the cluster is lost.
+    """
+    _check(client)
+    futures: list[Any] = client.compute(list(parts))
+    return futures
 
 
 def merged(

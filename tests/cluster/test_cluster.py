@@ -139,6 +139,29 @@ def test_a_cell_that_does_not_fit_leaves_nothing(client, tmp_path):
     assert names(tmp_path) == ["people"]
 
 
+@pytest.mark.heavy
+def test_a_dask_frame(client, tmp_path):
+    pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    people = frames.read_parquet(write_people(tmp_path / "people"))
+    sidecar = randomize(people, tmp_path / "out.csv", client=client)
+    assert sidecar.n == USERS
+    assert sorted(reports(tmp_path / "out.csv")) == list(range(USERS))
+    for frame, message in (
+        (people.rename(columns={"value": "other"}), "must have one column 'value', got 0"),
+        (people.assign(value=people["value"] - 1), "row 1, column 'value': .* got -1"),
+        (people.assign(value=people["value"].where(people["value"] > 5)), "the cell is empty"),
+        (people[people["value"] < 0], "the frame has no rows"),
+    ):
+        with pytest.raises(DataError, match=message):
+            randomize(frame, tmp_path / "more.csv", client=client)
+    with pytest.raises(TypeError, match="give its client"):
+        randomize(people, tmp_path / "more.csv")
+    with pytest.raises(TypeError, match="source must be a Path or a dask DataFrame"):
+        randomize("people.csv", tmp_path / "more.csv", client=client)
+    assert names(tmp_path) == ["out.csv", "out.csv.json", "people"]
+
+
 MECHANISMS = [
     "krr(k=4, epsilon0=2.0)",
     "laplace(epsilon0=2.0, domain='interval')",

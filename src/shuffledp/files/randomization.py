@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.draft import draft
 from shuffledp.files.formats import reports_in, table_in
+from shuffledp.files.frame_table import DaskFrame, FrameTable, partitions
 from shuffledp.files.ledger import Ledger
 from shuffledp.files.mechanism_text import self_contained
 from shuffledp.files.parts import parts_of
@@ -76,7 +78,7 @@ class Randomization:
 
     def run(
         self,
-        source: Path,
+        source: Path | DaskFrame,
         out: Path,
         *,
         target_delta: float,
@@ -93,7 +95,7 @@ class Randomization:
 
         Args:
             source: the file with the columns; also a folder of such files, or a pattern for their
-                names, see :func:`shuffledp.files.parts.parts_of`.
+                names, see :func:`shuffledp.files.parts.parts_of`; or a dask DataFrame.
             out: the file of reports.
             target_delta: the delta at which the guarantee is stated.
             assumptions: what the guarantee rests on.
@@ -110,21 +112,19 @@ class Randomization:
             ClusterError: if the cluster is lost.
         """
         delta, dtype = check_delta(target_delta), self._randomizer.report_dtype
-        rows, parts = rows_per_chunk(dtype), parts_of(source)
-        most = sum(table_in(part, self._names).max_rows for part in parts)
-        if out.exists() and any(out.samefile(part) for part in parts):
-            raise DataError(f"cannot write {str(out)!r}: it is the file that is read")
-        if source.is_dir() and out.parent.resolve() == source.resolve():
-            raise DataError(f"cannot write {str(out)!r}: it is in the folder that is read")
+        rows = rows_per_chunk(dtype)
+        parts, most = self._parts(source, out, client)
         if ledger is not None:
-            self._check_ledger(ledger, (*parts, out, sidecar_path(out)))
+            files = [part for part in parts if isinstance(part, Path)]
+            self._check_ledger(ledger, (*files, out, sidecar_path(out)))
         reports_in(out, dtype)  # a wrong ending, or a missing package, is said before the work
         with (
             draft(out, force=force) as new,
             self._filled(parts, most, new.folder, client) as buckets,
         ):
             if not buckets.size:
-                raise DataError(f"{str(source)!r} has no rows")
+                where = repr(str(source)) if isinstance(source, Path) else "the frame"
+                raise DataError(f"{where} has no rows")
             answer = self._answer(buckets.size, delta)
             if ledger is not None:
                 ledger.check(answer.randomizer, answer.n)
@@ -158,9 +158,23 @@ class Randomization:
     def _names(self) -> list[str]:
         return [column.name for column in self._columns]
 
+    def _parts(
+        self, source: Path | DaskFrame, out: Path, client: Client | None
+    ) -> tuple[Sequence[Any], int]:
+        """Return files or partitions, and no less than the number of their rows."""
+        if not isinstance(source, Path):
+            return partitions(source, self._names, client)
+        parts = parts_of(source)
+        most = sum(table_in(part, self._names).max_rows for part in parts)
+        if out.exists() and any(out.samefile(part) for part in parts):
+            raise DataError(f"cannot write {str(out)!r}: it is the file that is read")
+        if source.is_dir() and out.parent.resolve() == source.resolve():
+            raise DataError(f"cannot write {str(out)!r}: it is in the folder that is read")
+        return parts if client is None else [part.resolve() for part in parts], most
+
     @contextmanager
     def _filled(
-        self, parts: Sequence[Path], most: int, folder: Path, client: Client | None
+        self, parts: Sequence[Any], most: int, folder: Path, client: Client | None
     ) -> Iterator[Buckets | SpreadBuckets]:
         """Give buckets that hold the reports of all rows, of which there are no more than most."""
         dtype = self._randomizer.report_dtype
@@ -177,17 +191,20 @@ class Randomization:
             spread.add(self._pour, parts)
             yield spread
 
-    def _pour(self, buckets: Buckets, part: Path, rng: np.random.Generator | None) -> None:
-        """Put the reports of all rows of a file into buckets."""
+    def _pour(self, buckets: Buckets, part: Any, rng: np.random.Generator | None) -> None:
+        """Put the reports of all rows of a file or partition into buckets."""
         for values in self._values(part):
             buckets.add(self._randomizer.randomize(values, rng))
 
-    def _values(self, part: Path) -> Iterator[Values]:
+    def _values(self, part: Any) -> Iterator[Values]:
         """Yield the inputs of some users at a time."""
         first_row, rows = 1, rows_per_chunk(self._randomizer.report_dtype)
-        for cells in table_in(part, self._names).chunks(rows):
+        is_file = isinstance(part, Path)
+        table = table_in(part, self._names) if is_file else FrameTable(part, self._names)
+        label = str(part) if is_file else FrameTable.label
+        for cells in table.chunks(rows):
             columns = [
-                reader.read(own, first_row, str(part))
+                reader.read(own, first_row, label)
                 for reader, own in zip(self._readers, cells, strict=True)
             ]
             yield arrange(self._shape, iter(columns))

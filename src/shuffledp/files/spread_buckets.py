@@ -32,7 +32,7 @@ from shuffledp.files.buckets import Buckets
 from shuffledp.files.problems import DataError, naming
 
 #: Randomizes the rows of a part and puts the reports into buckets.
-Pour = Callable[[Buckets, Path, np.random.Generator | None], None]
+Pour = Callable[[Buckets, Any, np.random.Generator | None], None]
 
 #: The phases, for generators that can be repeated.
 _SPILL, _MIX = 0, 1
@@ -114,16 +114,15 @@ class SpreadBuckets:
         """The number of reports so far."""
         return sum(stretch.count for part in self._spilled for stretch in part)
 
-    def add(self, pour: Pour, parts: Sequence[Path]) -> None:
-        """Let workers randomize parts.
+    def add(self, pour: Pour, parts: Sequence[Any]) -> None:
+        """Let workers randomize parts: files, or what the workers hold themselves.
 
         Raises:
             ClusterError: if the cluster is lost.
             DataError: if a part cannot be read, or a worker cannot write.
         """
-        numbered = [(i, part.resolve()) for i, part in enumerate(parts)]
         spill = partial(_spill, self._place, pour, self._count)
-        self._spilled += spread(spill, numbered, self._client)
+        self._spilled += spread(spill, list(enumerate(parts)), self._client)
 
     def empty(self, rows: int) -> Iterator[NDArray[Any]]:
         """Yield all reports in random order, at most so many at a time.
@@ -143,7 +142,7 @@ class SpreadBuckets:
             whole.path.unlink()
 
 
-def _spill(place: _Place, pour: Pour, count: int, numbered: tuple[int, Path]) -> list[Stretch]:
+def _spill(place: _Place, pour: Pour, count: int, numbered: tuple[int, Any]) -> list[Stretch]:
     """Randomize a part; return where the reports of each bucket are."""
     number, part = numbered
     rng = place.rng(_SPILL, number)
