@@ -22,7 +22,7 @@ BUCKET_BYTES = 1 << 27
 _EXTRA_BYTES = 24
 
 #: Operating systems often allow 1024 open files.
-MAX_BUCKETS = 512
+_MAX_BUCKETS = 512
 
 
 def buckets_for(rows: int, dtype: np.dtype[Any]) -> int:
@@ -32,7 +32,7 @@ def buckets_for(rows: int, dtype: np.dtype[Any]) -> int:
     (1, 19)
     """
     needed = -(-rows * (dtype.itemsize + _EXTRA_BYTES) // BUCKET_BYTES)
-    return max(1, min(needed, MAX_BUCKETS))
+    return max(1, min(needed, _MAX_BUCKETS))
 
 
 class Buckets:

@@ -25,7 +25,7 @@ def parts_of(source: Path) -> list[Path]:
         if source.is_dir():
             found = source.iterdir()
         elif not source.exists() and _WILD & set(source.name):
-            found = source.parent.glob(source.name)
+            found = (path for path in source.parent.iterdir() if path.match(source.name))
         else:
             return [source]
         parts = sorted(

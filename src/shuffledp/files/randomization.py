@@ -16,7 +16,7 @@ from shuffledp.cluster import Client
 from shuffledp.collection import Aggregator
 from shuffledp.errors import NoAnswerError, check_delta, check_integer
 from shuffledp.files.attributes import arrange, flatten, is_continuous
-from shuffledp.files.buckets import MAX_BUCKETS, Buckets, buckets_for
+from shuffledp.files.buckets import Buckets, buckets_for
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.draft import draft
@@ -36,6 +36,9 @@ SEEDED = (
     "the reports come from a seed, so whoever knows it can undo them and the guarantee does not "
     "hold: only for simulations"
 )
+
+#: So many buckets, or parts, can be shuffled at the same time also where fewer would do.
+_SIDE_BY_SIDE = 64
 
 _CONTINUOUS = (
     "{} adds continuous noise, which floating-point numbers only imitate: their last digits leak "
@@ -186,7 +189,7 @@ class Randomization:
                     self._pour(buckets, part, rng)
                 yield buckets
         else:
-            count = max(count, min(len(parts), MAX_BUCKETS))  # so that all workers can shuffle
+            count = max(count, min(len(parts), _SIDE_BY_SIDE))
             spread = SpreadBuckets(folder, dtype, count=count, seed=self._seed, client=client)
             spread.add(self._pour, parts)
             yield spread

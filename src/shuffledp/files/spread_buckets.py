@@ -38,7 +38,7 @@ Pour = Callable[[Buckets, Any, np.random.Generator | None], None]
 _SPILL, _MIX = 0, 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Stretch:
     """Some reports in a file: how many there are, and how many stand before them."""
 
