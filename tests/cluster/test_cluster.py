@@ -7,6 +7,7 @@ import pickle
 import shutil
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from breaking import CLEAR, USERS, names, randomize, reports, write_people
 from click.testing import CliRunner
@@ -16,7 +17,16 @@ from shuffledp import Aggregator, cluster, parse
 from shuffledp.cli import main
 from shuffledp.cluster import ClusterError, check_address, connected, in_pairs, merged, spread
 from shuffledp.comparison import AXES, Course, read_families, trace
-from shuffledp.files import DataError, Randomization, estimate_files, sidecar_path, spread_buckets
+from shuffledp.files import (
+    Column,
+    DataError,
+    Randomization,
+    buckets,
+    chunk,
+    estimate_files,
+    sidecar_path,
+    spread_buckets,
+)
 from shuffledp.files.draft import draft
 from shuffledp.files.estimation import _together
 from shuffledp.files.parts import parts_of
@@ -172,8 +182,6 @@ MECHANISMS = [
 @pytest.mark.heavy
 @pytest.mark.parametrize("text", MECHANISMS)
 def test_estimates_are_the_same_to_the_last_bit(client, tmp_path, text):
-    from shuffledp.files import Column
-
     rng, paths = np.random.default_rng(2), []
     for i in range(5):
         source = tmp_path / f"answers{i}.csv"
@@ -245,6 +253,29 @@ def test_attempts_that_do_not_count_are_never_read(monkeypatch, tmp_path):
     randomize(source, tmp_path / "out.csv", client=object())
     assert sorted(reports(tmp_path / "out.csv")) == list(range(USERS))
     assert names(tmp_path) == ["out.csv", "out.csv.json", "people"]
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_groups_of_rows_do_not_show_the_buckets(monkeypatch, tmp_path, far):
+    monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
+    monkeypatch.setattr(chunk, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(buckets, "BUCKET_BYTES", 1000)
+    source, out = write_people(tmp_path / "people"), tmp_path / "out.parquet"
+    randomize(source, out, client=object() if far else None)
+    shown = pq.read_metadata(out)
+    groups = [shown.row_group(i).num_rows for i in range(shown.num_row_groups)]
+    assert groups == [64, 64, 64, USERS - 3 * 64]
+    assert sorted(reports(out)) == list(range(USERS))
+
+
+def test_reports_with_fields(monkeypatch, tmp_path):
+    monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
+    (tmp_path / "answers.csv").write_text("answer\n" + "3\n" * 2000)
+    made = Randomization(parse("olh(epsilon0=4, domain_size=5)"), [Column("answer")], seed=1)
+    out = tmp_path / "out.parquet"
+    made.run(tmp_path / "answers.csv", out, target_delta=0.5, assumptions=(), client=object())
+    estimate = estimate_files([out]).sections[0].estimate
+    assert abs(estimate.values - [0, 0, 0, 1, 0]).max() < 6 * estimate.standard_errors.max()
 
 
 def test_a_file_that_comes_while_the_folder_is_removed(monkeypatch, tmp_path):

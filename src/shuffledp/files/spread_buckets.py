@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from shuffledp.cluster import Client, spread
 from shuffledp.collection import shuffle
 from shuffledp.files.buckets import Buckets
+from shuffledp.files.chunk import even_chunks
 from shuffledp.files.problems import DataError, naming
 
 #: Randomizes the rows of a part and puts the reports into buckets.
@@ -125,7 +126,7 @@ class SpreadBuckets:
         self._spilled += spread(spill, list(enumerate(parts)), self._client)
 
     def empty(self, rows: int) -> Iterator[NDArray[Any]]:
-        """Yield all reports in random order, at most so many at a time.
+        """Yield all reports in random order, so many at a time.
 
         Raises:
             ClusterError: if the cluster is lost.
@@ -135,6 +136,10 @@ class SpreadBuckets:
             (i, [part[i] for part in self._spilled if part[i].count]) for i in range(self._count)
         ]
         mixed = spread(partial(_mix, self._place), buckets, self._client)
+        yield from even_chunks(self._pieces(mixed, rows), rows)
+
+    def _pieces(self, mixed: Sequence[Stretch], rows: int) -> Iterator[NDArray[Any]]:
+        """Yield at most so many reports of a bucket at a time; remove what was read."""
         for whole in mixed:
             for start in range(0, whole.count, rows):
                 count = min(rows, whole.count - start)
