@@ -48,7 +48,7 @@ _ADDRESS = re.compile(
     r"local(:[1-9][0-9]{0,3})?|(?!local:)((tcp|tls|ucx|wss?)://)?[^\s/]+:[0-9]{1,5}", re.ASCII
 )
 _MAX_ECHO, _MAX_WHY = 60, 200
-_TIMEOUT = 10  # seconds to reach a scheduler, and for its first worker
+_TIMEOUT = 30  # seconds to reach a scheduler, and for its first worker
 
 
 class ClusterError(RuntimeError):

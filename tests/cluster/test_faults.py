@@ -125,6 +125,7 @@ def scheduler(folder):
         subprocess.Popen(worker, **options) as second,
     ):
         try:
+            wait_until(lambda: answers(port))
             yield address, first
         finally:
             for process in (second, first):
@@ -151,6 +152,14 @@ def test_ctrl_c(tmp_path):
     assert names(tmp_path) == ["people"]
 
 
+def answers(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
 def wait_until(happened):
     deadline = time.monotonic() + 60
     while not happened():
@@ -167,7 +176,7 @@ def test_the_scheduler_is_lost(tmp_path, place):
     marker = tmp_path / "reached"
     with scheduler(tmp_path / "dask") as (address, process):
         with connected(address) as client:
-            client.wait_for_workers(1, timeout=30)
+            client.wait_for_workers(1, timeout=60)
             break_in(client, place, wait, marker)
         line = ["randomize", "people", "--column", "value", "--mechanism", CLEAR]
         line += ["--delta", "1e-6", "--out", "out.csv", "--cluster", address]
