@@ -99,6 +99,7 @@ def test_in_python(folder, monkeypatch, package, call):
     assert str(caught.value) == INSTALL[package]
 
 
+@pytest.mark.heavy(keep=6)
 @pytest.mark.parametrize(("package", "arguments"), COMMANDS, ids=lambda value: value[0])
 def test_on_the_command_line(folder, monkeypatch, package, arguments):
     monkeypatch.setitem(sys.modules, package, None)
@@ -125,6 +126,7 @@ def test_the_extra_brings_the_package(module):
     assert any(requirement.startswith(f"{package.name}>=") for requirement in brought)
 
 
+@pytest.mark.heavy
 def test_every_optional_import_is_known():
     found = set()
     for file in (ROOT / "src").rglob("*.py"):

@@ -26,10 +26,21 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
 FENCE = re.compile(r"^```(\{?[\w-]+\}?)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
-#: Packages without which the examples of a page cannot run.
 #: Pages whose examples take long.
-LONG = {"cluster", "dp-accounting", "ledger", "planning", "study"}
+LONG = {
+    "choosing",
+    "cluster",
+    "dp-accounting",
+    "ledger",
+    "levels",
+    "mechanisms",
+    "new-mechanism",
+    "planning",
+    "rounds",
+    "study",
+}
 
+#: Packages without which the examples of a page cannot run.
 NEEDED = {
     "certificates": "flint",
     "cluster": "distributed",

@@ -98,6 +98,7 @@ def test_a_first_answer_and_more_users(page, address):
     assert "n=11000" in page.url
 
 
+@pytest.mark.heavy
 def test_a_wrong_value_is_told_beside_its_field(page, address):
     page.wrong.append("n")
     page.goto(address)
@@ -199,6 +200,7 @@ def test_corrupted_users_are_counted_or_said_not_to_be(page, address):
     page.locator("#corrupted-error", has_text="not counted in this view").wait_for()
 
 
+@pytest.mark.heavy
 def test_attacks_stay_text(page, address):
     page.wrong.append("mechanism")
     page.goto(f"{address}?mechanism={quote(ATTACK)}&n={quote(ATTACK)}&tab={quote(ATTACK)}")
