@@ -29,6 +29,7 @@ FENCE = re.compile(r"^```(\{?[\w-]+\}?)[^\n]*\n(.*?)^```$", flags=re.MULTILINE |
 #: Pages whose examples take long.
 LONG = {
     "choosing",
+    "cluster",
     "dp-accounting",
     "ledger",
     "levels",
@@ -40,7 +41,12 @@ LONG = {
 }
 
 #: Packages without which the examples of a page cannot run.
-NEEDED = {"certificates": "flint", "dp-accounting": "dp_accounting", "study": "pandas"}
+NEEDED = {
+    "certificates": "flint",
+    "cluster": "distributed",
+    "dp-accounting": "dp_accounting",
+    "study": "pandas",
+}
 
 
 def blocks(page: str, *languages: str) -> list[tuple[str, str, int]]:

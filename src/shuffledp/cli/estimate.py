@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.assumptions import assumptions_of
+from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, reading
 from shuffledp.cli.study_reports import study_notes
 from shuffledp.cli.terminal import progress
+from shuffledp.cluster import Client
 from shuffledp.files import (
     DataError,
     Estimation,
@@ -72,6 +74,7 @@ _PARAMETERS = [
         help="Show the nearest probability distribution as well: plausible, but biased, and "
         "without standard errors.",
     ),
+    CLUSTER,
     JSON,
     click.Option(["--csv", "as_csv"], is_flag=True, help="Print CSV with all digits."),
 ]
@@ -86,6 +89,7 @@ def estimate(
     confidence: float,
     simultaneous: bool,
     project: bool,
+    cluster: str | None,
     as_json: bool,
     as_csv: bool,
 ) -> None:
@@ -100,12 +104,14 @@ def estimate(
         raise click.UsageError("give either REPORTS or --from-counts")
     if (mechanism is None) != (from_counts is None):
         raise click.UsageError("--from-counts and --mechanism belong together")
+    if cluster is not None and from_counts is not None:
+        raise click.UsageError("--cluster does not go with --from-counts: there is one sum")
     try:
-        with progress():
+        with workers(cluster) as client, progress():
             if from_counts is not None and mechanism is not None:
                 estimation = estimate_published(from_counts, mechanism, corrupted)
             else:
-                estimation = _from_files(reports, corrupted)
+                estimation = _from_files(reports, corrupted, client)
     except DataError as error:
         raise click.ClickException(str(error)) from None
     except ValueError as error:  # so many corrupted users are not there
@@ -124,12 +130,16 @@ def estimate(
         click.echo(_to_text(estimation, rows, project))
 
 
-def _from_files(reports: Sequence[Path], corrupted: int | Fraction) -> Estimation:
+def _from_files(
+    reports: Sequence[Path], corrupted: int | Fraction, client: Client | None
+) -> Estimation:
     """Estimate from the reports of one mechanism, or of the plan of a study."""
     if not is_study(reports[0]):
-        return estimate_files(reports, corrupted)
+        return estimate_files(reports, corrupted, client=client)
     if corrupted:
         raise click.UsageError("--corrupted is not known for the reports of a plan")
+    if client is not None:
+        raise click.UsageError("--cluster does not go with the reports of a plan")
     return estimate_study_files(reports)
 
 

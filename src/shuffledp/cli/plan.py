@@ -11,6 +11,7 @@ import click
 from shuffledp.accounting.assumptions import assumptions_of
 from shuffledp.accounting.sum_view import View
 from shuffledp.cli.chart_files import read_outputs, write_chart
+from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import (
@@ -27,6 +28,7 @@ from shuffledp.cli.parameters import (
 from shuffledp.cli.plan_text import to_text
 from shuffledp.cli.study_plan import plan_of_study
 from shuffledp.cli.terminal import counter, progress
+from shuffledp.cluster import Client
 from shuffledp.errors import MAX_SIZE, check_delta, check_positive, check_users
 from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
 from shuffledp.planning import plan as make_plan
@@ -101,6 +103,7 @@ _PARAMETERS = [
         help="Where to write the plan of a study, for shuffledp randomize --plan.",
     ),
     VIEW,
+    CLUSTER,
     JSON,
 ]
 
@@ -120,6 +123,7 @@ class _Request:
     study_file: str | None
     out: str | None
     view: View
+    cluster: str | None
     as_json: bool
 
     def __post_init__(self) -> None:
@@ -143,7 +147,7 @@ class _Request:
             except ValueError as error:
                 raise click.UsageError(str(error)) from None
 
-    def answer(self) -> Plan:
+    def answer(self, client: Client | None) -> Plan:
         return make_plan(
             n=check_users(self.n),
             target_delta=check_delta(self.delta),
@@ -153,6 +157,7 @@ class _Request:
             task=self.task,
             distribution=self.distribution,
             view=self.view,
+            client=client,
         )
 
 
@@ -168,17 +173,25 @@ def plan(**options: Any) -> None:
         plan_of_study(options)
         return
     request = _Request(**options)
-    with progress():
-        made = request.answer()
-    written = _draw(made, request.charts) if request.charts else []
+    with workers(request.cluster) as client:
+        with progress():
+            made = request.answer(client)
+        written = _draw(made, request.charts, client) if request.charts else []
     click.echo(_to_json(made, written) if request.as_json else to_text(made, written))
 
 
-def _draw(made: Plan, charts: tuple[Path, ...]) -> list[str]:
+def _draw(made: Plan, charts: tuple[Path, ...], client: Client | None) -> list[str]:
     """Write all files, pictures last, and return their names."""
     epsilons = epsilons_around(min(option.ours.epsilon for option in made.options))
     with counter(len(epsilons)) as report:
-        chart = error_chart(made.task, epsilons, made.target_delta, view=made.view, on_done=report)
+        chart = error_chart(
+            made.task,
+            epsilons,
+            made.target_delta,
+            view=made.view,
+            client=client,
+            on_done=report,
+        )
     return write_chart(chart, charts, chart.to_json())
 
 
