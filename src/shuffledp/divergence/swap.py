@@ -41,7 +41,7 @@ from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.characteristic import bound_square, evaluate
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.examined import Spread, most_variance
-from shuffledp.divergence.geometric import geometric_sum
+from shuffledp.divergence.geometric import geometric_sum, log_geometric_bound
 from shuffledp.divergence.lead import (
     Nodes,
     ceiling_of_mixtures,
@@ -61,8 +61,7 @@ _OUT_OF_REACH = 1e3  # times the largest corner: a bound that cuts do not make u
 _SHARE_OF_SPREAD = 0.4  # of such errors, what is left to be tried
 _FEW = 3  # types whose mixtures are all looked at
 _MAX_CORNERS = 5  # of more types, mixtures are not subdivided
-_MAX_NODES = 4000
-_ROUNDS = 6
+_MAX_NODES, _ROUNDS = 4000, 6
 _SHORT = 10  # stretches of fewer nodes are evaluated
 _PARTS = 4  # into which the others are split
 _SHARE_OF_STRETCH = 1 / 300
@@ -187,15 +186,9 @@ class _Spectrum:
         return bound
 
     def _height(self, exponent: FloatArray) -> FloatArray:
-        r"""Bound :math:`H` where the real part of l - top is ``exponent``, at most.
-
-        A geometric sum of ``terms`` terms of ratio q is at most terms and 1/(1-q); for q > 1 the
-        same holds of 1/q, times the largest term.
-        """
+        """Bound :math:`H` where the real part of l - top is ``exponent``, at most."""
         log_ratio = self.log_rest - self.top - exponent
-        with np.errstate(divide="ignore"):
-            series = np.minimum(math.log(self.terms), -np.log(-np.expm1(-np.abs(log_ratio))))
-        series += (self.terms - 1) * np.maximum(log_ratio, 0.0)
+        series = log_geometric_bound(log_ratio, self.terms)
         power = self.others * exponent + series
         error = 8 * UNIT * (np.abs(self.others * exponent) + np.abs(series) + self.terms + 8)
         with np.errstate(over="ignore"):
@@ -248,19 +241,20 @@ class _Spectrum:
         lead = leading_type(self._nodes)
         points = self._at(np.eye(len(self.types))[[lead]])
         settled = float(points.upper[0])
-        worst = settled + self._lost()
+        log_ratio = self.log_rest - self.top
+        lost = loss_of_leading(self._nodes, self.others, self.terms, log_ratio, self.gamma)
+        worst = settled + lost
         if worst > settled * (1 + self.proposal.share_of_cells):
-            kept = self._contenders()
+            few = len(self.types) <= _FEW
+            kept = [*range(len(self.types))] if few else contenders(self._nodes, self.others)
             points = self._at(np.eye(len(self.types))[kept])
-            self.is_hopeless = self._exceeds(min(worst, float(points.upper.max())), ceiling)
+            least = min(worst, float(points.upper.max()))
+            self.is_hopeless = least > 0 and self._log_delta(least) > ceiling
             worst = min(worst, self._worst_mixture(points, kept))
         log_delta = self._log_delta(worst + self.left_out + self._moved())
         lead = int(np.argmax(points.upper))
         bias = self.tau**2 * float(points.density[lead]) / float(points.upper[lead])
         return _Found(log_delta, bias)
-
-    def _exceeds(self, total: float, ceiling: float) -> bool:
-        return ceiling < math.inf and total > 0 and self._log_delta(total) > ceiling
 
     def _log_delta(self, total: float) -> float:
         """Return the bound on log delta for a bound on the sum."""
@@ -319,10 +313,9 @@ class _Spectrum:
             spread: the error of an average over who is examined, if that is to be added.
             slack: how much it may add.
         """
-        corners = len(points.shares)
-        cells = np.arange(corners)[None, :]
-        if corners == 1:
+        if (corners := len(points.shares)) == 1:
             return float(points.upper[0])
+        cells = np.arange(corners)[None, :]
         settled, before = float(points.upper.max()), math.inf
         goal = settled * (1 + self.proposal.share_of_cells) + slack
         edges = list(combinations(range(corners), 2))
@@ -366,16 +359,6 @@ class _Spectrum:
         return Nodes(
             self.kernel, self.size, self.first_error, self.phase_error, self.excess, self.relative
         )
-
-    def _lost(self) -> float:
-        """Bound what mixtures add to the leading type."""
-        log_ratio = self.log_rest - self.top
-        return loss_of_leading(self._nodes, self.others, self.terms, log_ratio, self.gamma)
-
-    def _contenders(self) -> list[int]:
-        """Return the types whose mixtures are looked at."""
-        everything = list(range(len(self.types)))
-        return everything if len(everything) <= _FEW else contenders(self._nodes, self.others)
 
     def _mixed(self, points: Points, kept: list[int]) -> float:
         """Bound the sum for all mixtures, looking at those of some types."""
