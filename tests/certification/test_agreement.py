@@ -27,7 +27,7 @@ EXTREMES = [
     Case("krr(k=2, epsilon0=50.0)", 1, 1e-300),
     Case("krr(k=2, epsilon0=50.0)", 10**15, 1e-300),
     Case("any_pure_ldp(epsilon0=50.0)", 10**15, 1e-6),
-    Case("krr(k=10, epsilon0=50.0)", 10**6, 1e-300),
+    pytest.param(Case("krr(k=10, epsilon0=50.0)", 10**6, 1e-300), marks=pytest.mark.slow),
     Case("matrix([[1, 0], [0.5, 0.5]])", 10**15, 0.75),
     Case("matrix([[0.5, 0.5, 0], [0.25, 0.5, 0.25]])", 10**3, 0.26),
     Case("parallel(1e-300*krr(k=3, epsilon0=1), 1*krr(k=3, epsilon0=0.5))", 10, 1e-6),

@@ -27,7 +27,8 @@ SECONDS = 120
 EXAMPLES = {
     "plan": 12,
     "report": 8,
-    "calibrate": 50,
+    "calibrate": 25,
+    "users": 25,
     "compare": 50,
     "verify": 30,
     "reproduce": 30,
