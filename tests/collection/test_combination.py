@@ -90,10 +90,11 @@ def test_cross_table_is_the_inverse_of_the_product_channel():
         for part in (first, second)
     ]
     a, b = (channel / channel.sum(axis=1, keepdims=True) for channel in channels)
-    table.n = 10**6
-    reported = table.n * a.T @ truth @ b
-    table._both = reported
-    table._single = [reported.sum(axis=1), reported.sum(axis=0)]
+    whole = 10**6
+    reported = whole * a.T @ truth @ b
+    table._counts = np.block(
+        [[reported, reported.sum(axis=1)[:, None]], [reported.sum(axis=0), np.array([whole])]]
+    )
     found = table.estimate()
     assert found.values.reshape(2, 3) == pytest.approx(truth, abs=1e-12)
     inverses = np.linalg.inv(a), np.linalg.inv(b)
@@ -134,8 +135,9 @@ def test_bad_cross_tables():
     with pytest.raises(TypeError, match="need joint reports, got krr"):
         CrossTable(KRR(3, 1.0), 0, 1)
     pair = joint("krr(k=3, epsilon0=1)", "krr(k=3, epsilon0=1)")
-    with pytest.raises(ValueError, match="two attributes, got 1 twice"):
-        CrossTable(pair, 1, 1)
+    for places in ((1, 1), (1,), ()):
+        with pytest.raises(ValueError, match="needs two different attributes or more"):
+            CrossTable(pair, *places)
     with pytest.raises(ValueError, match="at least one report"):
         CrossTable(pair, 0, 1).estimate()
     table = CrossTable(pair, 0, 1)
