@@ -114,6 +114,52 @@ def test_cross_tables():
     assert "(missing), yes" in text
 
 
+@pytest.mark.usefixtures("quick")
+def test_charts_of_estimates(folder):
+    pytest.importorskip("matplotlib")
+    rows(300).to_csv("people.csv", index=False)
+    design("joint report").save("plan.json")
+    ask("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
+    text = ask("estimate", "reports.csv", "--chart", "a.png")
+    assert text.endswith("Written: a.csv\nWritten: a.json\nWritten: a.png\n")
+    assert Path("a.png").read_bytes().startswith(b"\x89PNG")
+    document = json.loads(ask("estimate", "reports.csv", "--chart", "b.csv", "--json"))
+    assert document["charts"] == ["b.csv"]
+    table = Path("b.csv").read_text().splitlines()
+    assert table[0] == "panel,row,group,value,lower,upper"
+    first = document["estimates"][0]
+    numbers = [first[name][0] for name in ("estimates", "lower", "upper")]
+    assert table[1] == ",".join(["region", "north", "", *map(repr, numbers)])
+    mean = next(line for line in table if line.startswith("mean of age,mean,"))
+    assert len(mean.split(",")) == 6
+
+
+def test_charts_of_plans(folder, monkeypatch):
+    Path("study.toml").write_text(ONE)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    line = ["plan", "--study", "study.toml", "--chart", "errors.png"]
+    result = CliRunner().invoke(main, line)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Warning: pictures need matplotlib")
+    assert "written without: errors.csv, errors.json" in result.stderr
+    assert "Best: separate shuffles" in result.stdout
+    assert (
+        Path("errors.csv")
+        .read_text()
+        .splitlines()[1]
+        .startswith('"500 users, epsilon = 1, delta = 1e-6",member,separate shuffles,0.0')
+    )
+
+
+def test_a_chart_of_one_mechanism(folder):
+    pytest.importorskip("matplotlib")
+    Path("people.csv").write_text("x\n" + "0\n1\n" * 50)
+    line = ("randomize", "people.csv", "--column", "x", "--mechanism", "krr(k=2, epsilon0=3)")
+    ask(*line, "--delta", "1e-3", "--out", "reports.csv")
+    assert "Written: a.svg" in ask("estimate", "reports.csv", "--chart", "a.svg")
+    assert "must end in one of" in refused("estimate", "reports.csv", "--chart", "a.gif")
+
+
 def test_several_domains_are_refused():
     line = ("plan", "-n", "100", "--epsilon", "1", "--delta", "1e-3", "--domain", "3")
     assert "is for one attribute, got 2 of them" in refused(*line, "--domain", "4")

@@ -9,11 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import ShuffleAccountant
-from shuffledp.files import DataError
-from shuffledp.study import Shuffle, randomize_file, randomize_frame
+from shuffledp.files import DataError, Guarantee
+from shuffledp.study import Shuffle, estimate_study_files, randomize_file, randomize_frame
 from shuffledp.study.assignment import PARTS, Assignment
 from shuffledp.study.batches import even_batches
 from shuffledp.study.option import certified, users_of
+
+ONE = Guarantee(epsilon=2.0, delta=1e-6, lower_bound=1.9)
+CERTIFIED = ONE, (ONE,) * 4
 
 
 @given(
@@ -80,6 +83,19 @@ def test_too_few_rows_for_all_groups(tmp_path):
     with pytest.raises(DataError, match="2 rows are too few"):
         randomize_frame(made, rows(2))
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_a_short_last_batch_may_leave_groups_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("shuffledp.files.chunk.CHUNK_ROWS", 50)
+    made, frame = design("one public attribute per user"), rows(101)
+    wanted = users_of(made.shuffles, 101)
+    monkeypatch.setattr("shuffledp.study.randomization._certify", lambda design, n: CERTIFIED)
+    assert tuple(one.size for one in randomize_frame(made, frame).reports) == wanted
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    files = randomize_file(made, tmp_path / "people.csv", tmp_path / "reports.csv")
+    assert tuple(sidecar.n for sidecar in files.values()) == wanted
+    assert {sidecar.plan["users"] for sidecar in files.values()} == {101}
+    assert estimate_study_files(list(files)).n == 101
 
 
 @pytest.mark.parametrize("share", [0.0, -1.0, 1.1, float("nan"), True, "a"])

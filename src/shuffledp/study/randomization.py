@@ -174,7 +174,10 @@ def _reports(
             if groups is not None:
                 columns = [column[groups == place] for column in columns]
             values = tuple(columns) if one.mechanism.attributes is not None else columns[0]
-            made.append(one.mechanism.randomize(values, rng))
+            if columns[0].size:
+                made.append(one.mechanism.randomize(values, rng))
+            else:  # nobody of a last, short batch is in the group
+                made.append(np.empty(0, dtype=one.mechanism.report_dtype))
         yield made
         row += count
 
