@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from command_line import run
 
 from shuffledp.cli import main
-from shuffledp.files import Guarantee
+from shuffledp.files import Guarantee, Ledger
 
 sys.path.append(str(Path(__file__).parent.parent / "study"))
 from designs import PARTS, design, rows
@@ -160,6 +160,35 @@ def test_a_chart_of_one_mechanism(folder):
     assert "must end in one of" in refused("estimate", "reports.csv", "--chart", "a.gif")
 
 
+@pytest.mark.usefixtures("quick")
+def test_ledgers_record_every_shuffle(folder):
+    rows(300).to_csv("people.csv", index=False)
+    design("joint and separate shuffles").save("plan.json")
+    Ledger.create("spent.jsonl", epsilon=30.0, delta=1e-6)
+    line = ("randomize", "people.csv", "--plan", "plan.json", "--ledger", "spent.jsonl")
+    ask(*line, "--out", "reports.csv")
+    recorded = Ledger("spent.jsonl").recorded
+    shuffles = design("joint and separate shuffles").shuffles
+    assert [(one.mechanism, one.n) for one in recorded] == [
+        (str(shuffle.mechanism), 300) for shuffle in shuffles
+    ]
+    for one, name in zip(recorded, ("region_member_score", "age"), strict=True):
+        sidecar = json.loads(Path(f"reports-{name}.csv.json").read_text())
+        assert one.reports == sidecar["sha256"]
+    Ledger.create("small.jsonl", epsilon=1.0, delta=1e-6)
+    line = (*line[:-1], "small.jsonl", "--out", "more.csv")
+    said = refused(*line)
+    assert "does not allow 2 more rounds of joint(" in said
+    assert "with n = 300, krr(k=6, epsilon0=4.5) with n = 300: all together would have" in said
+    assert Ledger("small.jsonl").recorded == ()
+    assert not list(folder.glob("more*"))
+    Ledger.create("own.csv", epsilon=1.0, delta=1e-6)
+    line = ("randomize", "people.csv", "--plan", "plan.json", "--ledger", "own.csv")
+    Path("reports-age.csv").unlink()
+    Path("reports-age.csv").hardlink_to("own.csv")
+    assert "it is the ledger" in refused(*line, "--out", "reports.csv", "--force")
+
+
 def test_several_domains_are_refused():
     line = ("plan", "-n", "100", "--epsilon", "1", "--delta", "1e-3", "--domain", "3")
     assert "is for one attribute, got 2 of them" in refused(*line, "--domain", "4")
@@ -201,7 +230,10 @@ def test_bad_runs_leave_no_file(folder):
     design("separate shuffles").save("plan.json")
     assert "row 1, column 'score': 6 is not one of" in refused(*line).replace("'6'", "6")
     assert "--delta does not go with --plan" in refused(*line, "--delta", "0.1")
-    assert "--ledger does not go with --plan" in refused(*line, "--ledger", "x.jsonl")
+    assert "--seed voids the guarantee" in refused(*line, "--ledger", "x", "--seed", "1")
+    assert "sees more than their sum" in refused(*line, "--view", "sum")
+    assert "states what honest users reveal" in refused(*line, "--corrupted", "5")
+    assert "x.jsonl': No such file" in refused(*line, "--ledger", "x.jsonl")
     assert "--column does not go with --plan" in refused(*line, "--column", "score")
     assert sorted(path.name for path in folder.iterdir()) == ["people.csv", "plan.json"]
 

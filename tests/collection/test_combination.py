@@ -105,6 +105,58 @@ def test_cross_table_is_the_inverse_of_the_product_channel():
         assert error == pytest.approx(math.sqrt(variance / table.n), rel=1e-9)
 
 
+def test_weighted_sums_of_larger_tables_by_enumeration():
+    """With exact expected counts, value and variance are those of all reports spelled out."""
+    parts = KRR(k=2, epsilon0=0.7), KRR(k=3, epsilon0=1.1), KRR(k=4, epsilon0=0.9)
+    table = CrossTable(joint(*parts), 2, 0, 1)
+    used = parts[2], parts[0], parts[1]
+    rng = np.random.default_rng(3)
+    truth = rng.dirichlet(np.ones(24)).reshape(4, 2, 3)
+    weights = [rng.normal(size=part.k) for part in used]
+    channels, scores = [], []
+    for part, weight in zip(used, weights, strict=True):
+        channel = np.exp(part.epsilon0 * np.eye(part.k))
+        channel /= channel.sum(axis=1, keepdims=True)
+        channels.append(channel)
+        scores.append(np.linalg.inv(channel) @ weight)  # what a report is worth
+    counts = np.einsum("abc,ai,bj,ck->ijk", truth, *channels) * 10**6
+    for axis in range(3):
+        counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
+    table._counts = counts
+    found = table.combination(weights)
+    value = np.einsum("abc,a,b,c->", truth, *weights)
+    assert found.values[0] == pytest.approx(value, rel=1e-9)
+    seconds = [channel @ score**2 for channel, score in zip(channels, scores, strict=True)]
+    held = np.einsum("abc,a,b,c->", truth, *(weight**2 for weight in weights))
+    variance = np.einsum("abc,a,b,c->", truth, *seconds) - held
+    n = int(counts.flat[-1])
+    assert found.noise_variance[0] == pytest.approx(variance / n, rel=1e-9)
+    assert found.spread == pytest.approx(held - value**2, rel=1e-9)
+    shares = table.estimate()
+    assert shares.values.reshape(table.shape) == pytest.approx(truth, abs=1e-12)
+    with pytest.raises(ValueError, match="one number for each value"):
+        table.combination(weights[:2])
+
+
+def test_batches_of_larger_tables_add_up(monkeypatch):
+    monkeypatch.setattr("shuffledp.collection.cross._ENTRIES", 100)
+    mechanism = joint(KRR(2, 2.0), OUE(2.0, domain_size=3), KRR(3, 2.0))
+    values = tuple(np.arange(200) % size for size in (2, 3, 3))
+    reports = mechanism.randomize(values, np.random.default_rng(1))
+    table = CrossTable(mechanism, 0, 1, 2)
+    table.add(reports)
+    counts = np.zeros((3, 4, 4), dtype=int)
+    for report in reports:
+        one = report[None]
+        marks = [
+            np.append([part.supports(one[f"part{i}"], x)[0] for x in range(part.inputs)], True)
+            for i, part in enumerate(mechanism.parts)
+        ]
+        counts += np.einsum("a,b,c->abc", *(mark.astype(int) for mark in marks))
+    assert (table._counts == counts).all()
+    assert table.n == 200
+
+
 @pytest.mark.parametrize(
     "second",
     [OUE(epsilon0=3.0, domain_size=4), SubsetSelection(3.0, domain_size=4, size=2)],

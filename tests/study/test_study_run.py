@@ -171,6 +171,24 @@ def test_cross_tables_from_files(tmp_path):
 
 
 @pytest.mark.usefixtures("quick")
+def test_subgroups_that_cannot_be():
+    made = design("joint and separate shuffles")
+    estimate = estimate_reports(randomize_frame(made, FRAME, np.random.default_rng(6)))
+    south = estimate.among("region", score="2")
+    assert south.values.sum() == pytest.approx(1.0)
+    assert south.values.size == 3  # those among people who answered
+    for given in ({"age": "30"}, {"member": "yes"}, {}, {"region": "south"}):
+        with pytest.raises(KeyError, match="no cross table of region"):
+            estimate.among("region", **given)
+    with pytest.raises(ValueError, match="'score' has no value '6'"):
+        estimate.among("region", score="6")
+    few = FRAME.assign(score=1)
+    estimate = estimate_reports(randomize_frame(made, few, np.random.default_rng(6)))
+    with pytest.raises(ValueError, match=r"people with score = 5 is estimated as .* too little"):
+        estimate.among("region", score="5")
+
+
+@pytest.mark.usefixtures("quick")
 def test_estimates_with_labels():
     estimate = estimate_reports(
         randomize_frame(design("separate shuffles"), FRAME, np.random.default_rng(4))

@@ -160,7 +160,11 @@ def _from_files(reports: Sequence[Path], corrupted: int | Fraction) -> Estimatio
     if not is_study(reports[0]):
         return estimate_files(reports, corrupted)
     if corrupted:
-        raise click.UsageError("--corrupted is not known for the reports of a plan")
+        raise click.UsageError(
+            "--corrupted is not known for the reports of a plan: means, shares among those who "
+            "answer and cross tables are sums, ratios and products of estimates, which somebody "
+            "who chooses reports moves in other ways"
+        )
     return estimate_study_files(reports)
 
 

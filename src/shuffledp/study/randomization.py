@@ -17,7 +17,7 @@ from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.collection import shuffle
 from shuffledp.errors import check_integer
-from shuffledp.files import Column, DataError, Guarantee, Sidecar
+from shuffledp.files import Column, DataError, Guarantee, Ledger, Sidecar
 from shuffledp.files.buckets import Buckets, buckets_for
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Cells
@@ -87,9 +87,18 @@ def randomize_frame(
 
 
 def randomize_file(
-    design: StudyDesign, source: Path, out: Path, *, seed: int | None = None, force: bool = False
+    design: StudyDesign,
+    source: Path,
+    out: Path,
+    *,
+    seed: int | None = None,
+    force: bool = False,
+    ledger: Ledger | None = None,
 ) -> dict[Path, Sidecar]:
     """Randomize and shuffle the rows of a file; write reports and sidecars, all or none of them.
+
+    With a ledger every shuffle is recorded as a round before the files appear. Where every user is
+    in one shuffle only that is more than was spent: a ledger knows no rounds of other users.
 
     Args:
         design: what to run, from a plan.
@@ -98,14 +107,19 @@ def randomize_file(
             name also says which attribute it is about.
         seed: makes the reports repeatable, for simulations; None takes secure random bits.
         force: whether existing files may be replaced.
+        ledger: where to record the shuffles.
 
     Returns:
         The files and what their sidecars hold.
 
     Raises:
+        BudgetExceededError: if the ledger's budget does not allow these shuffles.
         DataError: if a file cannot be read or written, a cell does not fit the study, or so few
             rows do not meet its target.
+        ValueError: if there are both a ledger and a seed, which leaves nothing to record.
     """
+    if ledger is not None and seed is not None:
+        raise ValueError("reports from a seed have no guarantee, so no ledger records them")
     rng = None if seed is None else np.random.default_rng(check_integer("seed", seed, 0))
     names = [attribute.name for attribute in design.study.attributes]
     table = table_in(source, names, booleans=True)
@@ -114,6 +128,9 @@ def randomize_file(
     for path, dtype in zip(paths, dtypes, strict=True):
         if path.exists() and path.samefile(source):
             raise DataError(f"cannot write {str(path)!r}: it is the file that is read")
+        for file in (source, path, sidecar_path(path)):
+            if ledger is not None and file.exists() and file.samefile(ledger.path):
+                raise DataError(f"cannot use {str(file)!r}: it is the ledger")
         reports_in(path, dtype)  # a wrong ending, or a missing package, is said before the work
     with ExitStack() as stack:
         drafts = [stack.enter_context(draft(path, force=force)) for path in paths]
@@ -129,11 +146,16 @@ def randomize_file(
         n = _users(design, tuple(bucket.size for bucket in buckets))
         if not n:
             raise DataError(f"{str(source)!r} has no rows")
+        if ledger is not None:
+            pairs = zip(design.shuffles, buckets, strict=True)
+            ledger.check_all([(one.mechanism, bucket.size) for one, bucket in pairs])
         run = _Run(design, n, *_certify(design, n), seeded=seed is not None)
         sidecars = [
             run.write(place, new, bucket)
             for place, (new, bucket) in enumerate(zip(drafts, buckets, strict=True))
         ]
+        if ledger is not None:
+            ledger.add_all([(one.mechanism, one.n, one.sha256) for one in sidecars])
         _publish(drafts, paths)
     return dict(zip(paths, sidecars, strict=True))
 
