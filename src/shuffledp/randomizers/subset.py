@@ -161,8 +161,8 @@ class SubsetSelection(SupportRandomizer):
         size, rows = self.subset_size, as_bytes(reports)
         if not self.is_packed:
             members = self._members(reports)
-            later, earlier = members[:, 1:], members[:, :-1]
-            self._refuse((later <= earlier).any(axis=1), f"{size} different values in order")
+            repeated = np.any(members[:, 1:] <= members[:, :-1], axis=1)
+            self._refuse(np.asarray(repeated), f"{size} different values in order")
             return count_values(members.ravel(), self.domain_size, candidates)
         check_packed(reports, self.domain_size)
         self._refuse(ones_of(rows) != size, f"{size} different values")
