@@ -92,7 +92,7 @@ export function showTiers(answer) {
     const row = element("tr"), upper = t.guarantee.upper;
     row.append(element("td", t.mechanism), element("td", t.n.toLocaleString("en"), { class: "number" }),
       element("td", upper === null ? "none" : roundUp(upper), { class: "number" }), bar((upper ?? worst) / worst),
-      element("td", t.lower_bound ? roundDown(t.lower_bound) : "none", { class: "number" }), element("td", t.among));
+      element("td", t.lower_bound ? roundDown(t.lower_bound) : "none", { class: "number" }), element("td", t.among, { class: "extra" }));
     return row;
   }));
 }
