@@ -17,8 +17,8 @@ class Whole:
         epsilon: the certified epsilon of all of them together.
         delta: at this delta.
 
-    >>> str(Whole(3, 0.51, 1e-6))[:69]
-    'This is one of 3 shuffles of a study. All of them together are (0.51,'
+    >>> str(Whole(3, 0.5123, 1e-6))[:79]
+    'This is one of 3 shuffles of a study. All of them together are (0.5123, 1e-6)-d'
     """
 
     shuffles: int
