@@ -96,7 +96,7 @@ def tradeoff_below(points: Iterable[tuple[float, float]], false_positive_rate: f
 
     As :meth:`OperationalTerms.tradeoff`, for epsilons and deltas that are known already.
 
-    >>> tradeoff_below([(0.0, 0.125), (1.0, 0.0)], 0.5)
+    >>> round(tradeoff_below([(0.0, 0.125), (1.0, 0.0)], 0.5), 12)
     0.375
     """
     return _lower_end(_lines(points), _check_rate(false_positive_rate))
