@@ -115,6 +115,18 @@ def test_cross_tables():
 
 
 @pytest.mark.usefixtures("quick")
+def test_every_user_in_one_shuffle():
+    rows(300).to_csv("people.csv", index=False)
+    design("one public attribute per user").save("plan.json")
+    text = ask("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
+    assert "users      300\n" in text
+    assert "region of 120 users: krr(k=4, epsilon0=4.5)" in text
+    text = ask("estimate", *(f"reports-{name}.csv" for name in PARTS))
+    assert "users      300\n" in text
+    assert "It holds if no user is in two files." in " ".join(text.split())
+
+
+@pytest.mark.usefixtures("quick")
 def test_charts_of_estimates(folder):
     pytest.importorskip("matplotlib")
     rows(300).to_csv("people.csv", index=False)

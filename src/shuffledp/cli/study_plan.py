@@ -15,6 +15,7 @@ from shuffledp.cli.terminal import counter
 from shuffledp.figures import Mark, Panel, RowChart
 from shuffledp.rounding import plain, round_up
 from shuffledp.study import Study, StudyDesign, StudyOption, StudyPlan, plan_study
+from shuffledp.study.option import users_of
 from shuffledp.whole_file import check_writable
 from shuffledp.wording import counted, fill
 
@@ -136,8 +137,10 @@ def _table(made: StudyPlan) -> list[str]:
 
 def _notes(made: StudyPlan) -> Iterator[str]:
     study, best = made.study, made.best
-    for shuffle in best.shuffles:
-        yield f"{', '.join(shuffle.names)}: {shuffle.mechanism}"
+    users = users_of(best.shuffles, study.n)
+    for shuffle, count in zip(best.shuffles, users, strict=True):
+        about = f" of {counted(count, 'user')}" if shuffle.share < 1 else ""
+        yield f"{', '.join(shuffle.names)}{about}: {shuffle.mechanism}"
     what = "All shuffles together are" if len(best.shuffles) > 1 else "The shuffled reports are"
     yield (
         f"{what} ({round_up(best.epsilon)}, {plain(study.delta)})-differentially private if "
