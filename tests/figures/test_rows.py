@@ -45,6 +45,7 @@ def test_numbers_that_cannot_be_drawn(number):
             Mark("a", *numbers)
 
 
+@pytest.mark.heavy
 def test_pictures():
     pytest.importorskip("matplotlib")
     for chart in (CHART, PLAN, RowChart("none", "x", (Panel("empty", ()),))):
@@ -62,6 +63,12 @@ def test_many_rows_show_the_largest():
     shown = [text.get_text() for text in axes.get_yticklabels()]
     assert shown == [f"value {i}" for i in range(60, 100)]
     assert axes.get_title(loc="left") == "many; 60 smaller ones are not shown"
+
+
+@pytest.mark.heavy
+def test_many_panels_fit_into_a_picture():
+    pytest.importorskip("matplotlib")
+    marks = tuple(Mark(f"value {i}", float(i)) for i in range(100))
     panels = tuple(Panel(f"panel {i}", marks) for i in range(100))
     figure = RowChart("t", "x", panels).figure()
     assert figure.get_size_inches()[1] * 150 < 2**16
