@@ -73,6 +73,7 @@ bench: $(DEV) ## measure speed
 	$(BIN)/python benchmarks/tightness.py
 	$(BIN)/python benchmarks/collection.py
 	$(BIN)/python benchmarks/study.py
+	$(BIN)/python benchmarks/cluster.py
 	$(BIN)/python benchmarks/page.py
 
 mutation: export OPENBLAS_NUM_THREADS = 1

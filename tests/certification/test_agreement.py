@@ -13,7 +13,7 @@ STUDY = 600
 CHUNK = 20
 
 
-@pytest.mark.heavy(keep=7)
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("number", SAMPLE)
 def test_answers_and_proofs_overlap(number: int) -> None:
     assert disagreement(random_case(number)) is None
@@ -35,7 +35,7 @@ EXTREMES = [
 ]
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("case", EXTREMES, ids=str)
 def test_answers_and_proofs_overlap_at_extreme_values(case: Case) -> None:
     assert disagreement(case) is None

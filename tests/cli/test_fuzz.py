@@ -116,7 +116,7 @@ def check_whole(written: dict[Path, bytes]) -> None:
             assert content.endswith(b"\n")
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("command", [name for name in ENDING if name != "plan"])
 def test_lines(command: str, folder: Path) -> None:
     @settings(max_examples=examples(EXAMPLES.get(command, COMMON)))

@@ -37,7 +37,7 @@ def each_plan_once(monkeypatch):
 @pytest.fixture
 def quick_chart(monkeypatch):
     """A chart without its computation."""
-    monkeypatch.setattr(module, "error_chart", lambda *arguments, view, on_done: CHART)
+    monkeypatch.setattr(module, "error_chart", lambda *arguments, **options: CHART)
 
 
 def document(*arguments: str) -> dict:
@@ -98,6 +98,7 @@ def test_lines_fit_a_terminal():
         assert max(map(len, ask(*question).splitlines())) <= 88
 
 
+@pytest.mark.heavy
 def test_json():
     answer = document(*SHARES)
     options, left_out = answer.pop("options"), answer.pop("left_out")
@@ -133,6 +134,7 @@ def test_json():
         assert parse(option["previous"]["mechanism"]).name == option["name"]
 
 
+@pytest.mark.heavy
 def test_distribution_from_the_line_and_from_a_file(tmp_path):
     path = tmp_path / "shares.csv"
     path.write_text("0.5\n0.25\n0.25\n", encoding="utf-8")
@@ -168,6 +170,7 @@ def test_target_nobody_meets():
     )
 
 
+@pytest.mark.heavy
 def test_chart_files(tmp_path, quick_chart, monkeypatch):
     drawn = []
     monkeypatch.setattr(chart_files, "draw", lambda chart, path: drawn.append((chart, path)))

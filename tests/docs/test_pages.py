@@ -26,9 +26,19 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
 FENCE = re.compile(r"^```(\{?[\w-]+\}?)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
-#: Packages without which the examples of a page cannot run.
 #: Pages whose examples take long.
-LONG = {"dp-accounting", "ledger", "planning", "study"}
+LONG = {
+    "choosing",
+    "cluster",
+    "dp-accounting",
+    "ledger",
+    "levels",
+    "mechanisms",
+    "new-mechanism",
+    "planning",
+    "rounds",
+    "study",
+}
 
 #: The notebooks, which run when the site is built: how many pictures and tables each shows.
 NOTEBOOKS = {
@@ -37,7 +47,13 @@ NOTEBOOKS = {
     "notebooks/study": (1, 3),
 }
 
-NEEDED = {"certificates": "flint", "dp-accounting": "dp_accounting", "study": "pandas"}
+#: Packages without which the examples of a page cannot run.
+NEEDED = {
+    "certificates": "flint",
+    "cluster": "distributed",
+    "dp-accounting": "dp_accounting",
+    "study": "pandas",
+}
 
 
 def blocks(page: str, *languages: str) -> list[tuple[str, str, int]]:

@@ -72,6 +72,7 @@ def page(found):
     return write_page(found, COVER)
 
 
+@pytest.mark.heavy
 def test_the_page_says_what_was_asked(page, report):
     text = read(page).text
     epsilon = round_up(report.guarantee.upper)
@@ -161,6 +162,7 @@ def test_few_and_corrupted_users():
     assert ShuffleAccountant(KRR, n=1).epsilon_report(0.01).to_html()
 
 
+@pytest.mark.heavy
 def test_the_command(tmp_path: Path, found, page, monkeypatch):
     out = tmp_path / "report.html"
     monkeypatch.setattr("shuffledp.review.page.Findings", lambda report: found)

@@ -198,6 +198,7 @@ def test_the_list_of_questions(client):
         assert client.get(path).status_code == 404
 
 
+@pytest.mark.heavy
 def test_the_time_limit(waiting):
     answer = waiting.get("/api/wait", params={"seconds": "60"})
     assert answer.status_code == 504
@@ -205,6 +206,7 @@ def test_the_time_limit(waiting):
     assert waiting.get("/api/wait", params={"seconds": "0"}).status_code == 200
 
 
+@pytest.mark.heavy
 def test_a_worker_that_dies_is_replaced(waiting):
     before = waiting.get("/api/wait", params={"seconds": "0"}).json()["process"]
     assert waiting.get("/api/wait", params={"seconds": "die"}).status_code == 500
@@ -248,6 +250,7 @@ def test_a_port_that_is_taken():
     assert f"port {port} cannot be used" in result.stderr
 
 
+@pytest.mark.heavy
 def test_help_needs_no_server():
     code = (
         "import sys, shuffledp.cli; sys.exit('fastapi' in sys.modules or 'asyncio' in sys.modules)"

@@ -98,6 +98,7 @@ def test_a_first_answer_and_more_users(page, address):
     assert "n=11000" in page.url
 
 
+@pytest.mark.heavy
 def test_a_wrong_value_is_told_beside_its_field(page, address):
     page.wrong.append("n")
     page.goto(address)
@@ -241,6 +242,7 @@ def test_sums_and_tiers(page, address):
     assert "must be a mechanism" in page.locator("#groups-error").inner_text()
 
 
+@pytest.mark.heavy
 def test_attacks_stay_text(page, address):
     page.wrong.append("mechanism")
     page.goto(f"{address}?mechanism={quote(ATTACK)}&n={quote(ATTACK)}&tab={quote(ATTACK)}")

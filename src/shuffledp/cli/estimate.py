@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.assumptions import assumptions_of
 from shuffledp.cli.chart_files import read_outputs, write_chart
+from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
 from shuffledp.cli.estimate_chart import estimate_chart
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, reading
 from shuffledp.cli.study_reports import study_notes
 from shuffledp.cli.terminal import progress
+from shuffledp.cluster import Client
 from shuffledp.files import (
     DataError,
     Estimation,
@@ -84,6 +86,7 @@ _PARAMETERS = [
         help="Draw the estimates with their intervals: a picture (.png, .svg, .pdf) with its "
         "numbers (.csv, .json) beside it, or only numbers; may be repeated.",
     ),
+    CLUSTER,
     JSON,
     click.Option(["--csv", "as_csv"], is_flag=True, help="Print CSV with all digits."),
 ]
@@ -101,6 +104,7 @@ class _Request:
     simultaneous: bool
     project: bool
     charts: tuple[Path, ...]
+    cluster: str | None
     as_json: bool
     as_csv: bool
 
@@ -112,11 +116,13 @@ class _Request:
             raise click.UsageError("give either REPORTS or --from-counts")
         if (self.mechanism is None) != (self.from_counts is None):
             raise click.UsageError("--from-counts and --mechanism belong together")
+        if self.cluster is not None and self.from_counts is not None:
+            raise click.UsageError("--cluster does not go with --from-counts: there is one sum")
 
-    def answer(self) -> Estimation:
+    def answer(self, client: Client | None) -> Estimation:
         if self.from_counts is not None and self.mechanism is not None:
             return estimate_published(self.from_counts, self.mechanism, self.corrupted)
-        return _from_files(self.reports, self.corrupted)
+        return _from_files(self.reports, self.corrupted, client)
 
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
@@ -128,8 +134,8 @@ def estimate(**options: Any) -> None:
     """
     request = _Request(**options)
     try:
-        with progress():
-            estimation = request.answer()
+        with workers(request.cluster) as client, progress():
+            estimation = request.answer(client)
     except DataError as error:
         raise click.ClickException(str(error)) from None
     except ValueError as error:  # so many corrupted users are not there
@@ -155,16 +161,20 @@ def estimate(**options: Any) -> None:
     written.check()
 
 
-def _from_files(reports: Sequence[Path], corrupted: int | Fraction) -> Estimation:
+def _from_files(
+    reports: Sequence[Path], corrupted: int | Fraction, client: Client | None
+) -> Estimation:
     """Estimate from the reports of one mechanism, or of the plan of a study."""
     if not is_study(reports[0]):
-        return estimate_files(reports, corrupted)
+        return estimate_files(reports, corrupted, client=client)
     if corrupted:
         raise click.UsageError(
             "--corrupted is not known for the reports of a plan: means, shares among those who "
             "answer and cross tables are sums, ratios and products of estimates, which somebody "
             "who chooses reports moves in other ways"
         )
+    if client is not None:
+        raise click.UsageError("--cluster does not go with the reports of a plan")
     return estimate_study_files(reports)
 
 

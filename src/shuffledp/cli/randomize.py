@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, optional
 from shuffledp.cli.signals import ending_tidily
@@ -24,6 +25,11 @@ from shuffledp.wording import fill, shorten
 
 #: What the guarantee of a file rests on besides.
 _ONE_ROW = "every row of the input is another user"
+
+
+def _read_source(ctx: click.Context, param: click.Parameter, text: str) -> Path | None:
+    """Return a file, or a folder of files; patterns have the ending of what they stand for."""
+    return Path(text) if os.path.isdir(text) else _read_file_name(ctx, param, text)
 
 
 def _read_file_name(ctx: click.Context, param: click.Parameter, text: str) -> Path | None:
@@ -70,7 +76,7 @@ def _refused(name: str, reason: str) -> click.Option:
 
 
 _PARAMETERS = [
-    click.Argument(["input"], callback=_read_file_name),
+    click.Argument(["input"], callback=_read_source),
     click.Option(
         ["--column", "names"],
         metavar="NAME",
@@ -118,6 +124,7 @@ _PARAMETERS = [
         help="Record the round in this ledger, and refuse to exceed its budget; see shuffledp "
         "ledger.",
     ),
+    CLUSTER,
     click.Option(["--force"], is_flag=True, help="Replace the files if they exist."),
     JSON,
     _refused(
@@ -146,6 +153,7 @@ class _Request:
     values: tuple[tuple[str, ...] | None, ...]
     seed: int | None
     ledger: str | None
+    cluster: str | None
     force: bool
     as_json: bool
 
@@ -178,6 +186,7 @@ def randomize(**options: Any) -> None:
     """Randomize and shuffle columns of a CSV or Parquet file.
 
     INPUT is a .csv file in UTF-8 with titles in its first line, or a .parquet file, of any size.
+    A folder of such files, or a pattern in quotes such as "answers/*.parquet", is one table.
     Every row is one user. The reports are written in random order and nothing else of INPUT is;
     the file beside them says how private they are, and "shuffledp estimate" needs it.
     """
@@ -189,7 +198,7 @@ def randomize(**options: Any) -> None:
     if request.delta is None:
         raise click.UsageError("Missing option '--delta', or a --plan.")
     try:
-        with ending_tidily(), progress():
+        with ending_tidily(), workers(request.cluster) as client, progress():
             sidecar = randomization.run(
                 request.input,
                 request.out,
@@ -197,6 +206,7 @@ def randomize(**options: Any) -> None:
                 assumptions=(*ASSUMPTIONS, _ONE_ROW),
                 force=request.force,
                 ledger=None if request.ledger is None else Ledger(request.ledger),
+                client=client,
             )
     except DataError as error:
         raise click.ClickException(str(error)) from None
@@ -212,6 +222,7 @@ def _run_plan(request: _Request, name: str) -> None:
         "--mechanism": request.mechanism,
         "--delta": request.delta,
         "--values": request.values,
+        "--cluster": request.cluster,
     }
     for option, value in given.items():
         if value not in (None, ()):

@@ -39,6 +39,8 @@ def plan_of_study(options: Mapping[str, Any]) -> None:
             raise click.UsageError(f"{name} is for one attribute: a --study says it itself")
     if options["view"] != "multiset":
         raise click.UsageError("--view is for one attribute: the reports of a study are shuffled")
+    if options["cluster"] is not None:
+        raise click.UsageError("--cluster is for one attribute: studies are planned here")
     study = _read(options["study_file"])
     out = None if options["out"] is None else Path(options["out"])
     if out is not None:

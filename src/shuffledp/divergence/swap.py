@@ -57,6 +57,7 @@ from shuffledp.divergence.tilt import TiltedLaw, tilt
 
 _MAX_WORK = 3e6  # cells times edges times nodes, in one round of cuts
 _LITTLE_WORK = 4e4  # the same, of errors that cuts make small only next to the corners
+_OUT_OF_REACH = 1e3  # times the largest corner: a bound that cuts do not make useful
 _SHARE_OF_SPREAD = 0.4  # of such errors, what is left to be tried
 _FEW = 3  # types whose mixtures are all looked at
 _MAX_CORNERS = 5  # of more types, mixtures are not subdivided
@@ -72,7 +73,7 @@ _VAGUE = 0.1  # nodes whose relative error is larger are bounded, not evaluated
 _ROUND_UP = 1 + 1e-9
 
 
-def swap_log_delta(slots: Slots, n: int, tolerance: float) -> float:
+def swap_log_delta(slots: Slots, n: int, tolerance: float, ceiling: float = math.inf) -> float:
     """Return an upper bound on log delta over all datasets of n > 1 users.
 
     Infinite where nothing better than the blanket can be expected.
@@ -81,17 +82,19 @@ def swap_log_delta(slots: Slots, n: int, tolerance: float) -> float:
         slots: the laws.
         n: number of users.
         tolerance: how much smoothing and subdivision may add to log delta, about.
+        ceiling: a bound above this is of no use, and not made as small as it could be; any other
+            does not depend on the ceiling.
     """
     laws = (slots.first, *slots.types)
     if n < 2 or max(float(np.abs(law.values).max()) for law in laws) > _LARGEST:
         return math.inf
     try:
-        return _bound(slots, laws, n, tolerance)
+        return _bound(slots, laws, n, tolerance, ceiling)
     except BEYOND_DOUBLES:  # no bound is a valid answer
         return math.inf
 
 
-def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float) -> float:
+def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float, ceiling: float) -> float:
     """Try ever less smoothing until that costs little."""
     proposal = SwapProposal(slots.first, slots.types, slots.blanket_mass, n, tolerance)
     if not proposal.is_promising:
@@ -102,8 +105,12 @@ def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float) -> flo
         spectrum = _Spectrum(first, types, slots.blanket_mass, n, proposal)
         if not spectrum.is_usable:
             break
-        found = spectrum.bound()
+        found = spectrum.bound(ceiling)
         best = min(best, found.log_delta)
+        if spectrum.is_hopeless:
+            return max(best, math.nextafter(ceiling, math.inf))
+        if best <= ceiling:
+            ceiling = math.inf
         if not proposal.improve(found.bias):
             break
     return best
@@ -120,7 +127,8 @@ class _Found:
 class _Spectrum:
     """The transforms of all slots at the nodes, in units of M_0 M_v^M at theta = 1, v the largest.
 
-    ``top`` is the largest K_v, ``excess`` of a type is L_v - top.
+    ``top`` is the largest K_v, ``excess`` of a type is L_v - top. A bound ``is_hopeless`` if one
+    type alone is above the ceiling; it is not made smaller then.
     """
 
     def __init__(
@@ -137,7 +145,7 @@ class _Spectrum:
         self.log_rest = math.log1p(-gamma) if gamma < 1 else -math.inf
         self.proposal, self.n = proposal, n
         self.top = max(law.log_mgf for law in types)
-        self.left_out = 0.0
+        self.left_out, self.is_hopeless = 0.0, False
         self.nodes = self._select(proposal.count, proposal.allowance)
         if self.is_usable:
             self._evaluate()
@@ -235,7 +243,7 @@ class _Spectrum:
         self.kernel = (amplitude * (np.cos(phase) + 1j * np.sin(phase)))[useful]
         self.phase_error = (8 * UNIT * (8 + np.abs(phase)))[useful]
 
-    def bound(self) -> _Found:
+    def bound(self, ceiling: float) -> _Found:
         """Bound the sum over the nodes for all shares of the types."""
         lead = leading_type(self._nodes)
         points = self._at(np.eye(len(self.types))[[lead]])
@@ -244,8 +252,18 @@ class _Spectrum:
         if worst > settled * (1 + self.proposal.share_of_cells):
             kept = self._contenders()
             points = self._at(np.eye(len(self.types))[kept])
+            self.is_hopeless = self._exceeds(min(worst, float(points.upper.max())), ceiling)
             worst = min(worst, self._worst_mixture(points, kept))
-        total = worst + self.left_out + self._moved()
+        log_delta = self._log_delta(worst + self.left_out + self._moved())
+        lead = int(np.argmax(points.upper))
+        bias = self.tau**2 * float(points.density[lead]) / float(points.upper[lead])
+        return _Found(log_delta, bias)
+
+    def _exceeds(self, total: float, ceiling: float) -> bool:
+        return ceiling < math.inf and total > 0 and self._log_delta(total) > ceiling
+
+    def _log_delta(self, total: float) -> float:
+        """Return the bound on log delta for a bound on the sum."""
         base = self.others * self.top + self.first.log_mgf + 0.5 * self.tau**2
         size = self.others * abs(self.top) + abs(self.first.log_mgf)
         error = self.others * max(law.log_mgf_error for law in self.types)
@@ -256,9 +274,7 @@ class _Spectrum:
             log_tail = self.terms * self.log_rest
             log_mean = float(np.logaddexp(log_mean, log_tail))
             log_mean += 8 * UNIT * (abs(log_mean) + abs(log_tail) + 8)
-        lead = int(np.argmax(points.upper))
-        bias = self.tau**2 * float(points.density[lead]) / float(points.upper[lead])
-        return _Found(log_mean, bias)
+        return log_mean
 
     def _moved(self) -> float:
         """Bound what errors of the values may add: d e^d of the sum at t = 0, d their tilted mean.
@@ -329,6 +345,8 @@ class _Spectrum:
             open_ = ~(bounds <= goal)
             settled = max(settled, float(bounds[~open_].max(initial=0.0)))
             before = float(bounds.max())  # holds for the parts of all cells, too
+            if self.is_hopeless or before > _OUT_OF_REACH * settled:
+                return max(settled, before)
             cells = cells[open_]
             if cells.size:
                 longest = np.argmax((weight[open_] * squares[:, open_]).sum(axis=2), axis=0)

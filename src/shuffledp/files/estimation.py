@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from shuffledp.accounting.crowd import count_of
+from shuffledp.cluster import Client, in_pairs, merged
 from shuffledp.collection import Aggregator, Estimate
 from shuffledp.collection.estimate import Estimates, FloatArray
 from shuffledp.collection.families import Candidates, tally_for
@@ -82,27 +84,41 @@ class Estimation:
         return max(one.epsilon for one in guarantees), max(one.delta for one in guarantees)
 
 
-def estimate_files(paths: Sequence[Path], corrupted: float | Fraction = 0) -> Estimation:
+def estimate_files(
+    paths: Sequence[Path],
+    corrupted: float | Fraction = 0,
+    *,
+    client: Client | None = None,
+) -> Estimation:
     """Check files of reports against their sidecars, and estimate from all of them together.
+
+    Every file is added up on its own, then the sums of neighbours are merged, then those of
+    neighbouring pairs, and so on; with and without a cluster the result is the same.
 
     Args:
         paths: the files.
         corrupted: how many users may have chosen their reports, a number or a share.
+        client: of a dask cluster. Its workers then add up and merge; they must see the files.
 
     Raises:
         DataError: if a file or its sidecar cannot be read or does not match the other, if files
             are of different mechanisms or columns, or equal; or if the reports do not determine
             the frequencies.
+        ClusterError: if the cluster is lost.
     """
-    sidecars = tuple(checked_sidecar(path) for path in paths)
+    sidecars = tuple(_sidecar(path) for path in paths)
     for i, sidecar in enumerate(sidecars):
         _check_alike(paths[0], sidecars[0], paths[i], sidecar)
         for j in range(i):
             if sidecars[j].sha256 == sidecar.sha256:
                 raise DataError(f"{str(paths[j])!r} and {str(paths[i])!r} hold the same reports")
-    aggregator, shape, candidates = _mechanism(paths[0], sidecars[0])
-    for path, sidecar in zip(paths, sidecars, strict=True):
-        _add(aggregator, path, sidecar.n)
+    files = list(zip(paths, sidecars, strict=True))
+    if client is None:
+        aggregator = in_pairs(map(_sums, files), _together)
+    else:
+        seen = [(path.resolve(), sidecar) for path, sidecar in files]
+        aggregator = merged(_sums, seen, _together, client)
+    _, shape, candidates = _mechanism(paths[0], sidecars[0])
     told = _told(aggregator.randomizer, _places(shape, count()), candidates, None)
     columns = [(sidecars[0].columns[i], part, mechanism) for i, part, mechanism in told]
     return _estimation(aggregator, columns, sidecars, corrupted)
@@ -157,10 +173,14 @@ def checked_sidecar(path: Path) -> Sidecar:
     Raises:
         DataError: if one of the two cannot be read, or they do not match.
     """
-    is_csv(path)  # or it is a Parquet file, or refused
-    sidecar = read_sidecar(path)
+    sidecar = _sidecar(path)
     sidecar.check_file(path)
     return sidecar
+
+
+def _sidecar(path: Path) -> Sidecar:
+    is_csv(path)  # or it is a Parquet file, or refused
+    return read_sidecar(path)
 
 
 def _check_alike(first: Path, expected: Sidecar, path: Path, sidecar: Sidecar) -> None:
@@ -184,21 +204,32 @@ def _mechanism(path: Path, sidecar: Sidecar) -> tuple[Aggregator, Shape, Candida
         raise DataError(f"the sidecar of {str(path)!r} contradicts itself: {error}") from None
 
 
-def _add(aggregator: Aggregator, path: Path, n: int) -> None:
-    """Add the reports of a file, which must be as many as its sidecar says."""
-    dtype, before = aggregator.randomizer.report_dtype, aggregator.n
+def _sums(file: tuple[Path, Sidecar]) -> Aggregator:
+    """Add up the reports of a file, which must be as its sidecar says, and as many."""
+    path, sidecar = file
+    sidecar.check_file(path)
+    aggregator, _, _ = _mechanism(path, sidecar)
+    dtype = aggregator.randomizer.report_dtype
     for reports in reports_in(path, dtype).chunks(rows_per_chunk(dtype)):
-        first = aggregator.n - before + 1
+        first = aggregator.n + 1
         try:
             aggregator.add(reports)
         except ValueError as error:
             rows = f"rows {first} to {first + reports.size - 1}"
             raise DataError(f"{str(path)!r}, {rows}: {error}") from None
-    if aggregator.n - before != n:
+    if aggregator.n != sidecar.n:
         raise DataError(
-            f"{str(path)!r} has {counted(aggregator.n - before, 'report')}, but its sidecar says "
-            f"n = {n!r}"
+            f"{str(path)!r} has {counted(aggregator.n, 'report')}, but its sidecar says "
+            f"n = {sidecar.n!r}"
         )
+    return aggregator
+
+
+def _together(one: Aggregator, other: Aggregator) -> Aggregator:
+    """Return the sums of two; they stay as they are, since a cluster may ask for this again."""
+    both = copy(one)
+    both.merge(other)
+    return both
 
 
 #: The number of a column, or one entry per part of a composition.
