@@ -75,6 +75,7 @@ bench: $(DEV) ## measure speed
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/tightness.py
 	$(BIN)/python benchmarks/collection.py
+	$(BIN)/python benchmarks/study.py
 	$(BIN)/python benchmarks/cluster.py
 	$(BIN)/python benchmarks/page.py
 

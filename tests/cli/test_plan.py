@@ -37,7 +37,7 @@ def each_plan_once(monkeypatch):
 @pytest.fixture
 def quick_chart(monkeypatch):
     """A chart without its computation."""
-    monkeypatch.setattr(module, "error_chart", lambda *arguments, view, on_done: CHART)
+    monkeypatch.setattr(module, "error_chart", lambda *arguments, **options: CHART)
 
 
 def document(*arguments: str) -> dict:
@@ -156,7 +156,7 @@ def test_weak_target_says_so():
 def test_no_published_bound():
     made = CACHED(n=10, target_epsilon=300.0, target_delta=1e-6, domain_size=3)
     unknown = tuple(replace(option, previous=None, gain=None) for option in made.options)
-    text = to_text(replace(made, options=unknown), [])
+    text = to_text(replace(made, options=unknown))
     assert all(row.split()[-2:] == ["-", "-"] for row in text.split("\n\n")[1].splitlines()[1:])
     assert "No published bound meets the target with any mechanism." in " ".join(text.split())
 
@@ -192,10 +192,12 @@ def test_chart_without_matplotlib(tmp_path, quick_chart, monkeypatch):
         raise MissingExtraError("matplotlib")
 
     monkeypatch.setattr(chart_files, "draw", missing)
-    result = run(*WEAK, "--chart", str(tmp_path / "errors.png"))
+    line = [*WEAK, "--chart", str(tmp_path / "errors.png")]
+    result = CliRunner().invoke(main, line, prog_name="shuffledp")
     assert result.exit_code == 1
     assert "pictures need matplotlib" in result.stderr
     assert "written without: " in result.stderr
+    assert result.stdout.startswith("estimate  shares of 3 values")
     assert (tmp_path / "errors.csv").exists()
 
 

@@ -106,7 +106,9 @@ def curve(**options: Any) -> None:
         return
     chart = found.to_chart()
     if request.outputs:
-        click.echo("\n".join(write_chart(chart, request.outputs, _to_json(found))))
+        written = write_chart(chart, request.outputs, _to_json(found))
+        written.check()
+        click.echo("\n".join(written.names))
     else:
         click.echo(chart.to_csv(), nl=False)
     for note in found.notes:

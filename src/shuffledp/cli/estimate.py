@@ -6,16 +6,20 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.assumptions import assumptions_of
+from shuffledp.cli.chart_files import read_outputs, write_chart
 from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
+from shuffledp.cli.estimate_chart import estimate_chart
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, reading
 from shuffledp.cli.study_reports import study_notes
@@ -74,60 +78,87 @@ _PARAMETERS = [
         help="Show the nearest probability distribution as well: plausible, but biased, and "
         "without standard errors.",
     ),
+    click.Option(
+        ["--chart", "charts"],
+        callback=read_outputs,
+        metavar="FILE",
+        multiple=True,
+        help="Draw the estimates with their intervals: a picture (.png, .svg, .pdf) with its "
+        "numbers (.csv, .json) beside it, or only numbers; may be repeated.",
+    ),
     CLUSTER,
     JSON,
     click.Option(["--csv", "as_csv"], is_flag=True, help="Print CSV with all digits."),
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Request:
+    """The options of the command line, by their names there."""
+
+    reports: tuple[Path, ...]
+    from_counts: Path | None
+    mechanism: LocalRandomizer | None
+    corrupted: int | Fraction
+    confidence: float
+    simultaneous: bool
+    project: bool
+    charts: tuple[Path, ...]
+    cluster: str | None
+    as_json: bool
+    as_csv: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together before any work."""
+        if self.as_json and self.as_csv:
+            raise click.UsageError("give one of --json and --csv")
+        if bool(self.reports) == (self.from_counts is not None):
+            raise click.UsageError("give either REPORTS or --from-counts")
+        if (self.mechanism is None) != (self.from_counts is None):
+            raise click.UsageError("--from-counts and --mechanism belong together")
+        if self.cluster is not None and self.from_counts is not None:
+            raise click.UsageError("--cluster does not go with --from-counts: there is one sum")
+
+    def answer(self, client: Client | None) -> Estimation:
+        if self.from_counts is not None and self.mechanism is not None:
+            return estimate_published(self.from_counts, self.mechanism, self.corrupted)
+        return _from_files(self.reports, self.corrupted, client)
+
+
 @click.command(params=_PARAMETERS, epilog=EPILOG)
-def estimate(
-    reports: tuple[Path, ...],
-    from_counts: Path | None,
-    mechanism: LocalRandomizer | None,
-    corrupted: int | Fraction,
-    confidence: float,
-    simultaneous: bool,
-    project: bool,
-    cluster: str | None,
-    as_json: bool,
-    as_csv: bool,
-) -> None:
+def estimate(**options: Any) -> None:
     """Estimate frequencies and means from reports or their sum.
 
     REPORTS is a file that "shuffledp randomize" wrote, one or several of the same mechanism, whose
     sidecar stands beside it. Estimates are unbiased, so that frequencies can be below 0 or above 1.
     """
-    if as_json and as_csv:
-        raise click.UsageError("give one of --json and --csv")
-    if bool(reports) == (from_counts is not None):
-        raise click.UsageError("give either REPORTS or --from-counts")
-    if (mechanism is None) != (from_counts is None):
-        raise click.UsageError("--from-counts and --mechanism belong together")
-    if cluster is not None and from_counts is not None:
-        raise click.UsageError("--cluster does not go with --from-counts: there is one sum")
+    request = _Request(**options)
     try:
-        with workers(cluster) as client, progress():
-            if from_counts is not None and mechanism is not None:
-                estimation = estimate_published(from_counts, mechanism, corrupted)
-            else:
-                estimation = _from_files(reports, corrupted, client)
+        with workers(request.cluster) as client, progress():
+            estimation = request.answer(client)
     except DataError as error:
         raise click.ClickException(str(error)) from None
     except ValueError as error:  # so many corrupted users are not there
         raise click.UsageError(str(error)) from None
+    project = request.project
     if project and not any(section.estimate.whole_domain for section in estimation.sections):
         raise click.UsageError(
             "--project needs the frequencies of a whole domain, but there are only means, or "
             "frequencies of some values"
         )
-    rows = [_Rows(section, confidence, simultaneous, project) for section in estimation.sections]
-    if as_json:
-        click.echo(_to_json(estimation, rows, reports, confidence))
-    elif as_csv:
+    level, simultaneous = request.confidence, request.simultaneous
+    rows = [_Rows(section, level, simultaneous, project) for section in estimation.sections]
+    tables = [(table.section, table.names, table.columns) for table in rows]
+    chart = estimate_chart(estimation, tables, level, simultaneous)
+    written = write_chart(chart, request.charts, chart.to_json())
+    if request.as_json:
+        click.echo(_to_json(estimation, rows, request, written.names))
+    elif request.as_csv:
         click.echo(_to_csv(rows, project), nl=False)
     else:
         click.echo(_to_text(estimation, rows, project))
+        written.echo()
+    written.check()
 
 
 def _from_files(
@@ -137,7 +168,11 @@ def _from_files(
     if not is_study(reports[0]):
         return estimate_files(reports, corrupted, client=client)
     if corrupted:
-        raise click.UsageError("--corrupted is not known for the reports of a plan")
+        raise click.UsageError(
+            "--corrupted is not known for the reports of a plan: means, shares among those who "
+            "answer and cross tables are sums, ratios and products of estimates, which somebody "
+            "who chooses reports moves in other ways"
+        )
     if client is not None:
         raise click.UsageError("--cluster does not go with the reports of a plan")
     return estimate_study_files(reports)
@@ -277,7 +312,7 @@ def _to_csv(rows: Iterable[_Rows], project: bool) -> str:
 
 
 def _to_json(
-    estimation: Estimation, rows: Sequence[_Rows], paths: Iterable[Path], confidence: float
+    estimation: Estimation, rows: Sequence[_Rows], request: _Request, charts: Sequence[str]
 ) -> str:
     guarantee = None
     if estimation.sidecars:
@@ -289,7 +324,7 @@ def _to_json(
         "view": "multiset" if estimation.sidecars else "sum",
         "guarantee": guarantee,
         "corrupted": estimation.corrupted,
-        "confidence": confidence,
+        "confidence": request.confidence,
         "simultaneous": any(table.simultaneous for table in rows),
         "estimates": [_section_fields(table) for table in rows],
         "files": [
@@ -300,8 +335,9 @@ def _to_json(
                 "delta": sidecar.guarantee.delta,
                 "seeded": sidecar.seeded,
             }
-            for path, sidecar in zip(paths, estimation.sidecars, strict=True)
+            for path, sidecar in zip(request.reports, estimation.sidecars, strict=True)
         ],
+        "charts": list(charts),
         "warnings": list(_notes(estimation, project=False)),
     }
     facts = estimation.sidecars[0].assumptions if estimation.sidecars else assumptions_of("sum")

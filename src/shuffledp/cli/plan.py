@@ -10,7 +10,7 @@ import click
 
 from shuffledp.accounting.assumptions import assumptions_of
 from shuffledp.accounting.sum_view import View
-from shuffledp.cli.chart_files import read_outputs, write_chart
+from shuffledp.cli.chart_files import Written, read_outputs, write_chart
 from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
@@ -88,8 +88,9 @@ _PARAMETERS = [
         callback=read_outputs,
         metavar="FILE",
         multiple=True,
-        help="Draw error against epsilon: a picture (.png, .svg, .pdf) with its numbers (.csv, "
-        ".json) beside it, or only numbers; may be repeated.",
+        help="Draw error against epsilon, of a study the errors of all strategies: a picture "
+        "(.png, .svg, .pdf) with its numbers (.csv, .json) beside it, or only numbers; may be "
+        "repeated.",
     ),
     click.Option(
         ["--study", "study_file"],
@@ -176,13 +177,24 @@ def plan(**options: Any) -> None:
     with workers(request.cluster) as client:
         with progress():
             made = request.answer(client)
-        written = _draw(made, request.charts, client) if request.charts else []
-    click.echo(_to_json(made, written) if request.as_json else to_text(made, written))
+        least = min(option.ours.epsilon for option in made.options)
+        epsilons = epsilons_around(least) if request.charts else ()
+        if request.as_json:
+            written = _draw(made, epsilons, request.charts, client)
+            click.echo(_to_json(made, written.names))
+        else:
+            click.echo(to_text(made))
+            written = _draw(made, epsilons, request.charts, client)
+            written.echo()
+    written.check()
 
 
-def _draw(made: Plan, charts: tuple[Path, ...], client: Client | None) -> list[str]:
-    """Write all files, pictures last, and return their names."""
-    epsilons = epsilons_around(min(option.ours.epsilon for option in made.options))
+def _draw(
+    made: Plan, epsilons: tuple[float, ...], charts: tuple[Path, ...], client: Client | None
+) -> Written:
+    """Write all files, pictures last."""
+    if not charts:
+        return Written([])
     with counter(len(epsilons)) as report:
         chart = error_chart(
             made.task,

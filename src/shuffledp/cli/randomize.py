@@ -65,6 +65,16 @@ def _labels(text: str, ctx: click.Context, param: click.Parameter) -> tuple[str,
     return tuple(line.strip() for line in lines)
 
 
+def _refused(name: str, reason: str) -> click.Option:
+    """Return an option that other commands have, and that is refused here with the reason."""
+
+    def refuse(ctx: click.Context, param: click.Parameter, text: str | None) -> None:
+        if text is not None:
+            raise click.UsageError(f"{name} does not go with randomize: {reason}", ctx)
+
+    return click.Option([name], callback=refuse, expose_value=False, hidden=True, help=reason)
+
+
 _PARAMETERS = [
     click.Argument(["input"], callback=_read_source),
     click.Option(
@@ -117,6 +127,16 @@ _PARAMETERS = [
     CLUSTER,
     click.Option(["--force"], is_flag=True, help="Replace the files if they exist."),
     JSON,
+    _refused(
+        "--view",
+        "the file holds every report, in random order, so that whoever reads it sees more than "
+        "their sum",
+    ),
+    _refused(
+        "--corrupted",
+        'the sidecar states what honest users reveal; ask "shuffledp epsilon --corrupted" what is '
+        "left of it if some are not",
+    ),
 ]
 
 
@@ -137,14 +157,17 @@ class _Request:
     force: bool
     as_json: bool
 
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together before any work."""
+        if self.ledger is not None and self.seed is not None:
+            raise click.UsageError("--seed voids the guarantee: no --ledger records such reports")
+
     def randomization(self) -> Randomization:
         """Return the mechanism on its columns; what does not fit together is a usage error."""
         if not self.names:
             raise click.UsageError("Missing option '--column', or a --plan.")
         if self.mechanism is None:
             raise click.UsageError("Missing option '--mechanism', or a --plan.")
-        if self.ledger is not None and self.seed is not None:
-            raise click.UsageError("--seed voids the guarantee: no --ledger records such reports")
         labels = self.values or (None,) * len(self.names)
         if len(labels) != len(self.names):
             raise click.UsageError(
@@ -199,7 +222,6 @@ def _run_plan(request: _Request, name: str) -> None:
         "--mechanism": request.mechanism,
         "--delta": request.delta,
         "--values": request.values,
-        "--ledger": request.ledger,
         "--cluster": request.cluster,
     }
     for option, value in given.items():
@@ -214,7 +236,12 @@ def _run_plan(request: _Request, name: str) -> None:
     try:
         with ending_tidily(), progress():
             files = randomize_file(
-                design, request.input, request.out, seed=request.seed, force=request.force
+                design,
+                request.input,
+                request.out,
+                seed=request.seed,
+                force=request.force,
+                ledger=None if request.ledger is None else Ledger(request.ledger),
             )
     except DataError as error:
         raise click.ClickException(str(error)) from None
