@@ -17,7 +17,7 @@ CORE := $(VENV)/.stamp-core
 DEV := $(VENV)/.stamp-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run explore test check lint bench mutation docs format clean
+.PHONY: help run explore test heavy check lint bench mutation docs format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -46,17 +46,20 @@ explore: $(DEV) ## open the local page in a browser (Ctrl-C ends it)
 	@$(BIN)/shuffledp explore
 
 # Two workers, one thread each: more only makes them wait for each other.
-test check: export OPENBLAS_NUM_THREADS = 1
-test check: export OMP_NUM_THREADS = 1
+test heavy check: export OPENBLAS_NUM_THREADS = 1
+test heavy check: export OMP_NUM_THREADS = 1
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 2
 
 test: $(DEV) ## run the tests (PYTEST_ARGS is passed on)
 	$(PYTEST) $(PYTEST_ARGS)
 
-# The heavy tests too, and which lines of these parts are reached; each must have 95% of them.
+heavy: $(DEV) ## run the tests that `make test` leaves out, but for the long studies
+	$(PYTEST) --rest $(PYTEST_ARGS)
+
+# Both, and which lines of these parts are reached; each must have 95% of them.
 COVERED := decomposition divergence rounds accounting randomizers
 
-check: $(DEV) ## run the heavy tests as well, and look at coverage
+check: $(DEV) ## run both with all examples, and look at coverage
 	$(PYTEST) --heavy --cov --cov-report=
 	@code=0; for part in $(COVERED); do \
 	  echo "line coverage of $$part"; \
@@ -72,6 +75,8 @@ bench: $(DEV) ## measure speed
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/tightness.py
 	$(BIN)/python benchmarks/collection.py
+	$(BIN)/python benchmarks/study.py
+	$(BIN)/python benchmarks/cluster.py
 	$(BIN)/python benchmarks/page.py
 
 mutation: export OPENBLAS_NUM_THREADS = 1

@@ -22,20 +22,27 @@ version = release = shuffledp.__version__
 _MATHJAX = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static/mathjax/tex-svg.js"
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "commands",
 ]
 exclude_patterns = ["_build", "_ext"]
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "myst-nb"}
 root_doc = "index"
 nitpicky = False
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_dmath_double_inline = True
 myst_heading_anchors = 3
+
+# The notebooks of the gallery run whenever the site is built; a cell that fails stops it.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_ipywidgets_js = {}  # would be loaded from elsewhere
+nb_execution_show_tb = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"

@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
     ("_version", "arrays", "extras", "rounding", "whole_file", "wording"),
-    ("errors", "markup"),
+    ("cluster", "errors", "markup"),
     ("interval",),
     ("decomposition", "sampling"),
     ("divergence", "randomizers"),
@@ -39,6 +39,7 @@ PURPOSE = {
     "rounding": "numbers for people",
     "whole_file": "files written whole",
     "wording": "words for people",
+    "cluster": "workers elsewhere",
     "errors": "errors and argument checks",
     "markup": "HTML that is always escaped",
     "interval": "certified intervals",

@@ -1,7 +1,7 @@
 """Options, tiers and profiles that all tests share.
 
-``make test`` runs the quick tier, ``make check`` with ``--heavy`` also the heavy one, and
-``--run-slow`` adds the long studies to both. See CONTRIBUTING.md.
+``make test`` runs the quick tier, ``make heavy`` with ``--rest`` the heavy one, ``make check`` with
+``--heavy`` both, and ``--run-slow`` adds the long studies. See CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ settings.register_profile("quick", settings.get_profile("heavy"), max_examples=t
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--heavy", action="store_true", help="run the heavy tests, all examples")
+    parser.addoption("--rest", action="store_true", help="run the heavy tests and no others")
     parser.addoption("--run-slow", action="store_true", help="run the long studies as well")
     parser.addoption(
         "--perturb", type=int, metavar="SEED", help="move elementary functions by an ulp or not"
@@ -52,7 +53,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = set()
     if not config.getoption("--run-slow"):
         left_out |= {item for item in items if item.get_closest_marker("slow")}
-    if not _is_heavy(config):
+    if config.getoption("--rest"):
+        left_out |= set(items) - tiers.heavy(items)
+    elif not _is_heavy(config):
         left_out |= tiers.heavy(items)
     if config.getoption("--perturb") is not None:
         left_out |= {item for item in items if item.get_closest_marker("processes")}
@@ -61,4 +64,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_heavy(config: pytest.Config) -> bool:
-    return config.getoption("--heavy") or config.getoption("--run-slow")
+    return any(config.getoption(f"--{tier}") for tier in ("heavy", "rest", "run-slow"))

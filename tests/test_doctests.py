@@ -24,6 +24,7 @@ def test_all_parts_are_found():
 
 #: Modules whose examples compare many mechanisms.
 LONG = (
+    "shuffledp.accounting.renyi",
     "shuffledp.accounting.tier_calibration",
     "shuffledp.bridge.events",
     "shuffledp.planning.error_chart",

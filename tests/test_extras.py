@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from shuffledp import KRR, ShuffleAccountant, parse
+from shuffledp import KRR, ShuffleAccountant, curve, parse
 from shuffledp.bridge import to_pld
 from shuffledp.certification import certify, verify
 from shuffledp.cli import main
@@ -21,6 +21,7 @@ from shuffledp.files import Column, Randomization, estimate_files
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 INSTALL = {
+    "distributed": 'clusters need distributed: pip install "shuffledp[cluster]"',
     "matplotlib": 'pictures need matplotlib: pip install "shuffledp[plot]"',
     "pyarrow": 'Parquet files need pyarrow: pip install "shuffledp[parquet]"',
     "pandas": 'data frames need pandas: pip install "shuffledp[pandas]"',
@@ -67,6 +68,7 @@ CALLS = [
     ("pyarrow", lambda: make("answers.csv", "more.parquet")),
     ("pyarrow", lambda: estimate_files([Path("reports.parquet")])),
     ("dp_accounting", lambda: to_pld(ShuffleAccountant(KRR(k=3, epsilon0=1.0), 10))),
+    ("distributed", lambda: curve("krr(3, 1)", x=[9], target_delta=0.1, client=object())),
     ("flint", lambda: prove(certify)),
     ("flint", lambda: prove(verify)),
 ]
@@ -78,6 +80,7 @@ COMMANDS = [
     ("pyarrow", ("randomize", "answers.parquet", *ANSWERS, "-o", "more.csv")),
     ("pyarrow", ("randomize", "answers.csv", *ANSWERS, "-o", "more.parquet")),
     ("pyarrow", ("estimate", "reports.parquet")),
+    ("distributed", ("curve", "krr(3, 1)", "--delta", "0.1", "--cluster", "local:1")),
     ("flint", ("certify", "krr(k=3, epsilon0=1)", "-n", "10", "--delta", "0.1")),
     ("flint", ("verify", "proof.json")),
     ("matplotlib", ("report", "krr(k=3, epsilon0=1)", "-n", "10", "--delta", "0.1")),
@@ -96,6 +99,7 @@ def test_in_python(folder, monkeypatch, package, call):
     assert str(caught.value) == INSTALL[package]
 
 
+@pytest.mark.heavy(keep=6)
 @pytest.mark.parametrize(("package", "arguments"), COMMANDS, ids=lambda value: value[0])
 def test_on_the_command_line(folder, monkeypatch, package, arguments):
     monkeypatch.setitem(sys.modules, package, None)
@@ -122,6 +126,7 @@ def test_the_extra_brings_the_package(module):
     assert any(requirement.startswith(f"{package.name}>=") for requirement in brought)
 
 
+@pytest.mark.heavy
 def test_every_optional_import_is_known():
     found = set()
     for file in (ROOT / "src").rglob("*.py"):

@@ -13,7 +13,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tiers import EVERY_CASE
 
 import shuffledp
 from shuffledp import KRR, LocalRandomizer, MatrixRandomizer, NoAnswerError, Pair, register
@@ -163,7 +162,7 @@ def test_every_command_is_tried():
             assert "mechanism" not in {option.name for option in main.commands[name].params}
 
 
-@EVERY_CASE
+@pytest.mark.heavy(keep=12)
 @pytest.mark.parametrize("mechanism", FOREIGN)
 @pytest.mark.parametrize("command", [name for name, line in COMMANDS.items() if line is not None])
 def test_commands(command, mechanism, tmp_path, monkeypatch):

@@ -62,6 +62,7 @@ CASES = """
     ("options", "examples", "passed", "left_out"),
     [
         ([], 40 * tiers.QUICK_PERCENT // 100, 21 + tiers.MOST_CASES, 26 - tiers.MOST_CASES),
+        (["--rest"], 40, 25 - tiers.MOST_CASES, 22 + tiers.MOST_CASES),
         (["--heavy"], 40, 46, 1),
         (["--run-slow"], 40, 47, 0),
     ],

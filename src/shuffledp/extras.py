@@ -17,6 +17,7 @@ class _Package:
 
 
 _PACKAGES = {
+    "distributed": _Package("distributed", "cluster", "clusters"),
     "dp_accounting": _Package("dp-accounting", "pld", "privacy loss distributions"),
     "fastapi": _Package("fastapi", "web", "local pages"),
     "flint": _Package("python-flint", "certify", "proofs"),

@@ -163,6 +163,7 @@ USERS: list[tuple[LocalRandomizer, float, float]] = [
 ]
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize(("randomizer", "epsilon", "delta"), USERS, ids=str)
 def test_the_number_of_users_is_safe_and_one_less_is_not(
     randomizer: LocalRandomizer, epsilon: float, delta: float
@@ -246,7 +247,7 @@ BEST = {
 }
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", BEST)
 def test_the_best_bound_allows_a_larger_level_and_a_little_more_is_not_safe(text: str) -> None:
     n, epsilon, gain, width = BEST[text]

@@ -32,7 +32,7 @@ def reveals_less(smaller: LocalRandomizer, larger: LocalRandomizer, n: int, shar
 
 
 @pytest.mark.heavy
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(compositions(), user_counts, deltas)
 def test_epsilon_and_delta_contradict_nobody(
     randomizer: LocalRandomizer, n: int, delta: float
@@ -49,7 +49,7 @@ def test_epsilon_and_delta_contradict_nobody(
 
 
 @pytest.mark.heavy
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(any_mechanism, user_counts, st.integers(1, 5), st.floats(0, 1))
 def test_more_users_reveal_less(
     randomizer: LocalRandomizer, n: int, factor: int, share: float
@@ -60,7 +60,7 @@ def test_more_users_reveal_less(
 
 
 @pytest.mark.heavy
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(mechanisms(), user_counts, st.floats(0.01, 1), st.floats(0.01, 1), st.floats(0, 1))
 def test_taking_part_less_often_reveals_less(
     randomizer: LocalRandomizer, n: int, rate: float, less: float, share: float
@@ -71,7 +71,7 @@ def test_taking_part_less_often_reveals_less(
 
 
 @pytest.mark.heavy
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(mechanisms(), mechanisms(), user_counts, st.integers(1, 15), st.floats(0, 1))
 def test_all_attributes_reveal_more_than_one_of_them(
     first: LocalRandomizer, second: LocalRandomizer, n: int, sixteenths: int, share: float

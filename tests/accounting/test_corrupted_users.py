@@ -135,7 +135,7 @@ def test_the_guarantee_is_above_the_exact_bound_of_more_users(n, f):
     assert float(proved) <= accountant.get_delta(EPSILON) * (1 + 1e-9)
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("text", ["krr(k=10, epsilon0=2)", "laplace(epsilon0=1)", "gaussian(3)"])
 @pytest.mark.parametrize(("n", "f", "delta"), [(1000, 20, 1e-6), (10**6, 5000, 1e-9), (5, 1, 0.1)])
 def test_an_epsilon_keeps_its_word(text, n, f, delta):

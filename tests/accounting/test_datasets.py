@@ -13,7 +13,7 @@ from shuffledp.accounting.candidates import Candidate, Listed
 from shuffledp.accounting.worst_case import WorstCase
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     "text",
     [

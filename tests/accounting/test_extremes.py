@@ -127,7 +127,7 @@ def test_one_user_has_the_local_guarantee(epsilon0: float, k: int, share: float)
 HUGE = [(15.0, 100), (50.0, 2), (150.0, 100), (300.0, 1), (300.0, 100)]
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("epsilon0", "n"),
     [

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from shuffledp import AccuracyWarning, ShuffleAccountant
 from shuffledp.accounting import inversion, proposals
 from shuffledp.accounting.inversion import _Search, enclose_epsilon
 from shuffledp.accounting.proposals import Guide
@@ -295,3 +296,20 @@ def test_whatever_is_proposed_the_enclosure_holds(
     assert interval.lower <= root(problem.function, target, 4.0) <= interval.upper
     assert problem.function(interval.upper) + problem.above <= target
     assert search.at_high is not None
+
+
+def test_a_plateau_is_crossed_in_few_steps(monkeypatch):
+    """With one large jump of about the target's probability delta hardly falls with epsilon."""
+    evaluated = []
+
+    def counted(*args):
+        evaluated.append(args)
+        return enclose(*args)
+
+    enclose = inversion.enclose_log_delta
+    monkeypatch.setattr(inversion, "enclose_log_delta", counted)
+    accountant = ShuffleAccountant("any_pure_ldp(epsilon0=18.0974)", n=10**9, bound="blanket")
+    with pytest.warns(AccuracyWarning):
+        found = accountant.epsilon_interval(1e-6)
+    assert found.upper - found.lower < 0.005 * found.upper
+    assert len(evaluated) <= 16

@@ -75,6 +75,7 @@ def test_a_gap_of_nothing_and_of_what_is_not_a_number():
     assert not log_gap(math.nan, 0.5) <= 0
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("bound", ["best", "blanket"])
 @pytest.mark.parametrize(
     "text", ["krr(k=4, epsilon0=2)", "olh(epsilon0=3)", "laplace(epsilon0=1)", "rappor(epsilon0=2)"]

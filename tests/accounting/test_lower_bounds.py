@@ -71,7 +71,7 @@ def test_three_values_prefer_the_third() -> None:
         assert math.exp(value.upper) == pytest.approx(expected, rel=0.05)
 
 
-@pytest.mark.heavy(keep=15)
+@pytest.mark.heavy(keep=7)
 @pytest.mark.parametrize("randomizer", [KRR(k=2, epsilon0=1.0), Laplace(epsilon0=1.0)], ids=str)
 @pytest.mark.parametrize("n", [1, 2, 10, 1000, 10**6])
 @pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-20])

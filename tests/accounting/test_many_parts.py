@@ -134,7 +134,7 @@ def test_many_equal_parts_are_sharp(part):
     assert reference.delta(0.99 * interval.upper)[0] > DELTA
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(("level", "samples"), [(0.5, 300), (1.0, 2000)])
 def test_one_large_ratio_among_many_losses(level, samples):
     """Few ratios are so large that one of them decides: no saddle point, but easy to simulate."""

@@ -52,6 +52,7 @@ REFERENCE = [
 ]
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize(("k", "groups", "dummies", "epsilon", "expected"), REFERENCE)
 def test_reference_values(k, groups, dummies, epsilon, expected):
     accountant = krr(k, *groups, dummies=dummies)
@@ -188,6 +189,7 @@ def test_tiers_reveal_nearly_as_much_as_is_guaranteed():
         assert str(tier.datasets) == "x1 = 0 vs 1, all others hold 2"
 
 
+@pytest.mark.heavy
 def test_an_epsilon_keeps_its_word():
     accountant = krr(4, (1, 50), (3, 20), dummies=10)
     for delta in (1e-3, 1e-9):
@@ -215,6 +217,7 @@ def test_more_company_never_hurts():
     assert corrupted[-1] == pytest.approx(alone)
 
 
+@pytest.mark.heavy
 def test_the_worst_users_are_corrupted():
     """The largest alphas hide most: those of the small levels."""
     left = krr(10, (4, 50), (1, 30))

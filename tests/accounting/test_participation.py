@@ -53,6 +53,7 @@ def local(place: int, bound: str) -> ShuffleAccountant:
     return ShuffleAccountant(MatrixRandomizer(rows), 1, bound=bound)
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.filterwarnings("ignore::shuffledp.AccuracyWarning")
 @pytest.mark.parametrize("bound", ["best", "blanket"])
 @pytest.mark.parametrize("at_most", [1, 2, 3])
@@ -76,6 +77,7 @@ def test_a_choice_that_reacts_beats_every_plan():
     assert rounds.get_delta(math.log(2)) >= reacting * (1 - 1e-12)
 
 
+@pytest.mark.heavy
 def test_what_reveals_most_is_taken_first_and_as_often_as_it_happens():
     some = Rounds([(WEEKLY, 52), (SURVEY, 4)], at_most=10)
     taken = Rounds([(WEEKLY, 6), (SURVEY, 4)]).get_epsilon(1e-6)
@@ -116,6 +118,7 @@ def test_without_delta_the_largest_levels_add_up():
     assert largest_sum([(1.0, 2), (3.0, 1)], 2).lower <= 4 <= largest_sum([(3.0, 1)], 5).upper + 1
 
 
+@pytest.mark.heavy
 def test_other_answers_count_the_same_rounds():
     some = Rounds([(WEEKLY, 52), (SURVEY, 4)], at_most=10)
     taken = Rounds([(WEEKLY, 6), (SURVEY, 4)])

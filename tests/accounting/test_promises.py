@@ -145,6 +145,7 @@ FAMILIES = [
 ]
 
 
+@pytest.mark.heavy
 @settings(max_examples=12)
 @given(
     family=st.sampled_from(FAMILIES),
@@ -159,7 +160,7 @@ def test_a_calibrated_level_keeps_both_targets(
     check_target(parse_family(family)(level.epsilon0), n, epsilon, delta)
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 0.3])
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 1 / 3])
 def test_the_example_that_broke_its_word(epsilon: float, delta: float) -> None:

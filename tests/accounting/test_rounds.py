@@ -247,6 +247,7 @@ def test_the_best_bound_is_never_the_larger_one():
     assert best.meets(blanket.get_epsilon(1e-6), 1e-6)
 
 
+@pytest.mark.heavy
 def test_guarantees_need_no_attack(monkeypatch):
     """Upper laws are made of what is proved, which takes less than enclosing the truth."""
 

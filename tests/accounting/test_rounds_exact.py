@@ -80,7 +80,7 @@ def accountant(name: str, n: int) -> ShuffleAccountant:
     return ShuffleAccountant(MatrixRandomizer(rows), n)
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize(
     ("first", "second"), [("2-RR", "2-RR"), ("skew", "skew"), ("2-RR", "skew")]

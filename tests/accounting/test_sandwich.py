@@ -246,7 +246,7 @@ def check(case: Case, n: int, exp_epsilons: Sequence[Fraction]) -> None:
         assert report.lower_bound >= attained * (1 - 1e-9) - SLACK, where
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_true_divergence_lies_between_the_bounds(kind):
     count, make = KINDS[kind]

@@ -65,6 +65,7 @@ def test_what_is_refused():
         OpenGroup("krr(k=3)", 0)
 
 
+@pytest.mark.heavy
 def test_command_line():
     line = ["tiers", "--group", "krr(k=2, epsilon0=0.5)=9", "--group", "krr(k=2)=9"]
     target = ["--epsilon", "0.6", "--delta", "1e-4"]

@@ -209,7 +209,7 @@ def test_large_crowds(mechanism, n, expected):
     assert accountant.epsilon_report(1e-6).bound == "exact"
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("mechanism", [OUE(2.0), RAPPOR(1.0), RAPPOR(4.0), OUE(3.0, 2)])
 @pytest.mark.parametrize("n", [30, 3000, 10**5, 10**7])
 def test_meeting_a_target_is_what_delta_says(mechanism, n):

@@ -27,6 +27,7 @@ def test_rounds_of_different_views_are_of_different_kinds():
     assert [(kind.accountant.view, kind.times) for kind in kinds] == [("multiset", 6), ("sum", 3)]
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("order", [("sum", "multiset"), ("multiset", "sum")])
 def test_profiles_of_rounds_are_kept_for_each_view(order):
     bound_profile.cache_clear()

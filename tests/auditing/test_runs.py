@@ -57,7 +57,7 @@ def assert_mean(values: np.ndarray, mean: float) -> None:
     assert abs(values.mean() - mean) < 4.5 * error + 1e-12
 
 
-@pytest.mark.heavy(keep=9)
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("text", MECHANISMS)
 def test_runs_have_the_certified_divergence(text):
     """The mean of (1 - e^(epsilon - T))_+ is the hockey-stick divergence of the datasets.

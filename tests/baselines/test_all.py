@@ -35,7 +35,7 @@ MECHANISMS = {
 UPPER = [name for name, analysis in BASELINES.items() if analysis.kind == "upper"]
 
 
-@pytest.mark.heavy(keep=10)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("epsilon0", [0.1, 4.0])
@@ -185,6 +185,7 @@ def test_rounding_of_decimals(text):
     assert Decimal(float_down(number)) <= number <= Decimal(float_up(number))
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("limit", ["at_most=1", "exactly=2"])
 def test_neighbours_that_differ_little_do_not_hide_what_others_hold(limit):
     """The level of neighbours is not enough: the other users may hold anything."""

@@ -58,6 +58,7 @@ def is_just_above(upper: float, value: mp.mpf, rtol: float = 1e-9) -> bool:
     return value <= upper <= value * (1 + rtol)
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(("analysis", "inequality"), SPECIFIC)
 @settings(max_examples=60)
 @given(
@@ -343,6 +344,7 @@ def test_asymmetric_matrices_compare_all_pairs():
             assert direct_delta(randomizer, 100, epsilon * (1 - 1e-6), inequality) > 1e-3
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     "randomizer", [OUE(epsilon0=0.01), BinaryLocalHash(epsilon0=8.0), Laplace(epsilon0=1e-6)]
 )

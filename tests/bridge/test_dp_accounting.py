@@ -28,7 +28,7 @@ def check(epsilon, rounds, delta=1e-6):
     assert rounds.epsilon_lower_bound(delta) <= epsilon <= 1.01 * rounds.get_epsilon(delta)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("times", [1, 12])
 def test_distributions(times):
     made = to_pld(WEEKLY.rounds(times), value_discretization_interval=WIDTH)
@@ -116,6 +116,7 @@ def test_the_best_bound():
     assert best.accountant().bound == "best"
 
 
+@pytest.mark.heavy
 def test_events_are_values():
     assert ShuffledDpEvent("krr(k=3, epsilon0=1.0)", 1e3) == EVENT
     assert dp.DpEvent.from_named_tuple(EVENT.to_named_tuple()) == EVENT

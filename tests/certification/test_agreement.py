@@ -13,7 +13,7 @@ STUDY = 600
 CHUNK = 20
 
 
-@pytest.mark.heavy(keep=7)
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("number", SAMPLE)
 def test_answers_and_proofs_overlap(number: int) -> None:
     assert disagreement(random_case(number)) is None
@@ -27,7 +27,7 @@ EXTREMES = [
     Case("krr(k=2, epsilon0=50.0)", 1, 1e-300),
     Case("krr(k=2, epsilon0=50.0)", 10**15, 1e-300),
     Case("any_pure_ldp(epsilon0=50.0)", 10**15, 1e-6),
-    Case("krr(k=10, epsilon0=50.0)", 10**6, 1e-300),
+    pytest.param(Case("krr(k=10, epsilon0=50.0)", 10**6, 1e-300), marks=pytest.mark.slow),
     Case("matrix([[1, 0], [0.5, 0.5]])", 10**15, 0.75),
     Case("matrix([[0.5, 0.5, 0], [0.25, 0.5, 0.25]])", 10**3, 0.26),
     Case("parallel(1e-300*krr(k=3, epsilon0=1), 1*krr(k=3, epsilon0=0.5))", 10, 1e-6),
@@ -35,7 +35,7 @@ EXTREMES = [
 ]
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("case", EXTREMES, ids=str)
 def test_answers_and_proofs_overlap_at_extreme_values(case: Case) -> None:
     assert disagreement(case) is None

@@ -55,7 +55,7 @@ def contains(enclosure: Enclosure, value: Fraction) -> bool:
     return bool(enclosure.lower <= number and enclosure.upper >= number)
 
 
-@pytest.mark.heavy(keep=6)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("n", [1, 2, 5, 11])
 @pytest.mark.parametrize("other", [None, 0, 2])
 @pytest.mark.parametrize("pair", [Pair(0, 1), Pair(2, 0)], ids=str)
@@ -126,7 +126,7 @@ def masses(found: BallDecomposition) -> list[arb]:
     return [weight, first, second]
 
 
-@pytest.mark.heavy(keep=20)
+@pytest.mark.heavy(keep=6)
 @pytest.mark.parametrize("text", MECHANISMS)
 @pytest.mark.parametrize("side", ["lower", "upper"])
 def test_both_sides_keep_all_masses(text: str, side: str) -> None:
@@ -140,6 +140,7 @@ def test_both_sides_keep_all_masses(text: str, side: str) -> None:
                 assert mass.rad() < 1e-20
 
 
+@pytest.mark.heavy(keep=5)
 @pytest.mark.parametrize("text", MECHANISMS)
 def test_doubles_agree_with_balls(text: str) -> None:
     """The laws of the mechanism classes, in doubles, lie between the two sides."""

@@ -248,7 +248,7 @@ AGREEMENT = [
 ]
 
 
-@pytest.mark.heavy(keep=5)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(("text", "n", "epsilon"), AGREEMENT)
 def test_proof_and_double_precision_agree(text: str, n: int, epsilon: float) -> None:
     randomizer = parse(text)

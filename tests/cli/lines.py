@@ -56,6 +56,7 @@ SMALL = {
     "name": GOOD["name"],
     "charts": [],
     "certified": [],
+    "cluster": [],
 }
 
 #: Of these one is asked for where they are optional, and the others are given.

@@ -92,7 +92,7 @@ def shown(value: str) -> Decimal:
     return Decimal(value.split()[2])
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("arguments", ASKED)
 def test_text_and_json_agree_and_round_to_the_safe_side(arguments):
     answer = read_json(ask(*arguments, "--json"))
@@ -273,7 +273,7 @@ def test_ends_of_the_range_of_n(n):
     assert answer["n"] == n
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(("n", "epsilon"), [("1e6", "1.2"), ("1e9", "0.2"), ("2**53", "1")])
 def test_delta_below_the_smallest_double_is_shown(n, epsilon):
     users = str(2**53) if n == "2**53" else n

@@ -270,6 +270,7 @@ WORDS = """
 """
 
 
+@pytest.mark.heavy
 @settings(max_examples=150)
 @given(st.lists(st.sampled_from(WORDS.split()) | st.text(max_size=8), max_size=9))
 def test_no_line_of_arguments_breaks_it(arguments):

@@ -59,6 +59,7 @@ def test_shown_numbers_are_on_the_safe_side():
         assert float(shown) == pytest.approx(row["epsilon"], rel=2e-3)
 
 
+@pytest.mark.heavy
 def test_lines_fit_a_terminal():
     for question in (KRR_QUESTION, GAUSSIAN_QUESTION):
         assert max(map(len, ask(*question).splitlines())) <= 88
@@ -139,6 +140,7 @@ def test_mechanism_without_a_level():
     assert all(rows[name]["epsilon"] is None and rows[name]["reason"] for name in BASELINES)
 
 
+@pytest.mark.heavy
 def test_no_finite_epsilon_is_said_in_every_format():
     question = ("compare", "matrix([[0.5, 0.5, 0], [0.3, 0.3, 0.4]])", "-n", "9", "--delta", "0.1")
     rows = bounds(*question)

@@ -415,7 +415,7 @@ main()
 """
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("seconds", [0.5, 2.5])
 def test_interrupt_ends_quietly(seconds):

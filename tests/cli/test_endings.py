@@ -104,7 +104,7 @@ def end(process, number):
     return *process.communicate(timeout=LIMIT), process.returncode
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("phase", "number"),
     [
@@ -121,7 +121,7 @@ def test_a_request_to_end_leaves_nothing(folder, phase, number):
     assert names(folder) == ["answers.csv"]
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("phase", PHASES)
 def test_the_next_run_removes_what_a_killed_one_left(folder, phase):
     with paused(PHASES[phase]) as process:
@@ -138,6 +138,7 @@ def test_the_next_run_removes_what_a_killed_one_left(folder, phase):
     assert estimate_files([folder / "reports.csv"]).n == ROWS
 
 
+@pytest.mark.heavy
 def test_killed_at_any_time(folder):
     write_answers(folder, 400_000)
     line = ("-m", "shuffledp", "randomize", "answers.csv", *LINE, "--out", "reports.csv")
@@ -153,6 +154,7 @@ def test_killed_at_any_time(folder):
     assert names(folder) == ["answers.csv", "reports.csv", "reports.csv.json"]
 
 
+@pytest.mark.heavy
 def test_a_second_run_to_the_same_file_fails(folder):
     with paused(READING) as process:
         before = names(folder)
@@ -169,6 +171,7 @@ def test_a_second_run_to_the_same_file_fails(folder):
     assert estimate_files([folder / "reports.csv"]).n == ROWS
 
 
+@pytest.mark.heavy
 def test_runs_to_different_files_do_not_disturb_each_other(folder):
     with paused(READING) as process:
         for out in ("more.csv", "reports.parquet"):
@@ -180,6 +183,7 @@ def test_runs_to_different_files_do_not_disturb_each_other(folder):
     assert estimate_files([folder / file for file in files[:2]]).n == 2 * ROWS
 
 
+@pytest.mark.heavy
 def test_of_two_runs_at_once_one_succeeds(folder):
     line = ("-m", "shuffledp", "randomize", "answers.csv", *LINE, "--out", "reports.csv")
     with started(*line) as first, started(*line) as second:

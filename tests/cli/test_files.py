@@ -291,7 +291,7 @@ def test_bad_arguments(folder, arguments, options, message, code):
     [
         ("nobody.csv", "cannot read 'nobody.csv': No such file or directory"),
         ("nobody.parquet", "cannot read 'nobody.parquet': No such file or directory"),
-        ("folder.csv", "cannot read 'folder.csv': Is a directory"),
+        ("folder.csv", "'folder.csv' has no files that end in .csv or .parquet"),
         ("people.parquet", "'people.parquet' is not a Parquet file, or damaged"),
     ],
 )

@@ -27,7 +27,8 @@ SECONDS = 120
 EXAMPLES = {
     "plan": 12,
     "report": 8,
-    "calibrate": 50,
+    "calibrate": 25,
+    "users": 25,
     "compare": 50,
     "verify": 30,
     "reproduce": 30,
@@ -116,7 +117,7 @@ def check_whole(written: dict[Path, bytes]) -> None:
             assert content.endswith(b"\n")
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("command", [name for name in ENDING if name != "plan"])
 def test_lines(command: str, folder: Path) -> None:
     @settings(max_examples=examples(EXAMPLES.get(command, COMMON)))

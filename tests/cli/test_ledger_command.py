@@ -28,6 +28,7 @@ def answer(*arguments):
     return result.stdout
 
 
+@pytest.mark.heavy
 def test_rounds_are_recorded_and_shown(path):
     before = answer("ledger", "show", str(path))
     assert "No rounds were recorded yet." in before
@@ -111,6 +112,7 @@ def test_a_changed_ledger(path):
     assert "line 1: its checksum is wrong" in result.stderr
 
 
+@pytest.mark.heavy
 def test_randomize_with_a_ledger(path, tmp_path):
     people, out = tmp_path / "people.csv", tmp_path / "out.csv"
     people.write_text("age\n" + "0\n1\n2\n" * 300)

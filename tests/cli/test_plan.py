@@ -37,7 +37,7 @@ def each_plan_once(monkeypatch):
 @pytest.fixture
 def quick_chart(monkeypatch):
     """A chart without its computation."""
-    monkeypatch.setattr(module, "error_chart", lambda *arguments, view, on_done: CHART)
+    monkeypatch.setattr(module, "error_chart", lambda *arguments, **options: CHART)
 
 
 def document(*arguments: str) -> dict:
@@ -98,6 +98,7 @@ def test_lines_fit_a_terminal():
         assert max(map(len, ask(*question).splitlines())) <= 88
 
 
+@pytest.mark.heavy
 def test_json():
     answer = document(*SHARES)
     options, left_out = answer.pop("options"), answer.pop("left_out")
@@ -133,6 +134,7 @@ def test_json():
         assert parse(option["previous"]["mechanism"]).name == option["name"]
 
 
+@pytest.mark.heavy
 def test_distribution_from_the_line_and_from_a_file(tmp_path):
     path = tmp_path / "shares.csv"
     path.write_text("0.5\n0.25\n0.25\n", encoding="utf-8")
@@ -154,7 +156,7 @@ def test_weak_target_says_so():
 def test_no_published_bound():
     made = CACHED(n=10, target_epsilon=300.0, target_delta=1e-6, domain_size=3)
     unknown = tuple(replace(option, previous=None, gain=None) for option in made.options)
-    text = to_text(replace(made, options=unknown), [])
+    text = to_text(replace(made, options=unknown))
     assert all(row.split()[-2:] == ["-", "-"] for row in text.split("\n\n")[1].splitlines()[1:])
     assert "No published bound meets the target with any mechanism." in " ".join(text.split())
 
@@ -168,6 +170,7 @@ def test_target_nobody_meets():
     )
 
 
+@pytest.mark.heavy
 def test_chart_files(tmp_path, quick_chart, monkeypatch):
     drawn = []
     monkeypatch.setattr(chart_files, "draw", lambda chart, path: drawn.append((chart, path)))
@@ -189,10 +192,12 @@ def test_chart_without_matplotlib(tmp_path, quick_chart, monkeypatch):
         raise MissingExtraError("matplotlib")
 
     monkeypatch.setattr(chart_files, "draw", missing)
-    result = run(*WEAK, "--chart", str(tmp_path / "errors.png"))
+    line = [*WEAK, "--chart", str(tmp_path / "errors.png")]
+    result = CliRunner().invoke(main, line, prog_name="shuffledp")
     assert result.exit_code == 1
     assert "pictures need matplotlib" in result.stderr
     assert "written without: " in result.stderr
+    assert result.stdout.startswith("estimate  shares of 3 values")
     assert (tmp_path / "errors.csv").exists()
 
 

@@ -34,6 +34,7 @@ def test_version():
     assert run("--version").stdout == f"shuffledp {__version__}\n"
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -49,6 +50,7 @@ def test_exit_codes(arguments, code):
     assert "Error: " in result.stderr
 
 
+@pytest.mark.heavy
 def test_warnings_are_not_shown_even_when_all_are_asked_for():
     arguments = ("delta", "krr(k=3, epsilon0=1)", "-n", "1e15", "--epsilon", "0.1")
     result = subprocess.run(
@@ -98,6 +100,7 @@ main()
 """
 
 
+@pytest.mark.heavy
 def test_interrupt_ends_quietly():
     with subprocess.Popen(
         [sys.executable, "-c", WAIT_FOREVER, *EPSILON],
@@ -113,6 +116,7 @@ def test_interrupt_ends_quietly():
     assert (output, errors) == ("", "")
 
 
+@pytest.mark.heavy
 def test_start_up_leaves_heavy_packages_out():
     code = (
         "import sys\n"
@@ -127,6 +131,7 @@ def test_start_up_leaves_heavy_packages_out():
     assert not {"scipy", "matplotlib", "pytest", "hypothesis"} & set(result.stdout.split())
 
 
+@pytest.mark.heavy
 def test_the_shell_can_complete():
     environment = {
         **os.environ,

@@ -14,6 +14,18 @@ from shuffledp.cli.signals import ending_tidily
 NUMBERS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
+@pytest.fixture(autouse=True)
+def usual_handlers():
+    """Whoever runs the tests may have arranged to ignore some: a shell does, in the background."""
+    before = {number: signal.getsignal(number) for number in NUMBERS}
+    for number in NUMBERS:
+        usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        signal.signal(number, usual)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize("number", NUMBERS)
 def test_the_first_signal_ends_and_others_do_not_disturb(number):
     before = [signal.getsignal(one) for one in NUMBERS]

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from command_line import run
 
 from shuffledp.cli import main
-from shuffledp.files import Guarantee
+from shuffledp.files import Guarantee, Ledger
 
 sys.path.append(str(Path(__file__).parent.parent / "study"))
 from designs import PARTS, design, rows
@@ -114,6 +114,93 @@ def test_cross_tables():
     assert "(missing), yes" in text
 
 
+@pytest.mark.usefixtures("quick")
+def test_every_user_in_one_shuffle():
+    rows(300).to_csv("people.csv", index=False)
+    design("one public attribute per user").save("plan.json")
+    text = ask("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
+    assert "users      300\n" in text
+    assert "region of 120 users: krr(k=4, epsilon0=4.5)" in text
+    text = ask("estimate", *(f"reports-{name}.csv" for name in PARTS))
+    assert "users      300\n" in text
+    assert "It holds if no user is in two files." in " ".join(text.split())
+
+
+@pytest.mark.usefixtures("quick")
+def test_charts_of_estimates(folder):
+    pytest.importorskip("matplotlib")
+    rows(300).to_csv("people.csv", index=False)
+    design("joint report").save("plan.json")
+    ask("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
+    text = ask("estimate", "reports.csv", "--chart", "a.png")
+    assert text.endswith("Written: a.csv\nWritten: a.json\nWritten: a.png\n")
+    assert Path("a.png").read_bytes().startswith(b"\x89PNG")
+    document = json.loads(ask("estimate", "reports.csv", "--chart", "b.csv", "--json"))
+    assert document["charts"] == ["b.csv"]
+    table = Path("b.csv").read_text().splitlines()
+    assert table[0] == "panel,row,group,value,lower,upper"
+    first = document["estimates"][0]
+    numbers = [first[name][0] for name in ("estimates", "lower", "upper")]
+    assert table[1] == ",".join(["region", "north", "", *map(repr, numbers)])
+    mean = next(line for line in table if line.startswith("mean of age,mean,"))
+    assert len(mean.split(",")) == 6
+
+
+def test_charts_of_plans(folder, monkeypatch):
+    Path("study.toml").write_text(ONE)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    line = ["plan", "--study", "study.toml", "--chart", "errors.png"]
+    result = CliRunner().invoke(main, line)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Warning: pictures need matplotlib")
+    assert "written without: errors.csv, errors.json" in result.stderr
+    assert "Best: separate shuffles" in result.stdout
+    assert (
+        Path("errors.csv")
+        .read_text()
+        .splitlines()[1]
+        .startswith('"500 users, epsilon = 1, delta = 1e-6",member,separate shuffles,0.0')
+    )
+
+
+def test_a_chart_of_one_mechanism(folder):
+    pytest.importorskip("matplotlib")
+    Path("people.csv").write_text("x\n" + "0\n1\n" * 50)
+    line = ("randomize", "people.csv", "--column", "x", "--mechanism", "krr(k=2, epsilon0=3)")
+    ask(*line, "--delta", "1e-3", "--out", "reports.csv")
+    assert "Written: a.svg" in ask("estimate", "reports.csv", "--chart", "a.svg")
+    assert "must end in one of" in refused("estimate", "reports.csv", "--chart", "a.gif")
+
+
+@pytest.mark.usefixtures("quick")
+def test_ledgers_record_every_shuffle(folder):
+    rows(300).to_csv("people.csv", index=False)
+    design("joint and separate shuffles").save("plan.json")
+    Ledger.create("spent.jsonl", epsilon=30.0, delta=1e-6)
+    line = ("randomize", "people.csv", "--plan", "plan.json", "--ledger", "spent.jsonl")
+    ask(*line, "--out", "reports.csv")
+    recorded = Ledger("spent.jsonl").recorded
+    shuffles = design("joint and separate shuffles").shuffles
+    assert [(one.mechanism, one.n) for one in recorded] == [
+        (str(shuffle.mechanism), 300) for shuffle in shuffles
+    ]
+    for one, name in zip(recorded, ("region_member_score", "age"), strict=True):
+        sidecar = json.loads(Path(f"reports-{name}.csv.json").read_text())
+        assert one.reports == sidecar["sha256"]
+    Ledger.create("small.jsonl", epsilon=1.0, delta=1e-6)
+    line = (*line[:-1], "small.jsonl", "--out", "more.csv")
+    said = refused(*line)
+    assert "does not allow 2 more rounds of joint(" in said
+    assert "with n = 300, krr(k=6, epsilon0=4.5) with n = 300: all together would have" in said
+    assert Ledger("small.jsonl").recorded == ()
+    assert not list(folder.glob("more*"))
+    Ledger.create("own.csv", epsilon=1.0, delta=1e-6)
+    line = ("randomize", "people.csv", "--plan", "plan.json", "--ledger", "own.csv")
+    Path("reports-age.csv").unlink()
+    Path("reports-age.csv").hardlink_to("own.csv")
+    assert "it is the ledger" in refused(*line, "--out", "reports.csv", "--force")
+
+
 def test_several_domains_are_refused():
     line = ("plan", "-n", "100", "--epsilon", "1", "--delta", "1e-3", "--domain", "3")
     assert "is for one attribute, got 2 of them" in refused(*line, "--domain", "4")
@@ -155,7 +242,10 @@ def test_bad_runs_leave_no_file(folder):
     design("separate shuffles").save("plan.json")
     assert "row 1, column 'score': 6 is not one of" in refused(*line).replace("'6'", "6")
     assert "--delta does not go with --plan" in refused(*line, "--delta", "0.1")
-    assert "--ledger does not go with --plan" in refused(*line, "--ledger", "x.jsonl")
+    assert "--seed voids the guarantee" in refused(*line, "--ledger", "x", "--seed", "1")
+    assert "sees more than their sum" in refused(*line, "--view", "sum")
+    assert "states what honest users reveal" in refused(*line, "--corrupted", "5")
+    assert "x.jsonl': No such file" in refused(*line, "--ledger", "x.jsonl")
     assert "--column does not go with --plan" in refused(*line, "--column", "score")
     assert sorted(path.name for path in folder.iterdir()) == ["people.csv", "plan.json"]
 

@@ -78,9 +78,9 @@ def test_what_does_not_fit_is_refused(table):
     line = ("randomize", str(table), "--column", "colour", "--mechanism", "krr(k=3, epsilon0=3)")
     line += ("--values", "red,green,blue", "--delta", "1e-6")
     for more, message in (
-        (("--view", "sum", "-o", "reports.csv"), "must end in .json"),
+        (("--view", "sum", "-o", "reports.csv"), "ends in .json"),
         (("-o", "reports.json"), "must end in .csv or .parquet"),
-        (("--view", "sum", "-o", "s.json", "--ledger", "l.jsonl"), "not sums"),
+        (("--view", "sum", "-o", "s.json", "--ledger", "l.jsonl"), "not for sums"),
     ):
         done = run(*line, *more)
         assert done.exit_code == 2

@@ -97,6 +97,7 @@ def test_plans_for_sums_are_never_worse():
     assert ShuffleAccountant(best, 300, view="sum").get_epsilon(1e-6) <= 0.5
 
 
+@pytest.mark.heavy
 def test_plan_on_the_command_line():
     line = ("plan", "--task", "mean", "--domain", "3", "-n", "300", "--delta", "1e-6")
     text = " ".join(ask(*line, "--epsilon", "0.5").stdout.split())

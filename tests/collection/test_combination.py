@@ -90,10 +90,11 @@ def test_cross_table_is_the_inverse_of_the_product_channel():
         for part in (first, second)
     ]
     a, b = (channel / channel.sum(axis=1, keepdims=True) for channel in channels)
-    table.n = 10**6
-    reported = table.n * a.T @ truth @ b
-    table._both = reported
-    table._single = [reported.sum(axis=1), reported.sum(axis=0)]
+    whole = 10**6
+    reported = whole * a.T @ truth @ b
+    table._counts = np.block(
+        [[reported, reported.sum(axis=1)[:, None]], [reported.sum(axis=0), np.array([whole])]]
+    )
     found = table.estimate()
     assert found.values.reshape(2, 3) == pytest.approx(truth, abs=1e-12)
     inverses = np.linalg.inv(a), np.linalg.inv(b)
@@ -102,6 +103,58 @@ def test_cross_table_is_the_inverse_of_the_product_channel():
         seconds = a @ scores**2 @ b.T  # mean square of the score for each input
         variance = (truth * seconds).sum() - truth[i, j]
         assert error == pytest.approx(math.sqrt(variance / table.n), rel=1e-9)
+
+
+def test_weighted_sums_of_larger_tables_by_enumeration():
+    """With exact expected counts, value and variance are those of all reports spelled out."""
+    parts = KRR(k=2, epsilon0=0.7), KRR(k=3, epsilon0=1.1), KRR(k=4, epsilon0=0.9)
+    table = CrossTable(joint(*parts), 2, 0, 1)
+    used = parts[2], parts[0], parts[1]
+    rng = np.random.default_rng(3)
+    truth = rng.dirichlet(np.ones(24)).reshape(4, 2, 3)
+    weights = [rng.normal(size=part.k) for part in used]
+    channels, scores = [], []
+    for part, weight in zip(used, weights, strict=True):
+        channel = np.exp(part.epsilon0 * np.eye(part.k))
+        channel /= channel.sum(axis=1, keepdims=True)
+        channels.append(channel)
+        scores.append(np.linalg.inv(channel) @ weight)  # what a report is worth
+    counts = np.einsum("abc,ai,bj,ck->ijk", truth, *channels) * 10**6
+    for axis in range(3):
+        counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
+    table._counts = counts
+    found = table.combination(weights)
+    value = np.einsum("abc,a,b,c->", truth, *weights)
+    assert found.values[0] == pytest.approx(value, rel=1e-9)
+    seconds = [channel @ score**2 for channel, score in zip(channels, scores, strict=True)]
+    held = np.einsum("abc,a,b,c->", truth, *(weight**2 for weight in weights))
+    variance = np.einsum("abc,a,b,c->", truth, *seconds) - held
+    n = int(counts.flat[-1])
+    assert found.noise_variance[0] == pytest.approx(variance / n, rel=1e-9)
+    assert found.spread == pytest.approx(held - value**2, rel=1e-9)
+    shares = table.estimate()
+    assert shares.values.reshape(table.shape) == pytest.approx(truth, abs=1e-12)
+    with pytest.raises(ValueError, match="one number for each value"):
+        table.combination(weights[:2])
+
+
+def test_batches_of_larger_tables_add_up(monkeypatch):
+    monkeypatch.setattr("shuffledp.collection.cross._ENTRIES", 100)
+    mechanism = joint(KRR(2, 2.0), OUE(2.0, domain_size=3), KRR(3, 2.0))
+    values = tuple(np.arange(200) % size for size in (2, 3, 3))
+    reports = mechanism.randomize(values, np.random.default_rng(1))
+    table = CrossTable(mechanism, 0, 1, 2)
+    table.add(reports)
+    counts = np.zeros((3, 4, 4), dtype=int)
+    for report in reports:
+        one = report[None]
+        marks = [
+            np.append([part.supports(one[f"part{i}"], x)[0] for x in range(part.inputs)], True)
+            for i, part in enumerate(mechanism.parts)
+        ]
+        counts += np.einsum("a,b,c->abc", *(mark.astype(int) for mark in marks))
+    assert (table._counts == counts).all()
+    assert table.n == 200
 
 
 @pytest.mark.parametrize(
@@ -134,8 +187,9 @@ def test_bad_cross_tables():
     with pytest.raises(TypeError, match="need joint reports, got krr"):
         CrossTable(KRR(3, 1.0), 0, 1)
     pair = joint("krr(k=3, epsilon0=1)", "krr(k=3, epsilon0=1)")
-    with pytest.raises(ValueError, match="two attributes, got 1 twice"):
-        CrossTable(pair, 1, 1)
+    for places in ((1, 1), (1,), ()):
+        with pytest.raises(ValueError, match="needs two different attributes or more"):
+            CrossTable(pair, *places)
     with pytest.raises(ValueError, match="at least one report"):
         CrossTable(pair, 0, 1).estimate()
     table = CrossTable(pair, 0, 1)

@@ -25,7 +25,7 @@ def test_dummies_support_all_values_alike(randomizer):
     assert (abs(counts - m * share) < 5 * np.sqrt(m * share)).all()
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=str)
 def test_estimates_are_unbiased_and_their_errors_right(randomizer):
     rng = np.random.default_rng(7)

@@ -146,7 +146,7 @@ def test_projection_needs_a_whole_domain():
         aggregator.estimate().projected()
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("case", CASES[:2] + CASES[-3:], ids=str)
 def test_simulation_agrees(case):
     rng = np.random.default_rng(1)

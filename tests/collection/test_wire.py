@@ -18,7 +18,7 @@ from shuffledp.collection.wire import (
     mechanism_id,
 )
 
-CASES = [case for case in (*SINGLE, *COMPOSED) if "matrix" not in str(case)]
+CASES = [*SINGLE, *COMPOSED]
 VECTORS = json.loads(
     (Path(__file__).parent.parent / "data" / "wire_vectors.json").read_text(encoding="utf-8")
 )

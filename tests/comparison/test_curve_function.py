@@ -96,6 +96,7 @@ def test_all_bounds_in_order_and_once():
     assert [c.bound for c in found.curves] == ["guarantee", "erlingsson"]
 
 
+@pytest.mark.heavy
 def test_processes_do_not_change_the_numbers(found):
     again = curve(TEXT, x=USERS, target_delta=1e-6, bounds=["guarantee"], processes=2)
     assert again.curves[0] == found.curves[0]

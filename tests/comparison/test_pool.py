@@ -31,6 +31,7 @@ def test_no_points():
     assert compute(abs, [], processes=2) == []
 
 
+@pytest.mark.heavy
 @pytest.mark.processes
 def test_parallel_equals_serial():
     randomizer = parse("krr(k=10, epsilon0=2)")
@@ -71,6 +72,7 @@ def test_an_error_is_raised_as_it_is(processes):
         compute(math.sqrt, [4.0, -1.0, 9.0, 16.0], processes=processes)
 
 
+@pytest.mark.heavy
 def test_an_error_ends_the_other_processes():
     start = time.monotonic()
     with pytest.raises(AttributeError):
@@ -103,7 +105,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_no_process_is_left_behind(name):

@@ -145,7 +145,7 @@ MECHANISMS = {
 }
 
 
-@pytest.mark.heavy(keep=6)
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize(("n", "sigmas"), [(10**7, 3.0), (10**9, 6.0), (10**12, 0.0)])
 def test_support_mechanisms_by_quadrature(name: str, n: int, sigmas: float) -> None:

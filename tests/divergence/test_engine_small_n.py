@@ -129,6 +129,7 @@ def undoubtedly_positive(case: Case) -> bool:
     return bool(law.values[top] > 8 * law.value_error[top])
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6])
 @settings(max_examples=400)
 @given(case=cases())

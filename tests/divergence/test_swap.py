@@ -80,7 +80,7 @@ def random_rows(rng: np.random.Generator, inputs: int, outputs: int) -> list[lis
     return rows
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("seed", range(12))
 def test_all_backgrounds_are_covered(seed):
     rng = np.random.default_rng(seed)
@@ -138,3 +138,16 @@ def test_a_smaller_tolerance_gives_less(n):
     coarse, fine = (swap_log_delta(slots, n, tolerance) for tolerance in (2e-2, 1e-3))
     assert fine <= coarse + 1e-3
     assert coarse - fine < 2e-2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_ceiling_saves_work_and_nothing_else(seed):
+    """A bound at or below the ceiling is the same without it; any other is above it, and holds."""
+    rng = np.random.default_rng(seed)
+    slots = make_slots(random_rows(rng, 3, 3), 0.02)
+    n = int(rng.integers(50, 5000))
+    whole = swap_log_delta(slots, n, 1e-3)
+    for ceiling in (whole + 1, whole + 1e-9, whole, whole - 1e-9, whole - 0.01, whole - 1, -1e3):
+        found = swap_log_delta(slots, n, 1e-3, ceiling)
+        assert found >= whole
+        assert found == whole if whole <= ceiling else found > ceiling

@@ -26,11 +26,34 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
 FENCE = re.compile(r"^```(\{?[\w-]+\}?)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
-#: Packages without which the examples of a page cannot run.
 #: Pages whose examples take long.
-LONG = {"dp-accounting", "ledger", "planning", "study"}
+LONG = {
+    "choosing",
+    "cluster",
+    "dp-accounting",
+    "ledger",
+    "levels",
+    "mechanisms",
+    "new-mechanism",
+    "planning",
+    "rounds",
+    "study",
+}
 
-NEEDED = {"certificates": "flint", "dp-accounting": "dp_accounting", "study": "pandas"}
+#: The notebooks, which run when the site is built: how many pictures and tables each shows.
+NOTEBOOKS = {
+    "notebooks/mechanism": (1, 3),
+    "notebooks/rounds": (1, 1),
+    "notebooks/study": (1, 3),
+}
+
+#: Packages without which the examples of a page cannot run.
+NEEDED = {
+    "certificates": "flint",
+    "cluster": "distributed",
+    "dp-accounting": "dp_accounting",
+    "study": "pandas",
+}
 
 
 def blocks(page: str, *languages: str) -> list[tuple[str, str, int]]:
@@ -154,7 +177,7 @@ def test_every_page_is_in_the_contents():
         for line in text.splitlines()
         if line and not line.startswith(":")
     ]
-    assert sorted([*listed, "index"]) == sorted(PAGES)
+    assert sorted([*listed, "index"]) == sorted([*PAGES, *NOTEBOOKS])
 
 
 def test_every_picture_is_drawn_and_shown():
@@ -213,7 +236,7 @@ def check_formulas(site: Path) -> None:
 
 @pytest.mark.heavy
 def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
-    for package in ("sphinx", "furo", "myst_parser", "sphinx-mathjax-offline"):
+    for package in ("sphinx", "furo", "ipykernel", "myst_nb", "sphinx-mathjax-offline"):
         pytest.importorskip(package)
     arguments = ["-q", "-W", "--keep-going", "-b", "html", "-d", tmp_path / "trees"]
     built = subprocess.run(
@@ -224,7 +247,7 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
         env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
     )
     assert built.returncode == 0, built.stderr
-    for page in PAGES:
+    for page in (*PAGES, *NOTEBOOKS):
         html = (tmp_path / "html" / f"{page}.html").read_text(encoding="utf-8")
         assert not re.search(r'<(script|img|iframe|source)[^>]*\ssrc="(https?:)?//', html)
         assert not re.search(r'<link[^>]*\shref="(https?:)?//', html)
@@ -234,6 +257,12 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
         assert not re.search(r"""(url\(|@import )\s*["']?(https?:)?//""", text)
     assert (tmp_path / "html" / "_static" / "tex-svg.js").exists()
     check_formulas(tmp_path / "html")
+    for notebook, (pictures, tables) in NOTEBOOKS.items():
+        html = (tmp_path / "html" / f"{notebook}.html").read_text(encoding="utf-8")
+        assert "traceback" not in html
+        assert html.count('class="cell_output') >= pictures + tables
+        assert len(re.findall(r'<img[^>]*src="[^"]*_images/', html)) == pictures
+        assert html.count("<table") == tables
     commands_page = (tmp_path / "html" / "commands.html").read_text(encoding="utf-8")
     for name in main.commands:
         assert f"shuffledp {name}" in commands_page

@@ -24,6 +24,7 @@ def shuffled(folder, batches, count, rng=None, rows=2):
         return list(buckets.empty(rows))
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("count", [1, 3])
 def test_all_orders_are_equally_likely(tmp_path, count):
     rng, runs = np.random.default_rng(count), 960
@@ -40,7 +41,7 @@ def test_all_orders_are_equally_likely(tmp_path, count):
 def test_nothing_is_lost_and_nothing_stays(tmp_path):
     batches = [np.arange(i, i + 100) for i in range(0, 1000, 100)]
     chunks = shuffled(tmp_path, batches, 7, rows=13)
-    assert max(chunk.size for chunk in chunks) == 13
+    assert [chunk.size for chunk in chunks] == [13] * 76 + [12]  # buckets cannot be told apart
     reports = np.concatenate(chunks)
     assert sorted(reports.tolist()) == list(range(1000))
     assert reports.tolist() != list(range(1000))

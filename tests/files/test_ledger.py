@@ -344,6 +344,7 @@ def test_seeded_reports_are_not_recorded(source, ledger):
     assert ledger.times == 0
 
 
+@pytest.mark.heavy
 def test_an_adaptive_one_counts_divergences_of_one_order(path):
     ledger = Ledger.create(path, epsilon=0.5, delta=1e-6, bound="blanket", adaptive=True)
     allowed, order = ledger.budget.filter.allowed, ledger.budget.order

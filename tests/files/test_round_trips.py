@@ -25,7 +25,7 @@ def read_reports(path, randomizer):
     return np.concatenate(list(reports_in(path, dtype).chunks(64)))
 
 
-@pytest.mark.heavy(keep=10)
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("text", MECHANISMS)
 def test_reports_are_those_of_the_mechanism_in_another_order(tmp_path, text, suffix):

@@ -59,6 +59,7 @@ def test_certificates_of_single_mechanisms() -> None:
     judge_certificates(Generator(401, (), effort=2_000), 12)
 
 
+@pytest.mark.heavy
 def test_certificates_of_compositions() -> None:
     judge_certificates(Generator(402, ("joint", "subsample"), effort=2_000), 6)
 

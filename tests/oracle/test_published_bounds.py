@@ -38,10 +38,12 @@ def judge_bounds(generator: Generator, count: int, epsilons: int, deltas: int) -
     assert len(verdict.refusals) < verdict.questions
 
 
+@pytest.mark.heavy
 def test_published_bounds_of_single_mechanisms() -> None:
     judge_bounds(Generator(201, (), effort=2_000), 6, 2, 1)
 
 
+@pytest.mark.heavy
 def test_published_bounds_of_compositions() -> None:
     judge_bounds(Generator(202, ("joint", "subsample"), effort=2_000), 6, 2, 1)
 

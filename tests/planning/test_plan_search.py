@@ -138,6 +138,7 @@ def test_a_finer_grid_gains_little(seed):
     assert task.error(better.randomizer) >= task.error(found.randomizer) * 0.99
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     "mechanism",
     [KRR(5, 1.0), LocalHash(1.0, 3, 50), SubsetSelection(1.0, 50, 4), DiscreteLaplace(1.0, 3)],

@@ -152,6 +152,7 @@ def test_weak_target():
     assert {o.ours.randomizer.epsilon0 for o in anything.options} == {300.0}
 
 
+@pytest.mark.heavy
 def test_without_failure_probability_there_is_no_amplification():
     found = plan(n=1000, target_epsilon=0.7, target_delta=0, domain_size=3)
     (left_out,) = found.left_out

@@ -277,6 +277,7 @@ def test_gaussian_parts_are_proved_too():
     assert whole.epsilon0 == math.inf
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("proved", "parts"),
     [
@@ -343,7 +344,7 @@ def brute_force(parts: list[np.ndarray], distances: range, n: int, epsilon: floa
     )
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("limit", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["symmetric", "matrices", "mixed"])
 def test_restricted_adjacency_is_the_restricted_matrix(kind, limit):
@@ -474,7 +475,7 @@ def check_gain(name: str, level: float, count: int, n: int) -> None:
     assert epsilon < 1.01 * single
 
 
-@pytest.mark.heavy(keep=5)
+@pytest.mark.heavy(keep=3)
 @pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize(

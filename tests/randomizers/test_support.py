@@ -148,7 +148,7 @@ def test_blanket_of_an_unchanged_input_is_that_of_the_matrix(case):
         assert_same_law(matrix.blanket(rows).merge(), closed)
 
 
-@pytest.mark.heavy(keep=40)
+@pytest.mark.heavy(keep=13)
 def test_backgrounds_are_those_of_the_matrix(case):
     randomizer, matrix = case
     inputs = range(min(len(matrix.matrix), 5))

@@ -145,12 +145,12 @@ def test_losses_next_to_0_are_rounded_to_the_safe_side():
 
 
 def test_the_last_line_of_a_lower_law_is_rounded_down():
-    """H = (1 - s lambda)_+ ends at 1/s: a slope that is rounded up ends beyond."""
+    """H = (1 - s lambda)_+ ends at 1/s: a slope that is rounded up ends beyond, none before."""
     for size in range(2, 40):
         for s in {Fraction(part, size) for part in range(1, size)}:
             known = [Point(x - 1, 1 - s * x) for x in (Fraction(0), Fraction(1, 2), Fraction(1))]
             law = dominated([Node(point, point) for point in known])
-            assert max(law.ratios) <= 1 / s
+            assert (1 - Fraction(1, 10**12)) / s <= max(law.ratios) <= 1 / s
 
 
 def test_the_last_interval_knows_only_the_lower_value():
@@ -164,3 +164,50 @@ def test_the_last_interval_knows_only_the_lower_value():
     for k in range(41):
         ratio = Fraction(k, 20)
         assert law.at(ratio) <= max(1 - ratio / 2, tenth)
+
+
+def test_nodes_that_say_nothing_do_no_harm():
+    rng = random.Random(13)
+    for _ in range(examples(150)):
+        laws = random_laws(rng, rng.randint(2, 6))
+        ratios = grid(rng)
+        first, *others = nodes_around(laws, ratios, rng, Fraction(0))
+        nodes = [first]
+        for node in others:
+            above, below = Point(node.above.x, Fraction(1)), Point(node.below.x, Fraction(0))
+            nodes.append(Node(above, below) if rng.random() < 0.3 else node)
+        upper, lower = dominating(nodes), dominated(nodes)
+        for ratio in places(ratios):
+            assert lower.at(ratio) <= profile(laws, ratio) <= upper.at(ratio)
+
+
+def test_the_points_of_a_node_may_be_apart():
+    """Nothing is known between them, on whichever side the lower one is."""
+    rng = random.Random(17)
+    for _ in range(examples(400)):
+        laws = random_laws(rng, rng.randint(2, 6))
+        ratios = sorted({Fraction(rng.randint(1, 40), 10) for _ in range(rng.randint(2, 6))})
+        nodes = [START]
+        for ratio in ratios:
+            ends = [ratio + Fraction(rng.randint(-4, 4), 100) for _ in range(2)]
+            nodes.append(Node(*(Point(end - 1, profile(laws, end)) for end in ends)))
+        lower = dominated(nodes)
+        for ratio in (*places(ratios), *lower.ratios):
+            assert lower.at(ratio) <= profile(laws, ratio)
+
+
+def test_lines_from_the_right_are_rounded_up():
+    """H is made of two lines that meet between exact nodes; where they meet is found from below."""
+    rng = random.Random(19)
+    for _ in range(examples(300)):
+        kink, end = sorted(Fraction(rng.randint(101, 299), 100) for _ in range(2))
+        share = Fraction(rng.randint(1, 9), 10)
+        laws = [(share, share / kink), (1 - share, (1 - share) / end)]
+        around = {kink * Fraction(rng.randint(20, 99), 100) for _ in range(2)}
+        around |= {kink + (end - kink) * Fraction(rng.randint(1, 99), 100) for _ in range(2)}
+        known = [Point(x - 1, profile(laws, x)) for x in sorted({Fraction(0), *around})]
+        lower = dominated([Node(point, point) for point in known])
+        for ratio in places([*sorted(around), end]):
+            assert lower.at(ratio) <= profile(laws, ratio)
+        if len(around) == 4:
+            assert lower.at(kink) >= profile(laws, kink) - Fraction(1, 10**12)

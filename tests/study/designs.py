@@ -29,20 +29,41 @@ def study(n: int = N, epsilon: float = 20.0, crosses=()) -> Study:
 
 def design(strategy: str, **options) -> StudyDesign:
     """A design that is private enough for the study."""
-    crosses = [("region", "member"), ("score", "region")] if strategy == "joint report" else []
-    asked = study(crosses=crosses, **options)
-    texts = ", ".join(PARTS.values())
-    shares = ", ".join(f"0.25*{text}" for text in PARTS.values())
+    asked = study(crosses=CROSSES.get(strategy, []), **options)
+    texts = list(PARTS.values())
+    shares = ", ".join(f"0.25*{text}" for text in texts)
+    three, last = tuple(PARTS)[:3], tuple(PARTS)[3:]
+    joint = f"joint({', '.join(texts[:3])})"
+    public = [0.4, 0.25, 0.15, 0.2]
     shuffles = {
-        "joint report": [(tuple(PARTS), f"joint({texts})")],
-        "one attribute per user": [(tuple(PARTS), f"one_of({shares})")],
-        "separate shuffles": [((name,), text) for name, text in PARTS.items()],
+        "joint report": [(tuple(PARTS), f"joint({', '.join(texts)})", 1.0)],
+        "one attribute per user": [(tuple(PARTS), f"one_of({shares})", 1.0)],
+        "separate shuffles": [((name,), text, 1.0) for name, text in PARTS.items()],
+        "one public attribute per user": [
+            ((name,), text, share)
+            for (name, text), share in zip(PARTS.items(), public, strict=True)
+        ],
+        "joint and separate shuffles": [(three, joint, 1.0), (last, texts[3], 1.0)],
+        "one public block per user": [(three, joint, 0.6), (last, texts[3], 0.4)],
     }[strategy]
-    made = tuple(Shuffle(names, parse(text)) for names, text in shuffles)
+    made = tuple(Shuffle(names, parse(text), share) for names, text, share in shuffles)
     return StudyDesign(asked, strategy, made, 20.0, {})
 
 
-STRATEGIES = ["joint report", "separate shuffles", "one attribute per user"]
+CROSSES = {
+    "joint report": [("region", "member"), ("score", "region")],
+    "joint and separate shuffles": [("region", "member", "score"), ("score", "region")],
+    "one public block per user": [("member", "score")],
+}
+
+STRATEGIES = [
+    "joint report",
+    "separate shuffles",
+    "one attribute per user",
+    "one public attribute per user",
+    "joint and separate shuffles",
+    "one public block per user",
+]
 
 
 def rows(n: int = N, seed: int = 3) -> pd.DataFrame:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
-from designs import PARTS, STRATEGIES, N, design, rows, study
+from designs import PARTS, STRATEGIES, design, rows, study
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import KRR, OUE
 from shuffledp.planning.frequency import Frequency
 from shuffledp.study import estimate_reports, randomize_frame
-from shuffledp.study.composed import StudyTask
-from shuffledp.study.scoring import Predictions, cross_prediction, task_of
+from shuffledp.study.block import Block
+from shuffledp.study.scoring import Predictions, cross_prediction, sampled_predictions
 
 FRAME = rows()
 REPETITIONS = 60
@@ -27,12 +29,16 @@ def guarantees_are_not_the_point(monkeypatch):
 
 
 def predictions(made):
-    asked = made.study
-    tasks = tuple(task_of(attribute, N) for attribute in asked.attributes)
-    if made.strategy == "separate shuffles":
-        parts = [one.mechanism for one in made.shuffles]
-        return Predictions.of(asked, [t.worst_case(p) for t, p in zip(tasks, parts, strict=True)])
-    return StudyTask(N, None, study=asked, tasks=tasks).predictions(made.shuffles[0].mechanism)
+    asked, parts = made.study, []
+    for one in made.shuffles:
+        own = replace(
+            asked,
+            attributes=tuple(asked[name] for name in one.names),
+            crosses=made.crosses_in(one),
+        )
+        whole = Block(own).predictions(one.mechanism)
+        parts.append(sampled_predictions(own, whole, one.share))
+    return Predictions.together(asked, parts)
 
 
 @pytest.mark.heavy(keep=1)
@@ -46,6 +52,10 @@ def test_planned_errors_are_met(strategy):
         name: FRAME[name].astype(str).where(FRAME[name].notna(), "(missing)") for name in PARTS
     }
     truths["member"] = FRAME["member"].map({True: "yes", False: "no"})
+    together = {
+        names: pd.Series(list(zip(*(truths[name] for name in names), strict=True)))
+        for names in made.study.crosses
+    }
     for _ in range(REPETITIONS):
         estimate = estimate_reports(randomize_frame(made, FRAME, rng))
         for name in ("region", "member", "score"):
@@ -57,19 +67,42 @@ def test_planned_errors_are_met(strategy):
         apart = (mean.values[0] - FRAME["age"].mean()) / 60
         squares.setdefault("age", []).append(float(apart**2))
         for pair, table in estimate.crosses.items():
-            names = list(pair)
-            counts = (truths[names[0]] + "|" + truths[names[1]]).value_counts(normalize=True)
-            wanted = [counts.get(f"{a}|{b}", 0.0) for a, b in estimate.pairs(*pair)]
+            counts = together[pair].value_counts(normalize=True).to_dict()
+            wanted = [counts.get(cell, 0.0) for cell in estimate.cells(*pair)]
             squares.setdefault(pair, []).append(float(np.square(table.values - wanted).sum()))
     for name, found in squares.items():
         error = predicted.crosses[name] if isinstance(name, tuple) else predicted.attributes[name]
         mean, deviation = np.mean(found), np.std(found, ddof=1) / math.sqrt(REPETITIONS)
         if name == "age":  # among nine in ten who answer, so the bound grows
             assert mean - 4 * deviation < error.squared_error / 0.9**2
-        elif strategy == "one attribute per user":
+        elif "per user" in strategy:
             assert mean - 4 * deviation < error.squared_error < 1.5 * mean
         else:
             assert abs(mean - error.squared_error) < 4 * deviation
+
+
+def subgroups(estimate, made):
+    """Shares within groups, and the truth about them."""
+    shown = FRAME.assign(member=FRAME["member"].map({True: "yes", False: "no"}))
+    found = []
+    for names in made.study.crosses:
+        if names == ("region", "member"):
+            own = shown[shown["region"] == "south"]
+            found.append((estimate.among("member", region="south"), own, "member", ["no", "yes"]))
+            own = shown[(shown["member"] == "no") & shown["region"].notna()]
+            labels = ["north", "south", "west"]
+            found.append((estimate.among("region", member="no"), own, "region", labels))
+        if names == ("region", "member", "score"):
+            own = shown[(shown["region"] == "north") & (shown["score"] == 3)]
+            answer = estimate.among("member", region="north", score="3")
+            found.append((answer, own, "member", ["no", "yes"]))
+        if names == ("member", "score"):
+            own = shown[shown["score"] == 3]
+            found.append((estimate.among("member", score="3"), own, "member", ["no", "yes"]))
+    return [
+        (answer, own[name].value_counts(normalize=True).reindex(labels).to_numpy())
+        for answer, own, name, labels in found
+    ]
 
 
 @pytest.mark.heavy(keep=1)
@@ -88,6 +121,8 @@ def test_standard_errors_are_right(strategy):
             (estimate["age"].missing, [FRAME["age"].isna().mean()]),
             (estimate["score"].mean, [FRAME["score"].mean()]),
         ]
+        if "member" in {name for names in made.study.crosses for name in names}:
+            found += subgroups(estimate, made)
         scores.append(
             np.concatenate([(one.values - truth) / one.standard_errors for one, truth in found])
         )

@@ -10,11 +10,13 @@ from shuffledp import KRR, NoAnswerError, Rounds, ShuffleAccountant, plan
 from shuffledp.planning.analysis import Guarantee
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.search import least_error
+from shuffledp.randomizers import Joint
 from shuffledp.study import Attribute, Study, StudyDesign, plan_study
+from shuffledp.study.block import blocks_of
 from shuffledp.study.composed import Design, StudyTask
 from shuffledp.study.gaussian import gaussian_epsilon, gaussian_spread
-from shuffledp.study.option import Shuffle, certified
-from shuffledp.study.scoring import Predictions
+from shuffledp.study.option import Shuffle, certified, users_of
+from shuffledp.study.scoring import Predictions, sampled
 
 N, EPSILON, DELTA = 1000, 1.0, 1e-6
 TWO = (Attribute.categories("room", range(6)), Attribute.yes_no("member"))
@@ -76,12 +78,22 @@ def tasks():
 @pytest.mark.heavy
 def test_all_strategies_are_certified(made):
     found = {option.strategy: option for option in made.options}
-    assert set(found) == {"separate shuffles", "joint report", "one attribute per user"}
+    assert set(found) == {
+        "separate shuffles",
+        "joint report",
+        "one attribute per user",
+        "one public attribute per user",
+    }
     assert made.options == tuple(sorted(made.options, key=lambda o: o.predictions.score))
     for option in made.options:
-        accountants = [ShuffleAccountant(one.mechanism, N) for one in option.shuffles]
-        if len(accountants) == 1:
-            epsilon = accountants[0].get_epsilon(DELTA)
+        users = users_of(option.shuffles, N)
+        assert sum(users) == N or set(users) == {N}
+        accountants = [
+            ShuffleAccountant(one.mechanism, count)
+            for one, count in zip(option.shuffles, users, strict=True)
+        ]
+        if len(accountants) == 1 or sum(users) == N:
+            epsilon = max(accountant.get_epsilon(DELTA) for accountant in accountants)
         else:
             epsilon = Rounds([(accountant, 1) for accountant in accountants]).get_epsilon(DELTA)
         assert option.epsilon == epsilon <= EPSILON
@@ -125,6 +137,63 @@ def test_no_grid_of_splits_is_better(made):
         epsilon = certified(shuffles, N, DELTA).epsilon
         # Errors fall like 1/epsilon: what the grid has left, or took too much, is accounted for.
         assert option.predictions.score <= 1.02 * score * epsilon / EPSILON
+
+
+@pytest.mark.heavy
+def test_no_grid_of_shares_of_users_is_better(made):
+    option = next(o for o in made.options if o.strategy == "one public attribute per user")
+    scores = []
+    for percent in (15, 30, 40, 50, 60, 70, 85):
+        shares = percent / 100, (100 - percent) / 100
+        errors = []
+        for task, share in zip(tasks(), shares, strict=True):
+            analysis = Guarantee(round(N * share), DELTA)
+            part = least_error([partial(KRR, task.size)], task, analysis, EPSILON)
+            errors.append(sampled(task.worst_case(part.randomizer), task, share))
+        scores.append(Predictions.of(made.study, errors).score)
+    assert option.predictions.score <= 1.01 * min(scores)
+
+
+MIXED = Study(
+    (*TWO, Attribute.categories("score", range(4), ordered=True)),
+    N,
+    EPSILON,
+    DELTA,
+    crosses=(("room", "member"),),
+)
+
+
+@pytest.mark.heavy
+def test_mixtures_keep_cross_tables_and_the_budget():
+    made = plan_study(MIXED)
+    found = {option.strategy: option for option in made.options}
+    mixed = found["joint and separate shuffles"]
+    assert [one.names for one in mixed.shuffles] == [("room", "member"), ("score",)]
+    accountants = [ShuffleAccountant(one.mechanism, N) for one in mixed.shuffles]
+    epsilon = Rounds([(accountant, 1) for accountant in accountants]).get_epsilon(DELTA)
+    assert 0.99 * EPSILON < mixed.epsilon == epsilon <= EPSILON
+    public = found["one public block per user"]
+    assert public.epsilon <= EPSILON
+    assert sum(one.share for one in public.shuffles) == pytest.approx(1.0)
+    for option in made.options:
+        assert set(option.predictions.crosses) == {("room", "member")}
+        assert StudyDesign.of(MIXED, option).shuffles == option.shuffles
+    assert made.best is mixed
+    assert mixed.predictions.score < found["joint report"].predictions.score
+    left_out = {one.strategy for one in made.left_out}
+    assert left_out == {"separate shuffles", "one attribute per user"}
+    blocks, own = blocks_of(MIXED), mixed.shuffles[1].mechanism.epsilon0
+    for factor in (0.8, 1.15):  # no other split of the budget is better
+        parts = mixed.shuffles[0].mechanism.parts
+        changed = Joint(tuple(KRR(part.inputs, part.epsilon0 * factor) for part in parts))
+        low, high = own / 2, own * 1.3
+        for _ in range(4):
+            level = (low + high) / 2
+            shuffles = [Shuffle(("room", "member"), changed), Shuffle(("score",), KRR(4, level))]
+            fits = certified(shuffles, N, DELTA).epsilon <= EPSILON
+            low, high = (level, high) if fits else (low, level)
+        grid = [blocks[0].predictions(changed), blocks[1].predictions(KRR(4, low))]
+        assert mixed.predictions.score <= 1.01 * Predictions.together(MIXED, grid).score
 
 
 @pytest.mark.heavy

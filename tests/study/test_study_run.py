@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from designs import PARTS, STRATEGIES, N, design, rows
+from designs import STRATEGIES, N, design, rows
 
 from shuffledp import Rounds, ShuffleAccountant
 from shuffledp.files import DataError, Guarantee
@@ -65,7 +65,8 @@ def test_frames_of_pandas_and_polars(strategy, monkeypatch):
     for frame in (FRAME, pl.from_pandas(FRAME)):
         collected = randomize_frame(made, frame, np.random.default_rng(5))
         assert collected.n == N
-        assert [reports.size for reports in collected.reports] == [N] * len(made.shuffles)
+        sizes = [round(N * one.share) for one in made.shuffles]
+        assert [reports.size for reports in collected.reports] == sizes
         check(estimate_reports(collected), FRAME)
         assert collected.guarantee == CERTIFIED
 
@@ -88,8 +89,9 @@ def test_files(tmp_path, strategy, suffix):
         FRAME.to_parquet(source)
     files = randomize_file(made, source, tmp_path / f"reports.{suffix}", seed=11)
     names = [path.name for path in files]
-    if strategy == "separate shuffles":
-        assert names == [f"reports-{name}.{suffix}" for name in PARTS]
+    if len(made.shuffles) > 1:
+        about = ["_".join(one.names) for one in made.shuffles]
+        assert names == [f"reports-{name}.{suffix}" for name in about]
     else:
         assert names == [f"reports.{suffix}"]
     written = {path.name for path in tmp_path.iterdir()}
@@ -107,6 +109,8 @@ def test_files(tmp_path, strategy, suffix):
         "one attribute per user",
         pytest.param("joint report", marks=pytest.mark.heavy),
         pytest.param("separate shuffles", marks=pytest.mark.heavy),
+        pytest.param("one public attribute per user", marks=pytest.mark.heavy),
+        pytest.param("joint and separate shuffles", marks=pytest.mark.heavy),
     ],
 )
 def test_guarantees_are_those_of_the_accountant(tmp_path, strategy):
@@ -119,7 +123,10 @@ def test_guarantees_are_those_of_the_accountant(tmp_path, strategy):
         assert sidecar.randomizer() == one.mechanism
         assert sidecar.guarantee.epsilon == accountants[-1].get_epsilon(1e-6)
         assert not sidecar.seeded
-    if strategy == "separate shuffles":
+    if strategy == "one public attribute per user":
+        assert [a.n for a in accountants] == [800, 500, 300, 400]
+        total = max(a.get_epsilon(1e-6) for a in accountants)
+    elif len(accountants) > 1:
         total = Rounds([(accountant, 1) for accountant in accountants]).get_epsilon(1e-6)
     else:
         total = accountants[0].get_epsilon(1e-6)
@@ -155,12 +162,30 @@ def test_cross_tables_from_files(tmp_path):
     table = estimate.crosses["region", "member"]
     shown = FRAME.assign(region=FRAME["region"].fillna("(missing)"))
     counts = shown.value_counts(["region", "member"], normalize=True)
-    wanted = [counts.get((a, b == "yes"), 0.0) for a, b in estimate.pairs("region", "member")]
-    assert estimate.pairs("region", "member")[-1] == ("(missing)", "yes")
+    wanted = [counts.get((a, b == "yes"), 0.0) for a, b in estimate.cells("region", "member")]
+    assert estimate.cells("region", "member")[-1] == ("(missing)", "yes")
     assert (np.abs(table.values - wanted) < 5 * table.standard_errors).all()
     assert table.values.sum() == pytest.approx(1.0)
     titles = [section.column.name for section in estimate.sections()]
     assert titles[-2:] == ["region x member", "score x region"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_subgroups_that_cannot_be():
+    made = design("joint and separate shuffles")
+    estimate = estimate_reports(randomize_frame(made, FRAME, np.random.default_rng(6)))
+    south = estimate.among("region", score="2")
+    assert south.values.sum() == pytest.approx(1.0)
+    assert south.values.size == 3  # those among people who answered
+    for given in ({"age": "30"}, {"member": "yes"}, {}, {"region": "south"}):
+        with pytest.raises(KeyError, match="no cross table of region"):
+            estimate.among("region", **given)
+    with pytest.raises(ValueError, match="'score' has no value '6'"):
+        estimate.among("region", score="6")
+    few = FRAME.assign(score=1)
+    estimate = estimate_reports(randomize_frame(made, few, np.random.default_rng(6)))
+    with pytest.raises(ValueError, match=r"people with score = 5 is estimated as .* too little"):
+        estimate.among("region", score="5")
 
 
 @pytest.mark.usefixtures("quick")
@@ -291,7 +316,7 @@ def test_designs_are_read_back(tmp_path):
     content = json.loads((tmp_path / "plan.json").read_text())
     for change, message in (
         ({"strategy": "other"}, "its checksum is wrong"),
-        ({"format": "shuffledp plan, 2"}, "checksum"),
+        ({"format": "shuffledp plan, 9"}, "checksum"),
     ):
         (tmp_path / "bad.json").write_text(json.dumps(content | change))
         with pytest.raises(ValueError, match=f"is not a plan, or was changed: .*{message}"):
@@ -322,7 +347,7 @@ def test_designs_that_contradict_themselves():
         ({k: v for k, v in good.items() if k != "study"}, "it has no 'study'"),
         (
             good | {"study": good["study"] | {"crosses": [["region", "member"]]}},
-            "cross tables need one joint report",
+            "cross table of region, member needs one joint",
         ),
     ):
         with pytest.raises(ValueError, match=message):

@@ -112,9 +112,12 @@ BAD = [
     ({**BASE, "attributes": [{**ROOM, "size": 3}]}, "either labels or size"),
     ({**BASE, "attributes": [{"name": "x", "kind": "categories", "size": 1}]}, "size must be"),
     ({**BASE, "attributes": [{**ROOM, "ordered": "yes"}]}, "ordered must be true or false"),
-    ({**BASE, "attributes": [AGE], "crosses": [["age"]]}, "needs the names of two attributes"),
+    ({**BASE, "attributes": [AGE], "crosses": [["age"]]}, "needs the names of two or more"),
     ({**BASE, "attributes": [AGE], "crosses": "age"}, "crosses must be a list of pairs"),
-    ({**BASE, "attributes": [ROOM], "crosses": [["room", "room"]]}, "names of two attributes"),
+    (
+        {**BASE, "attributes": [ROOM], "crosses": [["room", "room"]]},
+        "names of two or more attributes",
+    ),
     ({**BASE, "attributes": [ROOM], "crosses": [["room", "rom"]]}, "no attribute 'rom'"),
     ({**BASE, "attributes": [ROOM, AGE], "crosses": [["room", "age"]]}, "'age' is a number"),
     (
@@ -159,5 +162,5 @@ def test_bad_attributes():
         Attribute("x", "yes/no", labels=("off", "on"))
     with pytest.raises(TypeError, match="attributes must be made by Attribute"):
         Study(("x",), n=10, epsilon=1, delta=1e-6)
-    with pytest.raises(ValueError, match="names of two attributes, got 'ab'"):
+    with pytest.raises(ValueError, match="names of two or more attributes, got 'ab'"):
         Study((Attribute.yes_no("a"), Attribute.yes_no("b")), 10, 1, 1e-6, crosses=("ab",))

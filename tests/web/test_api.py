@@ -107,9 +107,26 @@ def test_long_work_is_refused(client, count):
     assert (answer.status_code, answer.json()["field"]) == (400, "count")
 
 
+def test_tiers_and_sums(client):
+    groups = ["krr(k=3, epsilon0=1)=30", "krr(k=3, epsilon0=2)=10"]
+    answer = client.get("/api/tiers", params={"groups": groups, "delta": "1e-3"})
+    assert answer.status_code == 200
+    assert [tier["n"] for tier in answer.json()["tiers"]] == [30, 10]
+    query = {"mechanism": "gaussian(sigma=2)", "n": "10", "delta": "1e-3", "view": "sum"}
+    assert client.get("/api/epsilon", params=query).json()["view"] == "sum"
+
+
+@pytest.mark.parametrize("text", ["matrix('m.csv')=5", " matrix(path='m.csv') = 5", "matrix('m')"])
+def test_no_tier_reads_a_file(client, text):
+    answer = client.get("/api/tiers", params={"groups": ["krr(2, 1)=5", text], "delta": "1e-3"})
+    assert (answer.status_code, answer.json()["field"]) == (400, "groups")
+    assert "files cannot be read from here" in answer.json()["error"]
+
+
 def test_no_parameter_reads_or_writes_files():
     assert not {name for allowed in _ALLOWED.values() for name in allowed} & {
         *("out", "outputs", "charts", "distribution", "input", "reports", "ledger", "file"),
+        *("source", "study_file", "plan_file", "from_counts"),
     }
     for command in served(main.commands):
         assert {p.name for p in command.parameters} == set(_ALLOWED[command.name])
@@ -181,6 +198,7 @@ def test_the_list_of_questions(client):
         assert client.get(path).status_code == 404
 
 
+@pytest.mark.heavy
 def test_the_time_limit(waiting):
     answer = waiting.get("/api/wait", params={"seconds": "60"})
     assert answer.status_code == 504
@@ -188,6 +206,7 @@ def test_the_time_limit(waiting):
     assert waiting.get("/api/wait", params={"seconds": "0"}).status_code == 200
 
 
+@pytest.mark.heavy
 def test_a_worker_that_dies_is_replaced(waiting):
     before = waiting.get("/api/wait", params={"seconds": "0"}).json()["process"]
     assert waiting.get("/api/wait", params={"seconds": "die"}).status_code == 500
@@ -231,6 +250,7 @@ def test_a_port_that_is_taken():
     assert f"port {port} cannot be used" in result.stderr
 
 
+@pytest.mark.heavy
 def test_help_needs_no_server():
     code = (
         "import sys, shuffledp.cli; sys.exit('fastapi' in sys.modules or 'asyncio' in sys.modules)"

@@ -98,6 +98,7 @@ def test_a_first_answer_and_more_users(page, address):
     assert "n=11000" in page.url
 
 
+@pytest.mark.heavy
 def test_a_wrong_value_is_told_beside_its_field(page, address):
     page.wrong.append("n")
     page.goto(address)
@@ -120,6 +121,7 @@ def test_every_tab_by_keyboard(page, address):
         ("curve", "#curve-chart svg"),
         ("plan", "#options td"),
         ("rounds", "#rounds-chart svg"),
+        ("tiers", "#tiers-table td"),
     ):
         page.keyboard.press("ArrowRight")
         settle(page)
@@ -172,6 +174,7 @@ def test_texts_survive_copying(page, address, text):
     page.goto(f"{address}?mechanism={quote(text)}")
     state = {"mechanism": text, "n": "1e3", "delta": "1e-6", "corrupted": "5%", "bounds": []}
     state |= {"tab": "answer", "task": "mean", "domain": "", "target": "1", "times": "2"}
+    state |= {"view": "multiset", "groups": ""}
     script = f"import('{address}copies.js').then((c) => [c.asCommand(%s), c.asPython(%s)])"
     command, code = page.evaluate(script % (json.dumps(state), json.dumps(state)))
     line = ["shuffledp", "epsilon", text, "-n", "1e3", "--delta", "1e-6", "--corrupted", "5%"]
@@ -199,6 +202,47 @@ def test_corrupted_users_are_counted_or_said_not_to_be(page, address):
     page.locator("#corrupted-error", has_text="not counted in this view").wait_for()
 
 
+@pytest.mark.heavy
+def test_sums_and_tiers(page, address):
+    page.goto(f"{address}?mechanism={quote('gaussian(sigma=2)')}&n=100&view=sum&delta=1e-4")
+    settle(page)
+    question = ("gaussian(sigma=2)", "-n", "100", "--delta", "1e-4", "--view", "sum")
+    found = ask("epsilon", *question)
+    assert f"ε ≤ {round_up(found['guarantee']['upper'])}" in page.locator(ANSWER).inner_text()
+    assert "the sum of the reports is (" in page.locator("#sentence").inner_text()
+    assert not page.locator("#report").is_visible()
+    page.locator("[data-copy=command]").click()
+    page.locator("#copied", has_text="copied: command").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert shlex.split(copied) == ["shuffledp", "epsilon", *question]
+    page.locator("#view").select_option("multiset")
+    settle(page)
+    assert "view" not in page.url
+    page.locator("#tab-tiers").click()
+    settle(page)
+    tiers = ["krr(k=4, epsilon0=1)=300", "krr(k=4, epsilon0=3)=100"]
+    page.locator("#groups").fill("\n".join(tiers))
+    page.locator("#corrupted").fill("20")
+    settle(page)
+    options = [part for tier in tiers for part in ("--group", tier)]
+    found = ask("tiers", *options, "--delta", "1e-4", "--corrupted", "20")
+    shown = page.locator("#tiers-table tbody tr").all_inner_texts()
+    assert len(shown) == 2
+    for row, tier in zip(shown, found["tiers"], strict=True):
+        assert round_up(tier["guarantee"]["upper"]) in row
+    assert "400 users, 20 of them corrupted" in page.locator("#tiers-sentence").inner_text()
+    page.locator("[data-copy=python]").click()
+    page.locator("#copied", has_text="copied: python").wait_for()
+    code = page.evaluate("navigator.clipboard.readText()")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert repr(found["tiers"][0]["guarantee"]["upper"])[:8] in run.stdout
+    page.wrong.append("groups")
+    page.locator("#groups").fill(f"{tiers[0]}\n{ATTACK}")
+    settle(page)
+    assert "must be a mechanism" in page.locator("#groups-error").inner_text()
+
+
+@pytest.mark.heavy
 def test_attacks_stay_text(page, address):
     page.wrong.append("mechanism")
     page.goto(f"{address}?mechanism={quote(ATTACK)}&n={quote(ATTACK)}&tab={quote(ATTACK)}")

@@ -38,6 +38,7 @@ async def given_up(workers: Workers, seconds: float) -> None:
         await asked
 
 
+@pytest.mark.heavy
 def test_long_work_that_nobody_waits_for_is_stopped():
     async def test(workers: Workers) -> None:
         before = await process(workers)

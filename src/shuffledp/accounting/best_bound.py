@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from shuffledp.accounting.candidates import Candidate
 from shuffledp.accounting.inversion import log_gap, log_target
+from shuffledp.accounting.proposals import Climb
 from shuffledp.accounting.report import Proof, check_order
 from shuffledp.accounting.sum_view import Attained
 from shuffledp.accounting.swap_bound import SwapBound
@@ -18,10 +19,8 @@ from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval, exp_up
 
 _MAX_EVALUATIONS = 16
-_FIRST_STEP = 3e-4  # beyond what datasets attain, relatively
-_OVERSHOOT = 1.05
-_WORTH_A_STEP = 2e-4  # relatively, of epsilon
 _FAR = 0.05  # of log delta: the error of an estimate
+_VERY_FAR = 0.5  # the same, of one that no further look corrects
 
 
 T = TypeVar("T", Interval, LogEnclosure)
@@ -76,7 +75,7 @@ class BestBound:
         blanket, worst = self.upper.log_delta(epsilon)
         attained, leak = self.lower(worst).log_delta(epsilon)
         proof: Proof = "blanket"
-        swapped, decisive = self._swapped(epsilon)
+        swapped, decisive = self._swapped(epsilon, blanket.upper)
         if swapped < blanket.upper:
             proof, worst = self.swap.proof, decisive
         proved = min(swapped, blanket.upper)
@@ -90,11 +89,8 @@ class BestBound:
         by far.
         """
         swapped, _ = self._swapped(epsilon)
-        leader = self.upper.candidates.leader()
-        if leader is not None and swapped < math.inf:
-            estimate, _ = estimate_log_delta(leader.decomposition, self.upper.n, epsilon)
-            if estimate > swapped + _FAR:
-                return swapped, self.swap.proof
+        if self._estimated_blanket(epsilon) > swapped + _FAR:
+            return swapped, self.swap.proof
         blanket, _ = self.upper.log_delta(epsilon)
         if swapped <= blanket.upper and swapped < math.inf:
             return swapped, self.swap.proof
@@ -123,13 +119,9 @@ class BestBound:
         It is at most 0 exactly where it ends at or below. Either bound proves that, and what
         datasets attain refutes it. An estimate says whether the blanket is worth a look first.
         """
-        leader = self.upper.candidates.leader()
-        estimate = -math.inf
-        if leader is not None and 0 < delta < 1:
-            estimate, _ = estimate_log_delta(leader.decomposition, self.upper.n, epsilon)
         gaps = [self._blanket_gap, self._swap_gap]
-        if estimate > log_target(delta).lower:
-            refuted = self._refuted_gap(epsilon, delta, leader)
+        if 0 < delta < 1 and self._estimated_blanket(epsilon) > log_target(delta).lower:
+            refuted = self._refuted_gap(epsilon, delta)
             if refuted > 0:
                 return refuted
             gaps.reverse()
@@ -138,10 +130,17 @@ class BestBound:
             return first
         return second
 
-    def _refuted_gap(self, epsilon: float, delta: float, worst: Candidate | None) -> float:
+    def _estimated_blanket(self, epsilon: float) -> float:
+        """Estimate log delta of the blanket bound; nothing proved hangs on it."""
+        leader = self.upper.candidates.leader()
+        if leader is None:
+            return -math.inf
+        return estimate_log_delta(leader.decomposition, self.upper.n, epsilon)[0]
+
+    def _refuted_gap(self, epsilon: float, delta: float) -> float:
         if not self.swap.is_available:
             return -math.inf
-        attained, _ = self.lower(worst).log_delta(epsilon)
+        attained, _ = self.lower(self.upper.candidates.leader()).log_delta(epsilon)
         return attained.lower - log_target(delta).upper
 
     def _blanket_gap(self, epsilon: float, delta: float) -> float:
@@ -152,10 +151,10 @@ class BestBound:
         """Return the largest gap of all pairs; the first one above 0 decides."""
         if not self.swap.is_available:
             return math.inf
-        largest = -math.inf
+        largest, ceiling = -math.inf, log_target(delta).upper
         for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
             settled = log_gap(bound, delta) <= 0  # and so are all that follow
-            value = bound if settled else self.swap.log_delta(candidate.pair, epsilon)
+            value = bound if settled else self.swap.log_delta(candidate.pair, epsilon, ceiling)
             gap = log_gap(value, delta)
             if not gap <= 0:
                 return gap
@@ -171,38 +170,32 @@ class BestBound:
 
         Also return the candidate that is the largest one there.
 
-        It is looked for just above what datasets attain; every step goes up by what the slope of
-        their delta suggests. Nothing but the evaluation itself decides.
+        It is looked for just above what datasets attain. Nothing but the evaluation itself decides.
         """
-        target = log_target(delta).lower
-        ceiling = min(high, MAX_EPSILON0)
-        epsilon, found = low * (1 + _FIRST_STEP), math.inf
-        worst: Candidate | None = None
+        climb = Climb(low, min(high, MAX_EPSILON0), log_target(delta).lower)
+        found, worst = math.inf, None
         for _ in range(_MAX_EVALUATIONS):
-            if not epsilon < min(ceiling, found):
+            if (epsilon := climb.next()) is None:
                 break
-            value, decisive = self._swapped(epsilon)
+            estimate = self._estimated_blanket(epsilon)
+            limit = estimate + _VERY_FAR if math.isfinite(estimate) else math.inf
+            value, decisive = self._swapped(epsilon, limit)
             slope = -1.0
             if leak is not None:
                 slope = estimate_log_delta(leak.decomposition, self.upper.n, epsilon)[1]
-            if not -math.inf < slope < 0:
+            if value == math.inf or not -math.inf < slope < 0:
                 break
-            if exp_up(value) <= delta:
+            meets = exp_up(value) <= delta and value <= limit
+            if meets:
                 found, worst = epsilon, decisive
-                step = (value - target) / -slope * (2 - _OVERSHOOT)
-                if -step < _WORTH_A_STEP * epsilon:
-                    break
-                epsilon = max(epsilon + step, low)
-            elif found < math.inf or value == math.inf:
-                break
-            else:
-                epsilon += max((value - target) / -slope, _FIRST_STEP * epsilon) * _OVERSHOOT
+            climb.see(epsilon, value, slope, meets=meets)
         return found, worst
 
-    def _swapped(self, epsilon: float) -> tuple[float, Candidate | None]:
+    def _swapped(self, epsilon: float, ceiling: float = math.inf) -> tuple[float, Candidate | None]:
         """Return the largest swap bound of all pairs, and which one it is.
 
-        The blanket of a pair counts instead where it is smaller.
+        The blanket of a pair counts instead where it is smaller. A bound above the ceiling is of no
+        use.
         """
         if not self.swap.is_available:
             return math.inf, None
@@ -210,7 +203,8 @@ class BestBound:
         for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
             if bound <= largest:
                 break
-            value = min(self.swap.log_delta(candidate.pair, epsilon), bound)
+            limit = min(bound, ceiling)
+            value = min(self.swap.log_delta(candidate.pair, epsilon, limit), bound)
             if worst is None or value > largest:
                 largest, worst = value, candidate
         return largest, worst

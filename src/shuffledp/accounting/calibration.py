@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from shuffledp.accounting.crowd_size import smallest_crowd
 from shuffledp.accounting.level import (
     SMALLEST_EPSILON0,
     Trial,
@@ -179,7 +180,7 @@ def required_users(
 ) -> RequiredUsers:
     """Find the smallest n whose shuffled reports are (target_epsilon, target_delta)-DP.
 
-    The bound falls with n, so n is found by bisection, and it keeps its word: a new
+    The bound falls with n, which tells where to look, and n keeps its word: a new
     :class:`shuffledp.ShuffleAccountant` of n users has ``get_epsilon(target_delta) <=
     target_epsilon`` and ``get_delta(target_epsilon) <= target_delta``, exactly. It is the smallest
     up to a relative 1e-4, about the width of these bounds.
@@ -204,14 +205,9 @@ def required_users(
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
     times = check_rounds(rounds, "rounds")
     target = Target(epsilon, delta, times, check_bound(bound), check_view(view))
-    unsafe, safe = 0, 1
-    while not target.is_met(randomizer, safe):
-        if safe == MAX_USERS:
-            raise _too_few(target, randomizer)
-        unsafe, safe = safe, min(4 * safe, MAX_USERS)
-    while safe - unsafe > 1:
-        middle = (safe + unsafe) // 2
-        unsafe, safe = (unsafe, middle) if target.is_met(randomizer, middle) else (middle, safe)
+    safe = smallest_crowd(lambda n: target.gap(randomizer, n), MAX_USERS)
+    if safe is None:
+        raise _too_few(target, randomizer)
     step = 0
     while (above := target.excess(randomizer, safe)) > 0 or not target.is_met(randomizer, safe):
         if safe == MAX_USERS:

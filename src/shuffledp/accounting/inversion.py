@@ -123,8 +123,8 @@ class _Search:
                 if retried:
                     break
                 retried = True
-                self._raise_near_the_end(probe)
                 self._shrink_by_cheap_bound()
+                self._raise_near_the_end(probe)
                 if self.high == math.inf:
                     break
                 probe = self.guide.again(self.low, self.high)
@@ -197,7 +197,7 @@ class _Search:
     def _raise_near_the_end(self, failed: float) -> None:
         """Raise the lower end if rounding, close to the largest epsilon, made a probe fail."""
         for epsilon in self.guide.near_the_end(failed):
-            if self._evaluate(epsilon) and not self.failed:
+            if epsilon < self.high and self._evaluate(epsilon) and not self.failed:
                 break
 
     def _shrink_by_cheap_bound(self) -> None:

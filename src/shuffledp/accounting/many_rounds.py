@@ -85,14 +85,15 @@ class ManyRounds:
             upper = min(upper, self._finer.log_delta(epsilon)[0].upper)
         return Interval(value.lower, upper), narrow
 
-    def meets(self, epsilon: float, delta: float) -> bool:
-        """Whether a single evaluation of a bound shows that delta is met."""
+    def gap(self, epsilon: float, delta: float) -> float:
+        """Return how far a single evaluation of a bound is above log delta."""
         if delta in (0, 1):
-            return self.epsilon(delta)[0].upper <= epsilon
+            return -math.inf if self.epsilon(delta)[0].upper <= epsilon else math.inf
         target = log_target(delta)
-        if self._bound.upper.meets(epsilon, target):
-            return True
-        return self._finer is not None and self._finer.upper.meets(epsilon, target)
+        gap = self._bound.upper.gap(epsilon, target)
+        if gap > 0 and self._finer is not None:
+            gap = min(gap, self._finer.upper.gap(epsilon, target))
+        return gap
 
     def lower_epsilon(self, delta: float) -> float:
         """Return the epsilon that datasets attain."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 from typing import overload
@@ -17,6 +18,8 @@ from shuffledp.interval import exp_down, exp_up
 
 _LEAST_DELTA = 1e-9  # false negatives nearer to 1 than this are of no use to anybody
 _CURVES = 32  # pairs of lines that bound the trade-off
+
+Lines = tuple[tuple[Fraction, Fraction], ...]
 
 
 class OperationalTerms(ABC):
@@ -80,17 +83,33 @@ class OperationalTerms(ABC):
         return np.array(found).reshape(rates.shape) if rates.ndim else found[0]
 
     @cached_property
-    def _lines(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """Height at 0 and downward slope of straight lines below the trade-off curve."""
-        lines = []
+    def _lines(self) -> Lines:
         with wide_is_enough():
             end = min(self.get_epsilon(_LEAST_DELTA), MAX_EPSILON0)
-            for i in range(_CURVES + 1):
-                epsilon = end * (i / _CURVES) ** 1.5  # closer where the curve bends
-                height = 1 - Fraction(self.get_delta(epsilon))
-                slope, flat = Fraction(exp_up(epsilon)), Fraction(exp_down(-epsilon))
-                lines += [(height, slope), (flat * height, flat)]
-        return tuple(lines)
+            # Closer where the curve bends.
+            epsilons = [end * (i / _CURVES) ** 1.5 for i in range(_CURVES + 1)]
+            return _lines([(epsilon, self.get_delta(epsilon)) for epsilon in epsilons])
+
+
+def tradeoff_below(points: Iterable[tuple[float, float]], false_positive_rate: float) -> float:
+    """Return a false negative rate that every attacker has, from some certified deltas.
+
+    As :meth:`OperationalTerms.tradeoff`, for epsilons and deltas that are known already.
+
+    >>> round(tradeoff_below([(0.0, 0.125), (1.0, 0.0)], 0.5), 12)
+    0.375
+    """
+    return _lower_end(_lines(points), _check_rate(false_positive_rate))
+
+
+def _lines(points: Iterable[tuple[float, float]]) -> Lines:
+    """Return height at 0 and downward slope of straight lines below the trade-off curve."""
+    lines = []
+    for epsilon, delta in points:
+        height = 1 - Fraction(delta)
+        slope, flat = Fraction(exp_up(epsilon)), Fraction(exp_down(-epsilon))
+        lines += [(height, slope), (flat * height, flat)]
+    return tuple(lines)
 
 
 def _check_rate(value: object) -> Fraction:
@@ -100,7 +119,7 @@ def _check_rate(value: object) -> Fraction:
     return Fraction(rate)
 
 
-def _lower_end(lines: tuple[tuple[Fraction, Fraction], ...], rate: Fraction) -> float:
+def _lower_end(lines: Lines, rate: Fraction) -> float:
     """Return the largest of the lines at a rate, rounded down."""
     exact = max(Fraction(0), *(height - slope * rate for height, slope in lines))
     nearest = float(exact)

@@ -24,8 +24,14 @@ _MAX_NEWTON_STEPS = 30
 _SMALLEST_RTOL = 1e-9
 _SMALLEST_STEP = 2.0**-60  # where epsilon is 0
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
+_ENOUGH = 4  # points close to each other tell the slope better than the estimate
 _RETRY = 0.95  # where in the bracket to try again after a failed evaluation
 _NEAR_THE_END = (1e-13, 1e-11, 1e-8, 1e-5)
+
+_FIRST_STEP = 3e-4  # relatively, beyond where a climb begins
+_OVERSHOOT = 1.05
+_LONGEST_STEP = 0.5  # of what is left to climb
+_WORTH_A_STEP = 2e-4  # relatively, of epsilon
 
 
 def raise_epsilon(epsilon: float, excess: float, slope: float, attempt: int) -> float:
@@ -135,6 +141,9 @@ class Guide:
         for other in ranked[1:]:
             if 10 * (other.width + best.width) < abs(other.miss - best.miss) < 1:
                 return (other.miss - best.miss) / (other.u - best.u)
+        close = sorted((p for p in ranked if abs(p.miss - best.miss) < 1), key=lambda p: p.u)
+        if len(close) >= _ENOUGH and (fall := close[-1].miss - close[0].miss) < 0:
+            return fall / (close[-1].u - close[0].u)  # delta is flatter than estimated
         epsilon = self._to_epsilon(best.u)
         _, slope = estimate_log_delta(self.decomposition, self.n, epsilon)
         return slope * (self.end - epsilon) if self.end < math.inf else slope
@@ -186,3 +195,53 @@ class Guide:
 
     def _to_epsilon(self, u: float) -> float:
         return u if self.end == math.inf else -self.end * math.expm1(-max(u, -1.0))
+
+
+class Climb:
+    """Proposes where a bound on log delta, a little above the truth, falls to a target.
+
+    Args:
+        low: the truth meets the target here.
+        ceiling: another bound meets it here.
+        target: the target.
+    """
+
+    def __init__(self, low: float, ceiling: float, target: float) -> None:
+        self.low, self.ceiling, self.target = low, ceiling, target
+        self._above: tuple[float, float] | None = None  # the last point above the target
+        self._below: tuple[float, float] | None = None
+        self._slope = -1.0
+
+    def see(self, epsilon: float, value: float, slope: float, *, meets: bool) -> None:
+        """Remember an evaluation, and how steep the truth is there."""
+        self._slope = slope
+        if meets:
+            self._below = epsilon, value
+            return
+        if self._above is not None and value < self._above[1]:  # the bound may be flatter
+            fall = (value - self._above[1]) / (epsilon - self._above[0])
+            self._slope = max(slope, fall)
+        self._above = epsilon, value
+
+    def next(self) -> float | None:
+        """Return where to evaluate next, None if little is left to gain."""
+        if self._below is None:
+            epsilon = self._climb()
+            return epsilon if epsilon < self.ceiling else None
+        (epsilon, value), above = self._below, self._above
+        if above is None:
+            root = max(epsilon + (value - self.target) / -self._slope, self.low)
+        else:
+            share = (above[1] - self.target) / (above[1] - value)
+            root = above[0] + share * (epsilon - above[0])
+        root += (_OVERSHOOT - 1) * (epsilon - root)
+        return root if epsilon - root >= _WORTH_A_STEP * epsilon else None
+
+    def _climb(self) -> float:
+        if self._above is None:
+            return self.low * (1 + _FIRST_STEP)
+        epsilon, value = self._above
+        step = max((value - self.target) / -self._slope, _FIRST_STEP * epsilon) * _OVERSHOOT
+        return epsilon + min(
+            step, max(_LONGEST_STEP * (self.ceiling - epsilon), _FIRST_STEP * epsilon)
+        )

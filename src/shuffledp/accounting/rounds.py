@@ -129,7 +129,11 @@ class Rounds:
 
         A yes is certified. A no may be one because the look was not close enough.
         """
-        return self._answers.meets(check_total_epsilon(target_epsilon), check_delta(target_delta))
+        return self.gap(target_epsilon, target_delta) <= 0
+
+    def gap(self, target_epsilon: float, target_delta: float) -> float:
+        """Return how far log delta is above its target at a first look; at most 0 if it `meets`."""
+        return self._answers.gap(check_total_epsilon(target_epsilon), check_delta(target_delta))
 
     def naive_epsilon(self, target_delta: float) -> float:
         """Return the sum of the epsilons of single rounds, each at an equal share of delta.

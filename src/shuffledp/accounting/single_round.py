@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.inversion import log_gap
 from shuffledp.errors import MAX_EPSILON0, wide_is_enough
-from shuffledp.interval import Interval, exp_up
+from shuffledp.interval import Interval
 
 
 class SingleRound:
@@ -42,9 +43,9 @@ class SingleRound:
         """Do as ``log_delta``."""
         return self.log_delta(epsilon)
 
-    def meets(self, epsilon: float, delta: float) -> bool:
-        """Whether delta is met."""
-        return exp_up(self.log_delta(epsilon)[0].upper) <= delta
+    def gap(self, epsilon: float, delta: float) -> float:
+        """Return how far the bound is above log delta."""
+        return log_gap(self.log_delta(epsilon)[0].upper, delta)
 
     def lower_epsilon(self, delta: float) -> float:
         """Return the epsilon that datasets attain."""

@@ -34,7 +34,7 @@ class SwapBound:
     def __init__(self, randomizer: LocalRandomizer, n: int) -> None:
         self.randomizer, self.n = randomizer, n
         self.pairs, self.reason = _available(randomizer)
-        self._known: dict[tuple[Pair, float], float] = {}
+        self._known: dict[tuple[Pair, float], tuple[float, float]] = {}  # bound and ceiling
         self._level = _binary_level(randomizer) if 1 < n <= MOST_USERS else None
         self.proof: Proof = "swap" if self._level is None else "exact"
 
@@ -43,20 +43,25 @@ class SwapBound:
         """Whether there is such a bound for this mechanism."""
         return bool(self.pairs) and self.n > 1
 
-    def log_delta(self, pair: Pair, epsilon: float) -> float:
-        """Return an upper bound on log delta for one pair; infinite if it is of no use."""
+    def log_delta(self, pair: Pair, epsilon: float, ceiling: float = math.inf) -> float:
+        """Return an upper bound on log delta for one pair; infinite if it is of no use.
+
+        A bound above the ceiling is not made as small as it could be. Any other does not depend on
+        the ceiling.
+        """
         if self._level is not None:
             return binary_response(self._level, self.n).log_delta(epsilon)
         key = (pair, epsilon)
-        if key not in self._known:
+        known, met = self._known.get(key, (math.inf, -math.inf))
+        if known > met and ceiling > met:
             laws = _slot_laws(self.randomizer, pair)
             bound = math.inf
             backgrounds = () if laws is None else laws.revealing(epsilon)
             if laws is not None and backgrounds:
                 slots = Slots.of(laws.blanket, backgrounds, epsilon)
-                bound = swap_log_delta(slots, self.n, _TOLERANCE)
-            self._known[key] = bound
-        return self._known[key]
+                bound = swap_log_delta(slots, self.n, _TOLERANCE, ceiling)
+            self._known[key] = known, _ = bound, ceiling
+        return known
 
 
 def _binary_level(randomizer: LocalRandomizer) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from shuffledp.accounting.accountant import ShuffleAccountant
@@ -44,17 +43,13 @@ class Target:
         return self.gap(randomizer, n) <= 0
 
     def gap(self, randomizer: LocalRandomizer, n: int) -> float:
-        """Return how far log delta is above its target, about; at most 0 only if ``is_met``.
-
-        Infinite with the right sign after several rounds.
-        """
+        """Return how far log delta is above its target, about; at most 0 exactly if ``is_met``."""
         accountant = ShuffleAccountant(randomizer, n, bound=self.bound, view=self.view)
         with wide_is_enough():
             gap = accountant.gap(self.epsilon, self.delta)
             if self.rounds == 1 or self.delta == 1 or gap > 0:  # too much in one round already
                 return gap
-            met = accountant.rounds(self.rounds).meets(self.epsilon, self.delta)
-        return -math.inf if met else math.inf
+            return accountant.rounds(self.rounds).gap(self.epsilon, self.delta)
 
     def excess(self, randomizer: LocalRandomizer, n: int) -> float:
         """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from shuffledp.extras import MissingExtraError
-from shuffledp.figures import Chart, draw
+from shuffledp.extras import MissingExtraError, import_extra
+from shuffledp.figures import Chart, RowChart, draw
 from shuffledp.figures.drawing import PICTURE_SUFFIXES
 from shuffledp.whole_file import check_writable, write_whole
 from shuffledp.wording import shorten
@@ -20,7 +21,10 @@ _MAX_ECHO = 200
 def read_outputs(
     ctx: click.Context, param: click.Parameter, names: tuple[str, ...]
 ) -> tuple[Path, ...]:
-    """Return the paths to write to; one that cannot be written fails now, not after the work."""
+    """Return the paths to write to; one that cannot be written fails now, not after the work.
+
+    That pictures need a package which is not there is said now, too; the rest is done all the same.
+    """
     if ctx.resilient_parsing:  # the shell completes a line that is not whole yet
         return ()
     known = (*PICTURE_SUFFIXES, *_NUMBERS)
@@ -36,13 +40,46 @@ def read_outputs(
             except (OSError, ValueError) as error:
                 why = error.strerror if isinstance(error, OSError) else error
                 raise click.BadParameter(f"cannot write {str(file)!r}: {why}", ctx, param) from None
+    if any(path.suffix.lower() in PICTURE_SUFFIXES for path in paths):
+        try:
+            import_extra("matplotlib")
+        except MissingExtraError as error:
+            click.echo(f"Warning: {error}; only the numbers of the chart will be there.", err=True)
     return paths
 
 
-def write_chart(chart: Chart, paths: Iterable[Path], numbers: str) -> list[str]:
-    """Write all files, pictures last, and return their names; ``numbers`` is the JSON of the chart.
+@dataclass(frozen=True)
+class Written:
+    """What was written of a chart.
 
-    Without the plotting package the numbers are written, and the error says so.
+    Attributes:
+        names: the files.
+        problem: why a picture is not among them, if so.
+    """
+
+    names: list[str]
+    problem: str | None = None
+
+    def echo(self) -> None:
+        """Say which files there are."""
+        for name in self.names:
+            click.echo(f"Written: {name}")
+
+    def check(self) -> None:
+        """Fail if a picture is missing; to be called when everything else has been said.
+
+        Raises:
+            click.ClickException: if one is.
+        """
+        if self.problem is not None:
+            done = f"; written without: {', '.join(self.names)}"
+            raise click.ClickException(f"{self.problem}{done}")
+
+
+def write_chart(chart: Chart | RowChart, paths: Iterable[Path], numbers: str) -> Written:
+    """Write all files, pictures last; ``numbers`` is the JSON of the chart.
+
+    Without the plotting package the numbers are written.
     """
     written: list[str] = []
     for path in all_files(paths):
@@ -55,10 +92,9 @@ def write_chart(chart: Chart, paths: Iterable[Path], numbers: str) -> list[str]:
                 try:
                     draw(chart, path)
                 except MissingExtraError as error:
-                    done = f"; written without: {', '.join(written)}"
-                    raise click.ClickException(f"{error}{done}") from None
+                    return Written(written, str(error))
         written.append(str(path))
-    return written
+    return Written(written)
 
 
 def all_files(paths: Iterable[Path]) -> list[Path]:

@@ -8,6 +8,7 @@ import click
 
 from shuffledp.accounting.assumptions import assumptions_of
 from shuffledp.cli.chart_files import read_outputs, write_chart
+from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.curve_request import CurveRequest
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
@@ -69,6 +70,7 @@ _PARAMETERS = [
     ),
     RTOL,
     VIEW,
+    CLUSTER,
     JSON,
 ]
 
@@ -84,13 +86,17 @@ def curve(**options: Any) -> None:
     families = request.families()
     with progress():
         course = request.course(families)
-    with counter(len(course.x) * len(families)) as report:
+    with (
+        workers(request.cluster) as client,
+        counter(len(course.x) * len(families)) as report,
+    ):
         found = trace(
             families,
             course,
             bounds=request.bounds,
             rtol=request.rtol,
             view=request.view,
+            client=client,
             on_done=report,
         )
     if all(value.number is None for item in found.curves for value in item.values):
@@ -100,7 +106,9 @@ def curve(**options: Any) -> None:
         return
     chart = found.to_chart()
     if request.outputs:
-        click.echo("\n".join(write_chart(chart, request.outputs, _to_json(found))))
+        written = write_chart(chart, request.outputs, _to_json(found))
+        written.check()
+        click.echo("\n".join(written.names))
     else:
         click.echo(chart.to_csv(), nl=False)
     for note in found.notes:

@@ -30,6 +30,7 @@ class CurveRequest:
     outputs: tuple[Path, ...]
     rtol: float
     view: View
+    cluster: str | None
     as_json: bool
 
     def __post_init__(self) -> None:

@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.assumptions import assumptions_of
+from shuffledp.cli.chart_files import read_outputs, write_chart
+from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
+from shuffledp.cli.estimate_chart import estimate_chart
 from shuffledp.cli.estimate_request import EstimateRequest
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, reading
@@ -81,6 +84,15 @@ _PARAMETERS = [
         help="Show the nearest probability distribution as well: plausible, but biased, and "
         "without standard errors.",
     ),
+    click.Option(
+        ["--chart", "charts"],
+        callback=read_outputs,
+        metavar="FILE",
+        multiple=True,
+        help="Draw the estimates with their intervals: a picture (.png, .svg, .pdf) with its "
+        "numbers (.csv, .json) beside it, or only numbers; may be repeated.",
+    ),
+    CLUSTER,
     JSON,
     click.Option(["--csv", "as_csv"], is_flag=True, help="Print CSV with all digits."),
 ]
@@ -94,23 +106,27 @@ def estimate(**options: Any) -> None:
     sidecar stands beside it. Estimates are unbiased, so that frequencies can be below 0 or above 1.
     """
     request = EstimateRequest(**options)
-    with progress():
-        estimation = request.estimation()
-    project, confidence = request.project, request.confidence
+    with workers(request.cluster) as client, progress():
+        estimation = request.estimation(client)
+    project = request.project
     if project and not any(section.estimate.whole_domain for section in estimation.sections):
         raise click.UsageError(
             "--project needs the frequencies of a whole domain, but there are only means, or "
             "frequencies of some values"
         )
-    rows = [
-        _Rows(section, confidence, request.simultaneous, project) for section in estimation.sections
-    ]
+    level, simultaneous = request.confidence, request.simultaneous
+    rows = [_Rows(section, level, simultaneous, project) for section in estimation.sections]
+    tables = [(table.section, table.names, table.columns) for table in rows]
+    chart = estimate_chart(estimation, tables, level, simultaneous)
+    written = write_chart(chart, request.charts, chart.to_json())
     if request.as_json:
-        click.echo(_to_json(estimation, rows, request.files(estimation), confidence))
+        click.echo(_to_json(estimation, rows, request, written.names))
     elif request.as_csv:
         click.echo(_to_csv(rows, project), nl=False)
     else:
         click.echo(_to_text(estimation, rows, project))
+        written.echo()
+    written.check()
 
 
 class _Rows:
@@ -253,7 +269,7 @@ def _to_csv(rows: Iterable[_Rows], project: bool) -> str:
 
 
 def _to_json(
-    estimation: Estimation, rows: Sequence[_Rows], paths: Iterable[Path], confidence: float
+    estimation: Estimation, rows: Sequence[_Rows], request: EstimateRequest, charts: Sequence[str]
 ) -> str:
     guarantee = None
     if estimation.sidecars:
@@ -265,7 +281,7 @@ def _to_json(
         "view": estimation.sidecars[0].view if estimation.sidecars else "sum",
         "guarantee": guarantee,
         "corrupted": estimation.corrupted,
-        "confidence": confidence,
+        "confidence": request.confidence,
         "simultaneous": any(table.simultaneous for table in rows),
         "estimates": [_section_fields(table) for table in rows],
         "files": [
@@ -276,8 +292,9 @@ def _to_json(
                 "delta": sidecar.guarantee.delta,
                 "seeded": sidecar.seeded,
             }
-            for path, sidecar in zip(paths, estimation.sidecars, strict=True)
+            for path, sidecar in zip(request.files(estimation), estimation.sidecars, strict=True)
         ],
+        "charts": list(charts),
         "warnings": list(_notes(estimation, project=False)),
     }
     facts = estimation.sidecars[0].assumptions if estimation.sidecars else assumptions_of("sum")

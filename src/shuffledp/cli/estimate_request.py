@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from shuffledp.accounting import Group, OpenGroup
+from shuffledp.cluster import Client
 from shuffledp.files import (
     DataError,
     Estimation,
@@ -37,6 +38,8 @@ class EstimateRequest:
     confidence: float
     simultaneous: bool
     project: bool
+    charts: tuple[Path, ...]
+    cluster: str | None
     as_json: bool
     as_csv: bool
 
@@ -49,6 +52,9 @@ class EstimateRequest:
             "give one of --mechanism and --group": self.mechanism is not None and bool(self.groups),
             "--mechanism and --group belong to --from-counts": not counts
             and (self.mechanism is not None or bool(self.groups)),
+            "--cluster does not go with --from-counts: there is one sum": counts
+            and self.cluster is not None,
+            "--cluster does not go with --tiers": self.tiers and self.cluster is not None,
             "--tiers belongs to files of reports; for counts give --group": self.tiers and counts,
             "--corrupted is not known for tiers": bool(self.corrupted)
             and (self.tiers or bool(self.groups)),
@@ -63,18 +69,18 @@ class EstimateRequest:
             return self.reports
         return (self.from_counts,) if estimation.sidecars else ()
 
-    def estimation(self) -> Estimation:
+    def estimation(self, client: Client | None) -> Estimation:
         """Return what the reports or their sum tell."""
         try:
-            return self._estimation()
+            return self._estimation(client)
         except DataError as error:
             raise click.ClickException(str(error)) from None
         except ValueError as error:  # so many corrupted users are not there
             raise click.UsageError(str(error)) from None
 
-    def _estimation(self) -> Estimation:
+    def _estimation(self, client: Client | None) -> Estimation:
         if self.from_counts is None:
-            return estimate_tier_files(self.reports) if self.tiers else self._from_files()
+            return estimate_tier_files(self.reports) if self.tiers else self._from_files(client)
         if self.groups:
             return estimate_pooled_counts(self.from_counts, _known(self.groups))
         if self.mechanism is None and not sidecar_path(self.from_counts).exists():
@@ -83,12 +89,18 @@ class EstimateRequest:
             )
         return estimate_published(self.from_counts, self.mechanism, self.corrupted)
 
-    def _from_files(self) -> Estimation:
+    def _from_files(self, client: Client | None) -> Estimation:
         """Estimate from the reports of one mechanism, or of the plan of a study."""
         if not is_study(self.reports[0]):
-            return estimate_files(self.reports, self.corrupted)
+            return estimate_files(self.reports, self.corrupted, client=client)
         if self.corrupted:
-            raise click.UsageError("--corrupted is not known for the reports of a plan")
+            raise click.UsageError(
+                "--corrupted is not known for the reports of a plan: means, shares among those who "
+                "answer and cross tables are sums, ratios and products of estimates, which "
+                "somebody who chooses reports moves in other ways"
+            )
+        if client is not None:
+            raise click.UsageError("--cluster does not go with the reports of a plan")
         return estimate_study_files(self.reports)
 
 

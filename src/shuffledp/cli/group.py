@@ -31,6 +31,7 @@ from shuffledp.cli.rounds import rounds
 from shuffledp.cli.tiers import tiers
 from shuffledp.cli.users import users
 from shuffledp.cli.verify import verify
+from shuffledp.cluster import ClusterError
 from shuffledp.errors import NoAnswerError
 from shuffledp.extras import MissingExtraError
 
@@ -66,7 +67,7 @@ class _Group(click.Group):
             raise
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
-        except (NoAnswerError, MissingExtraError) as error:
+        except (NoAnswerError, MissingExtraError, ClusterError) as error:
             raise click.ClickException(str(error)) from error
         except OSError as error:
             if error.errno == errno.EPIPE:

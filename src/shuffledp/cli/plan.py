@@ -10,7 +10,8 @@ import click
 
 from shuffledp.accounting.assumptions import assumptions_of
 from shuffledp.accounting.sum_view import View
-from shuffledp.cli.chart_files import read_outputs, write_chart
+from shuffledp.cli.chart_files import Written, read_outputs, write_chart
+from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import (
@@ -27,6 +28,7 @@ from shuffledp.cli.parameters import (
 from shuffledp.cli.plan_text import to_text
 from shuffledp.cli.study_plan import plan_of_study
 from shuffledp.cli.terminal import counter, progress
+from shuffledp.cluster import Client
 from shuffledp.errors import MAX_SIZE, check_delta, check_positive, check_users
 from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
 from shuffledp.planning import plan as make_plan
@@ -86,8 +88,9 @@ _PARAMETERS = [
         callback=read_outputs,
         metavar="FILE",
         multiple=True,
-        help="Draw error against epsilon: a picture (.png, .svg, .pdf) with its numbers (.csv, "
-        ".json) beside it, or only numbers; may be repeated.",
+        help="Draw error against epsilon, of a study the errors of all strategies: a picture "
+        "(.png, .svg, .pdf) with its numbers (.csv, .json) beside it, or only numbers; may be "
+        "repeated.",
     ),
     click.Option(
         ["--study", "study_file"],
@@ -101,6 +104,7 @@ _PARAMETERS = [
         help="Where to write the plan of a study, for shuffledp randomize --plan.",
     ),
     VIEW,
+    CLUSTER,
     JSON,
 ]
 
@@ -120,6 +124,7 @@ class _Request:
     study_file: str | None
     out: str | None
     view: View
+    cluster: str | None
     as_json: bool
 
     def __post_init__(self) -> None:
@@ -143,7 +148,7 @@ class _Request:
             except ValueError as error:
                 raise click.UsageError(str(error)) from None
 
-    def answer(self) -> Plan:
+    def answer(self, client: Client | None) -> Plan:
         return make_plan(
             n=check_users(self.n),
             target_delta=check_delta(self.delta),
@@ -153,6 +158,7 @@ class _Request:
             task=self.task,
             distribution=self.distribution,
             view=self.view,
+            client=client,
         )
 
 
@@ -168,17 +174,36 @@ def plan(**options: Any) -> None:
         plan_of_study(options)
         return
     request = _Request(**options)
-    with progress():
-        made = request.answer()
-    written = _draw(made, request.charts) if request.charts else []
-    click.echo(_to_json(made, written) if request.as_json else to_text(made, written))
+    with workers(request.cluster) as client:
+        with progress():
+            made = request.answer(client)
+        least = min(option.ours.epsilon for option in made.options)
+        epsilons = epsilons_around(least) if request.charts else ()
+        if request.as_json:
+            written = _draw(made, epsilons, request.charts, client)
+            click.echo(_to_json(made, written.names))
+        else:
+            click.echo(to_text(made))
+            written = _draw(made, epsilons, request.charts, client)
+            written.echo()
+    written.check()
 
 
-def _draw(made: Plan, charts: tuple[Path, ...]) -> list[str]:
-    """Write all files, pictures last, and return their names."""
-    epsilons = epsilons_around(min(option.ours.epsilon for option in made.options))
+def _draw(
+    made: Plan, epsilons: tuple[float, ...], charts: tuple[Path, ...], client: Client | None
+) -> Written:
+    """Write all files, pictures last."""
+    if not charts:
+        return Written([])
     with counter(len(epsilons)) as report:
-        chart = error_chart(made.task, epsilons, made.target_delta, view=made.view, on_done=report)
+        chart = error_chart(
+            made.task,
+            epsilons,
+            made.target_delta,
+            view=made.view,
+            client=client,
+            on_done=report,
+        )
     return write_chart(chart, charts, chart.to_json())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.sum_view import is_exact, view_in_words
@@ -25,8 +25,8 @@ _ENCODINGS = {
 }
 
 
-def to_text(made: Plan, written: Sequence[str]) -> str:
-    """Return the question, a table of the options, the rest in sentences, and file names."""
+def to_text(made: Plan) -> str:
+    """Return the question, a table of the options and the rest in sentences."""
     data = "any data" if made.task.distribution is None else "data of the given distribution"
     head = (
         ("estimate", made.task.subject),
@@ -36,8 +36,7 @@ def to_text(made: Plan, written: Sequence[str]) -> str:
     )
     lines = [label.ljust(10) + value for label, value in head]
     sentences = [fill(sentence) for sentence in _sentences(made)]
-    files = [f"Written: {name}" for name in written]
-    return "\n".join([*lines, "", *_table(made), "", *sentences, *files])
+    return "\n".join([*lines, "", *_table(made), "", *sentences])
 
 
 def _target(made: Plan) -> str:

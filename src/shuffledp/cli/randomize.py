@@ -11,11 +11,13 @@ import click
 
 from shuffledp.accounting.assumptions import ASSUMPTIONS, assumptions_of
 from shuffledp.accounting.sum_view import View
+from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, VIEW, optional
 from shuffledp.cli.signals import ending_tidily
 from shuffledp.cli.study_reports import plan_json, plan_text
 from shuffledp.cli.terminal import progress
+from shuffledp.cluster import Client
 from shuffledp.files import Column, DataError, Ledger, Randomization, Sidecar, sidecar_path
 from shuffledp.files.formats import is_csv
 from shuffledp.randomizers import LocalRandomizer
@@ -25,6 +27,11 @@ from shuffledp.wording import fill, shorten
 
 #: What the guarantee of a file rests on besides.
 _ONE_ROW = "every row of the input is another user"
+
+
+def _read_source(ctx: click.Context, param: click.Parameter, text: str) -> Path | None:
+    """Return a file, or a folder of files; patterns have the ending of what they stand for."""
+    return Path(text) if os.path.isdir(text) else _read_file_name(ctx, param, text)
 
 
 def _read_file_name(ctx: click.Context, param: click.Parameter, text: str) -> Path | None:
@@ -62,8 +69,18 @@ def _labels(text: str, ctx: click.Context, param: click.Parameter) -> tuple[str,
     return tuple(line.strip() for line in lines)
 
 
+def _refused(name: str, reason: str) -> click.Option:
+    """Return an option that other commands have, and that is refused here with the reason."""
+
+    def refuse(ctx: click.Context, param: click.Parameter, text: str | None) -> None:
+        if text is not None:
+            raise click.UsageError(f"{name} does not go with randomize: {reason}", ctx)
+
+    return click.Option([name], callback=refuse, expose_value=False, hidden=True, help=reason)
+
+
 _PARAMETERS = [
-    click.Argument(["input"], callback=_read_file_name),
+    click.Argument(["input"], callback=_read_source),
     click.Option(
         ["--column", "names"],
         metavar="NAME",
@@ -113,8 +130,14 @@ _PARAMETERS = [
         "ledger.",
     ),
     VIEW,
+    CLUSTER,
     click.Option(["--force"], is_flag=True, help="Replace the files if they exist."),
     JSON,
+    _refused(
+        "--corrupted",
+        'the sidecar states what honest users reveal; ask "shuffledp epsilon --corrupted" what is '
+        "left of it if some are not",
+    ),
 ]
 
 
@@ -132,44 +155,36 @@ class _Request:
     seed: int | None
     ledger: str | None
     view: View
+    cluster: str | None
     force: bool
     as_json: bool
 
     def __post_init__(self) -> None:
+        """Refuse what does not fit together before any work."""
+        if self.ledger is not None and self.seed is not None:
+            raise click.UsageError("--seed voids the guarantee: no --ledger records such reports")
+        self._check_name()
+        if self.view == "sum" and self.plan_file is None:
+            for name in ("ledger", "cluster"):
+                if getattr(self, name) is not None:
+                    raise click.UsageError(f"--{name} is for shuffled reports, not for sums")
+
+    def _check_name(self) -> None:
         """Refuse a name that does not fit what is written."""
         hint = "'-o' / '--out'"
         if self.view == "sum" and self.out.suffix.lower() != ".json":
-            message = f"the name of a file with a sum must end in .json, got {str(self.out)!r}"
-            raise click.BadParameter(message, param_hint=hint)
+            raise click.BadParameter(
+                "whoever reads a file of reports sees more than their sum: that is written to a "
+                f"file whose name ends in .json, got {str(self.out)!r}",
+                param_hint=hint,
+            )
         if self.view == "multiset":
             try:
                 is_csv(self.out)
             except DataError as error:
                 raise click.BadParameter(str(error), param_hint=hint) from None
 
-    def randomization(self) -> Randomization:
-        """Return the mechanism on its columns; what does not fit together is a usage error."""
-        if not self.names:
-            raise click.UsageError("Missing option '--column', or a --plan.")
-        if self.mechanism is None:
-            raise click.UsageError("Missing option '--mechanism', or a --plan.")
-        if self.ledger is not None and self.seed is not None:
-            raise click.UsageError("--seed voids the guarantee: no --ledger records such reports")
-        if self.ledger is not None and self.view == "sum":
-            raise click.UsageError("--ledger records shuffled reports, not sums")
-        labels = self.values or (None,) * len(self.names)
-        if len(labels) != len(self.names):
-            raise click.UsageError(
-                f"--values must be given once for each of {len(self.names)} columns or not at all, "
-                f"got {len(labels)}"
-            )
-        columns = [Column(*pair) for pair in zip(self.names, labels, strict=True)]
-        try:
-            return Randomization(self.mechanism, columns, seed=self.seed)
-        except (TypeError, ValueError) as error:
-            raise click.UsageError(str(error)) from None
-
-    def run(self, randomization: Randomization, delta: float) -> Sidecar:
+    def run(self, randomization: Randomization, delta: float, client: Client | None) -> Sidecar:
         """Write the reports, or nothing but their sum."""
         if self.view == "sum":
             return randomization.publish(
@@ -186,7 +201,26 @@ class _Request:
             assumptions=(*ASSUMPTIONS, _ONE_ROW),
             force=self.force,
             ledger=None if self.ledger is None else Ledger(self.ledger),
+            client=client,
         )
+
+    def randomization(self) -> Randomization:
+        """Return the mechanism on its columns; what does not fit together is a usage error."""
+        if not self.names:
+            raise click.UsageError("Missing option '--column', or a --plan.")
+        if self.mechanism is None:
+            raise click.UsageError("Missing option '--mechanism', or a --plan.")
+        labels = self.values or (None,) * len(self.names)
+        if len(labels) != len(self.names):
+            raise click.UsageError(
+                f"--values must be given once for each of {len(self.names)} columns or not at all, "
+                f"got {len(labels)}"
+            )
+        columns = [Column(*pair) for pair in zip(self.names, labels, strict=True)]
+        try:
+            return Randomization(self.mechanism, columns, seed=self.seed)
+        except (TypeError, ValueError) as error:
+            raise click.UsageError(str(error)) from None
 
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
@@ -194,6 +228,7 @@ def randomize(**options: Any) -> None:
     """Randomize and shuffle columns of a CSV or Parquet file.
 
     INPUT is a .csv file in UTF-8 with titles in its first line, or a .parquet file, of any size.
+    A folder of such files, or a pattern in quotes such as "answers/*.parquet", is one table.
     Every row is one user. The reports are written in random order and nothing else of INPUT is;
     the file beside them says how private they are, and "shuffledp estimate" needs it.
     """
@@ -205,8 +240,8 @@ def randomize(**options: Any) -> None:
     if request.delta is None:
         raise click.UsageError("Missing option '--delta', or a --plan.")
     try:
-        with ending_tidily(), progress():
-            sidecar = request.run(randomization, request.delta)
+        with ending_tidily(), workers(request.cluster) as client, progress():
+            sidecar = request.run(randomization, request.delta, client)
     except TypeError as error:
         raise click.UsageError(str(error)) from None
     except DataError as error:
@@ -223,7 +258,7 @@ def _run_plan(request: _Request, name: str) -> None:
         "--mechanism": request.mechanism,
         "--delta": request.delta,
         "--values": request.values,
-        "--ledger": request.ledger,
+        "--cluster": request.cluster,
         "--view": None if request.view == "multiset" else request.view,
     }
     for option, value in given.items():
@@ -238,7 +273,12 @@ def _run_plan(request: _Request, name: str) -> None:
     try:
         with ending_tidily(), progress():
             files = randomize_file(
-                design, request.input, request.out, seed=request.seed, force=request.force
+                design,
+                request.input,
+                request.out,
+                seed=request.seed,
+                force=request.force,
+                ledger=None if request.ledger is None else Ledger(request.ledger),
             )
     except DataError as error:
         raise click.ClickException(str(error)) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,10 +20,12 @@ from shuffledp.cli.parameters import (
     reading,
 )
 from shuffledp.cli.terminal import progress
-from shuffledp.files import DataError, Sidecar
-from shuffledp.files.sidecar import read_sidecar
 from shuffledp.randomizers import parse
 from shuffledp.whole_file import check_writable, write_whole
+
+if TYPE_CHECKING:
+    from shuffledp.certification import Certificate
+    from shuffledp.cli.report_source import Source
 
 
 def _read_out(text: str) -> Path:
@@ -36,21 +38,6 @@ def _read_out(text: str) -> Path:
     return path
 
 
-def _read_reports(text: str) -> Sidecar:
-    """Return what goes with a file of reports; those that a seed repeats have no guarantee."""
-    path = Path(text)
-    try:
-        found = read_sidecar(path)
-        found.check_file(path)
-    except DataError as error:
-        raise ValueError(str(error)) from None
-    if found.seeded:
-        raise ValueError(f"{text!r} was made from a seed, so it has no guarantee to write about")
-    if found.warnings:
-        raise ValueError(f"{text!r} has no guarantee to write about: {found.warnings[0]}")
-    return found
-
-
 _MECHANISM = click.Argument(["mechanism"], required=False, callback=reading(parse))
 
 _PARAMETERS = [
@@ -58,11 +45,16 @@ _PARAMETERS = [
     optional(USERS),
     optional(DELTA),
     click.Option(
-        ["--reports"],
-        callback=reading(_read_reports),
+        ["--from", "source"],
         metavar="FILE",
-        help="Take mechanism, users and delta from the sidecar of a file that 'randomize' wrote, "
-        "instead of MECHANISM, -n and --delta.",
+        help="Take mechanism, users and delta from a file instead: reports that 'randomize' wrote "
+        "and their sidecar, a plan of 'plan --study', or a certificate, which is checked and "
+        "embedded.",
+    ),
+    click.Option(
+        ["--attribute"],
+        metavar="NAME",
+        help="Which shuffle of a plan with several: the one that is about this attribute.",
     ),
     RTOL,
     BOUND,
@@ -86,7 +78,7 @@ _PARAMETERS = [
 
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
-def report(out: Path | None, certified: bool, reports: Sidecar | None, **options: Any) -> None:
+def report(out: Path | None, certified: bool, **options: Any) -> None:
     """Write the document for a review board: one HTML page.
 
     It holds the statement to quote, what is assumed and what holds if that fails, the guarantee as
@@ -103,18 +95,21 @@ def report(out: Path | None, certified: bool, reports: Sidecar | None, **options
         cover = Cover(**{name: text for name, text in texts.items() if text is not None})
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    options |= _question(reports, {name: options.pop(name) for name in _QUESTION})
-    delta = options.pop("delta")
-    asked = accountant(**options)
-    if certified and asked.crowd.assumptions:
-        raise click.UsageError("--certify proves guarantees for honest users, without --corrupted")
+    source = _question(options)
+    asked = accountant(mechanism=source.mechanism, n=source.n, **options)
+    if (certified or source.certificate) and asked.crowd.assumptions:
+        raise click.UsageError("certificates are for honest users, without --corrupted")
+    if certified and source.certificate:
+        raise click.UsageError("--certify proves what the certificate of --from has proved")
     with progress():
-        found, certificate = asked.epsilon_report(delta), None
-        if certified:
+        found, certificate = asked.epsilon_report(source.delta), source.certificate
+        if certificate is not None:
+            _check(certificate)
+        elif certified:
             from shuffledp.certification import certify
 
-            certificate = certify(asked, target_delta=delta)
-        page = review_page(found, cover, certificate)
+            certificate = certify(asked, target_delta=source.delta)
+        page = review_page(found, cover, certificate, source.whole)
     if out is None:
         click.echo(page, nl=False)
     else:
@@ -122,17 +117,32 @@ def report(out: Path | None, certified: bool, reports: Sidecar | None, **options
         click.echo(str(out))
 
 
-_QUESTION = ("mechanism", "n", "delta")
+def _check(certificate: Certificate) -> None:
+    """Prove again what a certificate says; only then it goes into a document."""
+    from shuffledp.certification import CertificateError, verify
+
+    try:
+        verify(certificate)
+    except CertificateError as error:
+        raise click.ClickException(f"not verified: {error}") from None
 
 
-def _question(reports: Sidecar | None, given: dict[str, Any]) -> dict[str, Any]:
-    """Return mechanism, users and delta, all from one source."""
-    known = [name for name, value in given.items() if value is not None]
-    if reports is None:
+def _question(options: dict[str, Any]) -> Source:
+    """Take mechanism, users and delta out of the options, all from one source."""
+    from shuffledp.cli.report_source import Source, read_source
+
+    given = {name: options.pop(name) for name in ("mechanism", "n", "delta")}
+    name, attribute = options.pop("source"), options.pop("attribute")
+    known = [value for value in given.values() if value is not None]
+    if name is None:
         if len(known) < len(given):
-            raise click.UsageError("give MECHANISM, '-n' / '--users' and '--delta', or '--reports'")
-        return given
+            raise click.UsageError("give MECHANISM, '-n' / '--users' and '--delta', or '--from'")
+        if attribute is not None:
+            raise click.UsageError("--attribute chooses a shuffle of a plan: it needs --from")
+        return Source(**given)
     if known:
-        raise click.UsageError("'--reports' says itself what MECHANISM, '-n' and '--delta' are")
-    delta = reports.guarantee.delta
-    return {"mechanism": reports.randomizer(), "n": reports.n, "delta": delta}
+        raise click.UsageError("'--from' says itself what MECHANISM, '-n' and '--delta' are")
+    try:
+        return read_source(name, attribute)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON
@@ -61,6 +62,7 @@ _PARAMETERS = [
         show_default=True,
         help="Numbers of users per curve: fewer for a quick look, which replaces a full run.",
     ),
+    CLUSTER,
     JSON,
 ]
 
@@ -78,12 +80,14 @@ paper's claims. An interrupted run continues where it stopped.
 
 
 @click.command(params=_PARAMETERS, help=_HELP, epilog=EPILOG)
-def reproduce(name: tuple[str, ...], out: Path, points: int, as_json: bool) -> None:
+def reproduce(
+    name: tuple[str, ...], out: Path, points: int, cluster: str | None, as_json: bool
+) -> None:
     """Run, then say where the report is and which claims hold."""
     settings = Settings(points=points)
     try:
-        with counter(1) as report:
-            outcome = run(name, out, settings, report)
+        with workers(cluster) as client, counter(1) as report:
+            outcome = run(name, out, settings, report, client)
     except KeyboardInterrupt:
         click.echo("interrupted: finished items are kept, the same command continues", err=True)
         raise

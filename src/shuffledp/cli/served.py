@@ -10,19 +10,25 @@ import click
 
 from shuffledp.web import Parameter, Reply, Served
 
+_PRECISION, _CROWD = ("rtol", "bound"), ("corrupted", "corrupted_adaptively")
+
 #: By command the parameters that are allowed from outside: none that reads or writes files.
 _ALLOWED = {
-    "epsilon": ("mechanism", "n", "delta", "rtol", "bound", "corrupted", "corrupted_adaptively"),
-    "delta": ("mechanism", "n", "epsilon", "rtol", "bound", "corrupted", "corrupted_adaptively"),
-    "calibrate": ("family", "n", "epsilon", "delta", "times", "bound"),
-    "users": ("mechanism", "epsilon", "delta", "times", "bound"),
-    "rounds": ("mechanism", "n", "times", "delta", "epsilon", "at_most", "bound", "rtol"),
-    "compare": ("mechanism", "n", "delta", "rtol"),
-    "curve": ("mechanism", "against", "n", "delta", "low", "high", "count", "bounds", "rtol"),
-    "plan": ("task", "n", "epsilon", "error", "delta", "domain"),
+    "epsilon": ("mechanism", "n", "delta", *_PRECISION, *_CROWD, "view"),
+    "delta": ("mechanism", "n", "epsilon", *_PRECISION, *_CROWD, "view"),
+    "calibrate": ("family", "n", "epsilon", "delta", "times", "bound", "view"),
+    "users": ("mechanism", "epsilon", "delta", "times", "bound", "view"),
+    "rounds": ("mechanism", "n", "times", "delta", "epsilon", "at_most", *_PRECISION, "view"),
+    "compare": ("mechanism", "n", "delta", "rtol", "view"),
+    "curve": (
+        *("mechanism", "against", "n", "delta", "low", "high", "count", "bounds", "rtol"),
+        "view",
+    ),
+    "plan": ("task", "n", "epsilon", "error", "delta", "domain", "view"),
+    "tiers": ("groups", "delta", "epsilon", "dummies", "corrupted"),
     "mechanisms": (),
     "report": (
-        *("mechanism", "n", "delta", "rtol", "bound", "corrupted", "corrupted_adaptively"),
+        *("mechanism", "n", "delta", *_PRECISION, *_CROWD),
         *("title", "organisation", "contact"),
     ),
 }
@@ -30,7 +36,7 @@ _ALLOWED = {
 #: What decides how long the work takes.
 _MOST = {"count": 200}
 
-_MECHANISMS = ("mechanism", "family")
+_MECHANISMS = ("mechanism", "family", "groups")
 
 
 def served(commands: Mapping[str, click.Command]) -> Sequence[Served]:

@@ -9,12 +9,15 @@ from typing import Any
 
 import click
 
+from shuffledp.cli.chart_files import write_chart
 from shuffledp.cli.document import envelope
 from shuffledp.cli.terminal import counter
+from shuffledp.figures import Mark, Panel, RowChart
 from shuffledp.rounding import plain, round_up
 from shuffledp.study import Study, StudyDesign, StudyOption, StudyPlan, plan_study
+from shuffledp.study.option import users_of
 from shuffledp.whole_file import check_writable
-from shuffledp.wording import fill
+from shuffledp.wording import counted, fill
 
 #: Options of a plan for one attribute, by their names on the command line.
 _OF_ONE = {
@@ -24,10 +27,9 @@ _OF_ONE = {
     "delta": "--delta",
     "domain": "--domain",
     "distribution": "--distribution",
-    "charts": "--chart",
 }
 
-_STRATEGIES = 3
+_STRATEGIES = 4  # until the planner says how many there are
 
 
 def plan_of_study(options: Mapping[str, Any]) -> None:
@@ -37,6 +39,8 @@ def plan_of_study(options: Mapping[str, Any]) -> None:
             raise click.UsageError(f"{name} is for one attribute: a --study says it itself")
     if options["view"] != "multiset":
         raise click.UsageError("--view is for one attribute: the reports of a study are shuffled")
+    if options["cluster"] is not None:
+        raise click.UsageError("--cluster is for one attribute: studies are planned here")
     study = _read(options["study_file"])
     out = None if options["out"] is None else Path(options["out"])
     if out is not None:
@@ -49,8 +53,33 @@ def plan_of_study(options: Mapping[str, Any]) -> None:
         made = plan_study(study, on_done=report)
     if out is not None:
         StudyDesign.of(study, made.best).save(out)
-    written = [] if out is None else [str(out)]
-    click.echo(_to_json(made, written) if options["as_json"] else _to_text(made, written))
+    plans = [] if out is None else [str(out)]
+    chart = _chart(made)
+    if options["as_json"]:
+        written = write_chart(chart, options["charts"], chart.to_json())
+        click.echo(_to_json(made, [*plans, *written.names]))
+    else:
+        click.echo(_to_text(made, plans))
+        written = write_chart(chart, options["charts"], chart.to_json())
+        written.echo()
+    written.check()
+
+
+def _chart(made: StudyPlan) -> RowChart:
+    """Return the predicted errors of all strategies."""
+    marks = []
+    for option in made.options:
+        errors = {
+            **option.predictions.attributes,
+            **{" x ".join(names): one for names, one in option.predictions.crosses.items()},
+        }
+        marks += [Mark(name, one.rms_error, group=option.strategy) for name, one in errors.items()]
+    study = made.study
+    target = f"epsilon = {plain(study.epsilon)}, delta = {plain(study.delta)}"
+    panel = Panel(f"{counted(study.n, 'user')}, {target}", tuple(marks))
+    return RowChart(
+        "Predicted errors", "root mean square error, for any data", (panel,), x_log=True
+    )
 
 
 def _read(name: str) -> Study:
@@ -110,8 +139,10 @@ def _table(made: StudyPlan) -> list[str]:
 
 def _notes(made: StudyPlan) -> Iterator[str]:
     study, best = made.study, made.best
-    for shuffle in best.shuffles:
-        yield f"{', '.join(shuffle.names)}: {shuffle.mechanism}"
+    users = users_of(best.shuffles, study.n)
+    for shuffle, count in zip(best.shuffles, users, strict=True):
+        about = f" of {counted(count, 'user')}" if shuffle.share < 1 else ""
+        yield f"{', '.join(shuffle.names)}{about}: {shuffle.mechanism}"
     what = "All shuffles together are" if len(best.shuffles) > 1 else "The shuffled reports are"
     yield (
         f"{what} ({round_up(best.epsilon)}, {plain(study.delta)})-differentially private if "

@@ -10,24 +10,26 @@ from shuffledp.cli.document import to_json
 from shuffledp.files import Sidecar
 from shuffledp.rounding import plain, round_up
 from shuffledp.study import StudyDesign, StudyEstimation
-from shuffledp.wording import fill, shorten
+from shuffledp.wording import counted, fill, shorten
 
 
 def plan_text(design: StudyDesign, files: Mapping[Path, Sidecar]) -> str:
     """Return what was written, and how private it is."""
     first = next(iter(files.values()))
-    total = (first.plan or {})["total"]
+    run = first.plan or {}
+    total = run["total"]
     epsilon, delta = round_up(total["epsilon"]), plain(total["delta"])
     rows = [
         ("strategy", design.strategy),
-        ("users", f"{first.n:,}"),
+        ("users", f"{run['users']:,}"),
         ("delta", delta),
         ("guarantee", f"epsilon = {epsilon}"),
     ]
     for path, sidecar in files.items():
         about = ", ".join(column.name for column in sidecar.columns)
         rows.append(("reports", str(path)))
-        rows.append(("", shorten(f"{about}: {sidecar.mechanism}")))
+        users = f" of {counted(sidecar.n, 'user')}" if design.is_shared_out else ""
+        rows.append(("", shorten(f"{about}{users}: {sidecar.mechanism}")))
     together = "All files together" if len(files) > 1 else "The reports"
     seed = "would be, without their seed, " if first.seeded else "are "
     meaning = (
@@ -47,9 +49,10 @@ def study_notes(estimation: StudyEstimation) -> Iterator[str]:
     study = estimation.estimate.design.study
     known = estimation.estimate.answers
     left = [a.name for a in study.attributes if a.name not in known]
+    same = "" if estimation.estimate.design.is_shared_out else " of the same shuffle"
     yield (
         "The guarantee is that of all shuffles of the study together. It holds if no user is in "
-        "two files of the same shuffle."
+        f"two files{same}."
     )
     if left:
         yield f"No reports were given about {', '.join(left)}."

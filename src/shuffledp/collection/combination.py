@@ -41,7 +41,7 @@ def combination(randomizer: SupportRandomizer, shares: Moments, weights: ArrayLi
             f"weights must be one number for each of {shares.values.size} values of a whole "
             f"domain, got shape {w.shape}"
         )
-    unit = _unit_variances(randomizer, w)
+    unit = unit_variances(randomizer, w)
     n = 1 / shares.concentration
     value = float(w @ shares.values)
     return Moments(
@@ -54,7 +54,7 @@ def combination(randomizer: SupportRandomizer, shares: Moments, weights: ArrayLi
     )
 
 
-def _unit_variances(randomizer: SupportRandomizer, w: FloatArray) -> FloatArray:
+def unit_variances(randomizer: SupportRandomizer, w: FloatArray) -> FloatArray:
     """Return for every input the variance of the estimate from one report."""
     with working_digits(randomizer.digits):
         E, mass = randomizer.ratio, randomizer.support_mass

@@ -1,10 +1,11 @@
 """Reports on the wire: JSON and bytes that any language can write and read.
 
 A report in bytes is one byte with the version, eight bytes that identify the mechanism, and the
-bytes of the report: integers low byte first, as many as ``report_dtype`` says. In JSON it is an
-object with ``v`` (the version), ``m`` (the same eight bytes in hexadecimal) and ``r``: a number,
-where a report is one, else its bytes in hexadecimal. The eight bytes are the first of the SHA-256
-of the text of the mechanism in UTF-8. ``tests/data/wire_vectors.json`` holds examples.
+bytes of the report, low byte first, as many as ``report_dtype`` says: integers, or doubles of IEEE
+754 where noise is continuous. In JSON it is an object with ``v`` (the version), ``m`` (the same
+eight bytes in hexadecimal) and ``r``: a number, where a report is one, else its bytes in
+hexadecimal. The eight bytes are the first of the SHA-256 of the text of the mechanism in UTF-8.
+``tests/data/wire_vectors.json`` holds examples.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.collection.families import tally_for
-from shuffledp.randomizers import Joint, LocalRandomizer, Subsample, SubsetSelection, as_randomizer
+from shuffledp.randomizers import Joint, LocalRandomizer, Subsample, as_randomizer
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.parts import without_paths
-from shuffledp.sampling.layout import as_bytes, unsigned
+from shuffledp.sampling.layout import as_bytes
 
 _VERSION = 1
 _HEAD = 9  # bytes before the report
@@ -169,20 +170,6 @@ def _candidates(randomizer: LocalRandomizer) -> list[int] | None:
     """Return one value where a domain is not known, or too large to list."""
     frequencies = randomizer.estimates == "frequencies"
     return [0] if frequencies and not randomizer.input_domain.size <= 1 << 16 else None
-
-
-@check_well_formed.register
-def _subset(randomizer: SubsetSelection, reports: NDArray[Any]) -> None:
-    size, members = randomizer.subset_size, randomizer.domain_size
-    rows = as_bytes(reports)
-    if randomizer.is_packed:
-        wrong = np.unpackbits(rows, axis=1).sum(axis=1, dtype=np.int64) != size
-        if members % 8:
-            wrong |= rows[:, -1] >> (members % 8) != 0
-    else:
-        listed = rows.view(unsigned(members)).astype(np.int64)
-        wrong = (np.diff(listed, axis=1) <= 0).any(axis=1) | (listed[:, -1] >= members)
-    _refuse(randomizer, wrong, f"{size} different values in order")
 
 
 @check_well_formed.register

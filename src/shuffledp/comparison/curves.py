@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.sum_view import View, check_view, is_exact, view_in_words
+from shuffledp.cluster import Client
 from shuffledp.comparison.axis import AXES, AxisName
 from shuffledp.comparison.bounds import BOUNDS, OURS, bound_names
 from shuffledp.comparison.course import Course, end_of_profile
@@ -212,6 +213,7 @@ def curve(
     rtol: float = 1e-4,
     view: View = "multiset",
     processes: int | None = 1,
+    client: Client | None = None,
 ) -> Curves:
     """Compute bounds of mechanisms against users, epsilon0, delta, epsilon or rounds.
 
@@ -232,6 +234,7 @@ def curve(
         processes: how many processes to use. None takes all cores where that pays; other processes
             import the main module, so a script then calls this under
             ``if __name__ == "__main__":``.
+        client: of a dask cluster, whose workers then compute all points instead.
 
     Raises:
         ValueError: if an argument is missing, would be ignored, or is not allowed.
@@ -259,7 +262,15 @@ def curve(
             high = end_of_profile(made, course.at(0.0)[0])
         course = replace(course, x=axis.points(axis.low, high, _POINTS))
     rtol, view = check_rtol(rtol), check_view(view)
-    found = trace(families, course, bounds=bounds, rtol=rtol, view=view, processes=processes)
+    found = trace(
+        families,
+        course,
+        bounds=bounds,
+        rtol=rtol,
+        view=view,
+        processes=processes,
+        client=client,
+    )
     for item in found.curves:
         for note in found._wide(item):
             warnings.warn(note, AccuracyWarning, stacklevel=2)
@@ -274,6 +285,7 @@ def trace(
     rtol: float = 1e-4,
     view: View = "multiset",
     processes: int | None = None,
+    client: Client | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Curves:
     """Ask every bound about every mechanism at every point.
@@ -285,6 +297,7 @@ def trace(
         rtol: relative width of the enclosures.
         view: what the analyst sees.
         processes: as for :func:`shuffledp.comparison.compute`.
+        client: likewise.
         on_done: likewise.
     """
     names = bound_names(bounds)
@@ -296,7 +309,7 @@ def trace(
             quantity, rounds = course.axis.quantity, course.rounds_at(point)
             question = Question(make(point), users, quantity, target, names, rtol, rounds, view)
             series[text].append(question)
-    answers = sweep(series, processes=processes, on_done=on_done)
+    answers = sweep(series, processes=processes, client=client, on_done=on_done)
     return Curves(
         course,
         rtol,

@@ -7,9 +7,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TypeVar
+
+from shuffledp.cluster import Client, interrupts_later, spread
 
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")
@@ -24,6 +25,7 @@ def compute(
     arguments: Sequence[_Argument],
     *,
     processes: int | None = None,
+    client: Client | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> list[_Result]:
     """Return ``[function(argument) for argument in arguments]``.
@@ -37,6 +39,7 @@ def compute(
         arguments: where.
         processes: how many processes to use; 1 stays in this one. By default points are computed
             here until it is clear that the rest takes long, and then on all cores.
+        client: of a dask cluster, whose workers then compute all points instead.
         on_done: called with the numbers of finished and of all points.
 
     >>> compute(abs, [3, -1, -2])
@@ -44,6 +47,7 @@ def compute(
 
     Raises:
         ValueError: if ``processes`` is less than 1.
+        ClusterError: if the cluster is lost.
     """
     if processes is not None and processes < 1:
         raise ValueError(f"processes must be at least 1, got {processes!r}")
@@ -58,6 +62,8 @@ def compute(
         if on_done is not None:
             on_done(done, total)
 
+    if client is not None:
+        return spread(function, arguments, client, report)
     clock = _Clock(total)
     while done < total:
         if workers > 1 and (processes is not None or clock.takes_long(done)):
@@ -102,7 +108,7 @@ def _in_parallel(
     context = get_context("spawn")
     with ProcessPoolExecutor(min(workers, len(chunks)), context, prepare_worker) as executor:
         try:
-            with _interrupts_later():
+            with interrupts_later():
                 futures = [executor.submit(_map, function, chunk) for chunk in chunks]
             for future in as_completed(futures):
                 report(len(future.result()))
@@ -130,19 +136,6 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Hold Ctrl-C back; processes started meanwhile do not see one before they are prepared."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _cores() -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
+from shuffledp.cluster import Client
 from shuffledp.comparison.pool import compute
 from shuffledp.comparison.question import Question, Value, answer
 
@@ -16,6 +17,7 @@ def sweep(
     series: Mapping[_Name, Sequence[Question]],
     *,
     processes: int | None = None,
+    client: Client | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> dict[_Name, list[tuple[Value, ...]]]:
     """Return what the bounds of all questions say, in the same series and order.
@@ -23,6 +25,7 @@ def sweep(
     Args:
         series: the questions.
         processes: as for :func:`shuffledp.comparison.compute`.
+        client: likewise.
         on_done: called with the numbers of finished and of all questions.
 
     >>> from shuffledp import KRR
@@ -32,5 +35,5 @@ def sweep(
     [0.88, 0.27]
     """
     questions = [question for own in series.values() for question in own]
-    answers = iter(compute(answer, questions, processes=processes, on_done=on_done))
+    answers = iter(compute(answer, questions, processes=processes, client=client, on_done=on_done))
     return {name: list(islice(answers, len(own))) for name, own in series.items()}

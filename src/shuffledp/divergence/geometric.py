@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +28,21 @@ def geometric_sum(
     # The exponent of q^m has |m log q| units of a few; then two functions and a quotient.
     error = 16 * UNIT * ((2 + terms * size) / np.abs(bottom) + np.abs(quotient))
     return np.where(near, terms, quotient), np.where(near, terms * terms * size, error)
+
+
+def log_geometric_bound(log_ratio: FloatArray, terms: int) -> FloatArray:
+    """Return a bound on the logarithm of such a sum for a real ratio q, before rounding.
+
+    It is at most ``terms`` and 1/(1-q); for q > 1 the same holds of 1/q, times the largest term.
+
+    >>> bound = log_geometric_bound(np.log([0.5, 1.0, 2.0]), 3)
+    >>> np.exp(bound).round(6).tolist()  # 1 + 1/2 + 1/4, 3 and 1 + 2 + 4 are below
+    [2.0, 3.0, 8.0]
+    """
+    with np.errstate(divide="ignore"):
+        series = np.minimum(math.log(terms), -np.log(-np.expm1(-np.abs(log_ratio))))
+    bound: FloatArray = series + (terms - 1) * np.maximum(log_ratio, 0.0)
+    return bound
 
 
 def _expm1(x: NDArray[np.complex128]) -> NDArray[np.complex128]:

@@ -41,7 +41,7 @@ from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.characteristic import bound_square, evaluate
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.examined import Spread, most_variance
-from shuffledp.divergence.geometric import geometric_sum
+from shuffledp.divergence.geometric import geometric_sum, log_geometric_bound
 from shuffledp.divergence.lead import (
     Nodes,
     ceiling_of_mixtures,
@@ -57,11 +57,11 @@ from shuffledp.divergence.tilt import TiltedLaw, tilt
 
 _MAX_WORK = 3e6  # cells times edges times nodes, in one round of cuts
 _LITTLE_WORK = 4e4  # the same, of errors that cuts make small only next to the corners
+_OUT_OF_REACH = 1e3  # times the largest corner: a bound that cuts do not make useful
 _SHARE_OF_SPREAD = 0.4  # of such errors, what is left to be tried
 _FEW = 3  # types whose mixtures are all looked at
 _MAX_CORNERS = 5  # of more types, mixtures are not subdivided
-_MAX_NODES = 4000
-_ROUNDS = 6
+_MAX_NODES, _ROUNDS = 4000, 6
 _SHORT = 10  # stretches of fewer nodes are evaluated
 _PARTS = 4  # into which the others are split
 _SHARE_OF_STRETCH = 1 / 300
@@ -72,7 +72,7 @@ _VAGUE = 0.1  # nodes whose relative error is larger are bounded, not evaluated
 _ROUND_UP = 1 + 1e-9
 
 
-def swap_log_delta(slots: Slots, n: int, tolerance: float) -> float:
+def swap_log_delta(slots: Slots, n: int, tolerance: float, ceiling: float = math.inf) -> float:
     """Return an upper bound on log delta over all datasets of n > 1 users.
 
     Infinite where nothing better than the blanket can be expected.
@@ -81,17 +81,19 @@ def swap_log_delta(slots: Slots, n: int, tolerance: float) -> float:
         slots: the laws.
         n: number of users.
         tolerance: how much smoothing and subdivision may add to log delta, about.
+        ceiling: a bound above this is of no use, and not made as small as it could be; any other
+            does not depend on the ceiling.
     """
     laws = (slots.first, *slots.types)
     if n < 2 or max(float(np.abs(law.values).max()) for law in laws) > _LARGEST:
         return math.inf
     try:
-        return _bound(slots, laws, n, tolerance)
+        return _bound(slots, laws, n, tolerance, ceiling)
     except BEYOND_DOUBLES:  # no bound is a valid answer
         return math.inf
 
 
-def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float) -> float:
+def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float, ceiling: float) -> float:
     """Try ever less smoothing until that costs little."""
     proposal = SwapProposal(slots.first, slots.types, slots.blanket_mass, n, tolerance)
     if not proposal.is_promising:
@@ -102,8 +104,12 @@ def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float) -> flo
         spectrum = _Spectrum(first, types, slots.blanket_mass, n, proposal)
         if not spectrum.is_usable:
             break
-        found = spectrum.bound()
+        found = spectrum.bound(ceiling)
         best = min(best, found.log_delta)
+        if spectrum.is_hopeless:
+            return max(best, math.nextafter(ceiling, math.inf))
+        if best <= ceiling:
+            ceiling = math.inf
         if not proposal.improve(found.bias):
             break
     return best
@@ -120,7 +126,8 @@ class _Found:
 class _Spectrum:
     """The transforms of all slots at the nodes, in units of M_0 M_v^M at theta = 1, v the largest.
 
-    ``top`` is the largest K_v, ``excess`` of a type is L_v - top.
+    ``top`` is the largest K_v, ``excess`` of a type is L_v - top. A bound ``is_hopeless`` if one
+    type alone is above the ceiling; it is not made smaller then.
     """
 
     def __init__(
@@ -137,7 +144,7 @@ class _Spectrum:
         self.log_rest = math.log1p(-gamma) if gamma < 1 else -math.inf
         self.proposal, self.n = proposal, n
         self.top = max(law.log_mgf for law in types)
-        self.left_out = 0.0
+        self.left_out, self.is_hopeless = 0.0, False
         self.nodes = self._select(proposal.count, proposal.allowance)
         if self.is_usable:
             self._evaluate()
@@ -179,15 +186,9 @@ class _Spectrum:
         return bound
 
     def _height(self, exponent: FloatArray) -> FloatArray:
-        r"""Bound :math:`H` where the real part of l - top is ``exponent``, at most.
-
-        A geometric sum of ``terms`` terms of ratio q is at most terms and 1/(1-q); for q > 1 the
-        same holds of 1/q, times the largest term.
-        """
+        """Bound :math:`H` where the real part of l - top is ``exponent``, at most."""
         log_ratio = self.log_rest - self.top - exponent
-        with np.errstate(divide="ignore"):
-            series = np.minimum(math.log(self.terms), -np.log(-np.expm1(-np.abs(log_ratio))))
-        series += (self.terms - 1) * np.maximum(log_ratio, 0.0)
+        series = log_geometric_bound(log_ratio, self.terms)
         power = self.others * exponent + series
         error = 8 * UNIT * (np.abs(self.others * exponent) + np.abs(series) + self.terms + 8)
         with np.errstate(over="ignore"):
@@ -235,17 +236,28 @@ class _Spectrum:
         self.kernel = (amplitude * (np.cos(phase) + 1j * np.sin(phase)))[useful]
         self.phase_error = (8 * UNIT * (8 + np.abs(phase)))[useful]
 
-    def bound(self) -> _Found:
+    def bound(self, ceiling: float) -> _Found:
         """Bound the sum over the nodes for all shares of the types."""
         lead = leading_type(self._nodes)
         points = self._at(np.eye(len(self.types))[[lead]])
         settled = float(points.upper[0])
-        worst = settled + self._lost()
+        log_ratio = self.log_rest - self.top
+        lost = loss_of_leading(self._nodes, self.others, self.terms, log_ratio, self.gamma)
+        worst = settled + lost
         if worst > settled * (1 + self.proposal.share_of_cells):
-            kept = self._contenders()
+            few = len(self.types) <= _FEW
+            kept = [*range(len(self.types))] if few else contenders(self._nodes, self.others)
             points = self._at(np.eye(len(self.types))[kept])
+            least = min(worst, float(points.upper.max()))
+            self.is_hopeless = least > 0 and self._log_delta(least) > ceiling
             worst = min(worst, self._worst_mixture(points, kept))
-        total = worst + self.left_out + self._moved()
+        log_delta = self._log_delta(worst + self.left_out + self._moved())
+        lead = int(np.argmax(points.upper))
+        bias = self.tau**2 * float(points.density[lead]) / float(points.upper[lead])
+        return _Found(log_delta, bias)
+
+    def _log_delta(self, total: float) -> float:
+        """Return the bound on log delta for a bound on the sum."""
         base = self.others * self.top + self.first.log_mgf + 0.5 * self.tau**2
         size = self.others * abs(self.top) + abs(self.first.log_mgf)
         error = self.others * max(law.log_mgf_error for law in self.types)
@@ -256,9 +268,7 @@ class _Spectrum:
             log_tail = self.terms * self.log_rest
             log_mean = float(np.logaddexp(log_mean, log_tail))
             log_mean += 8 * UNIT * (abs(log_mean) + abs(log_tail) + 8)
-        lead = int(np.argmax(points.upper))
-        bias = self.tau**2 * float(points.density[lead]) / float(points.upper[lead])
-        return _Found(log_mean, bias)
+        return log_mean
 
     def _moved(self) -> float:
         """Bound what errors of the values may add: d e^d of the sum at t = 0, d their tilted mean.
@@ -303,10 +313,9 @@ class _Spectrum:
             spread: the error of an average over who is examined, if that is to be added.
             slack: how much it may add.
         """
-        corners = len(points.shares)
-        cells = np.arange(corners)[None, :]
-        if corners == 1:
+        if (corners := len(points.shares)) == 1:
             return float(points.upper[0])
+        cells = np.arange(corners)[None, :]
         settled, before = float(points.upper.max()), math.inf
         goal = settled * (1 + self.proposal.share_of_cells) + slack
         edges = list(combinations(range(corners), 2))
@@ -329,6 +338,8 @@ class _Spectrum:
             open_ = ~(bounds <= goal)
             settled = max(settled, float(bounds[~open_].max(initial=0.0)))
             before = float(bounds.max())  # holds for the parts of all cells, too
+            if self.is_hopeless or before > _OUT_OF_REACH * settled:
+                return max(settled, before)
             cells = cells[open_]
             if cells.size:
                 longest = np.argmax((weight[open_] * squares[:, open_]).sum(axis=2), axis=0)
@@ -348,16 +359,6 @@ class _Spectrum:
         return Nodes(
             self.kernel, self.size, self.first_error, self.phase_error, self.excess, self.relative
         )
-
-    def _lost(self) -> float:
-        """Bound what mixtures add to the leading type."""
-        log_ratio = self.log_rest - self.top
-        return loss_of_leading(self._nodes, self.others, self.terms, log_ratio, self.gamma)
-
-    def _contenders(self) -> list[int]:
-        """Return the types whose mixtures are looked at."""
-        everything = list(range(len(self.types)))
-        return everything if len(everything) <= _FEW else contenders(self._nodes, self.others)
 
     def _mixed(self, points: Points, kept: list[int]) -> float:
         """Bound the sum for all mixtures, looking at those of some types."""

@@ -9,5 +9,17 @@
 from shuffledp.figures.chart import Chart, Line
 from shuffledp.figures.dots import Dot, plot_dots
 from shuffledp.figures.drawing import draw, picture, plot
+from shuffledp.figures.rows import Mark, Panel, RowChart
 
-__all__ = ["Chart", "Dot", "Line", "draw", "picture", "plot", "plot_dots"]
+__all__ = [
+    "Chart",
+    "Dot",
+    "Line",
+    "Mark",
+    "Panel",
+    "RowChart",
+    "draw",
+    "picture",
+    "plot",
+    "plot_dots",
+]

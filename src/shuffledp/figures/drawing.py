@@ -11,6 +11,7 @@ from typing import Any
 from shuffledp.extras import import_extra
 from shuffledp.figures.axes import INSIDE, axes_or_new, can_show, describe, set_axis
 from shuffledp.figures.chart import Chart, Line
+from shuffledp.figures.rows import RowChart
 from shuffledp.figures.style import Style, styles
 from shuffledp.whole_file import write_whole
 
@@ -31,7 +32,7 @@ _ENTRY_SIZE = 8  # points, for which a legend beside the curves gets its room
 _MARKS = 9  # markers along a curve
 
 
-def draw(chart: Chart, path: Path) -> None:
+def draw(chart: Chart | RowChart, path: Path) -> None:
     """Draw a chart into a file; its suffix .png, .svg or .pdf says how.
 
     Equal charts make equal files. What a logarithmic axis cannot show, less than the smallest
@@ -49,8 +50,8 @@ def draw(chart: Chart, path: Path) -> None:
     write_whole(path, picture(chart, suffix))
 
 
-def picture(chart: Chart, suffix: str, size: tuple[float, float] = INSIDE) -> bytes:
-    """Return the content of such a file; ``size`` is its width and height in inches.
+def picture(chart: Chart | RowChart, suffix: str, size: tuple[float, float] = INSIDE) -> bytes:
+    """Return the content of such a file; ``size`` is the width and height of curves in inches.
 
     >>> line = Line("krr", (1.0, 2.0), (0.5, 0.25), kind="upper", group="krr")
     >>> picture(Chart("Epsilon", "users", "epsilon", (line,)), ".svg")[:5]
@@ -63,7 +64,7 @@ def picture(chart: Chart, suffix: str, size: tuple[float, float] = INSIDE) -> by
         mpl.rcParams.update(
             {"svg.hashsalt": "shuffledp", "font.size": 9, "legend.fontsize": _ENTRY_SIZE}
         )
-        figure = _figure(chart, size)
+        figure = chart.figure() if isinstance(chart, RowChart) else _figure(chart, size)
         figure.savefig(content, format=suffix[1:], dpi=150, metadata=_UNDATED[suffix])
     return content.getvalue()
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.collection import shuffle
+from shuffledp.files.chunk import even_chunks
 from shuffledp.sampling import Bits, below
 
 #: A bucket should not take more memory than this while it is shuffled ...
@@ -106,7 +107,15 @@ class Buckets:
         self.size += reports.size
 
     def empty(self, rows: int) -> Iterator[NDArray[Any]]:
-        """Yield all reports in random order, at most so many at a time, and remove the files.
+        """Yield all reports in random order, so many at a time, and remove the files.
+
+        Raises:
+            OSError: if a file cannot be completed or read.
+        """
+        yield from even_chunks((shuffle(own, self._rng) for own in self.contents()), rows)
+
+    def contents(self) -> Iterator[NDArray[Any]]:
+        """Yield the reports of one bucket after the other, not shuffled, and remove the files.
 
         Raises:
             OSError: if a file cannot be completed or read.
@@ -115,6 +124,4 @@ class Buckets:
             file.seek(0)
             reports = np.frombuffer(file.read(), dtype=self._dtype)
             file.close()
-            shuffled = shuffle(reports, self._rng)
-            for start in range(0, shuffled.size, rows):
-                yield shuffled[start : start + rows]
+            yield reports

@@ -15,6 +15,8 @@ from shuffledp.files.lock import lock
 from shuffledp.files.problems import DataError, naming
 from shuffledp.files.sidecar import sidecar_path
 
+_TRIES = 10
+
 
 class Draft:
     """The files before they get their names.
@@ -68,6 +70,14 @@ def _check_free(out: Path, *, force: bool) -> None:
             raise DataError(f"{str(path)!r} exists already; force replaces it")
 
 
+def _remove(folder: Path) -> None:
+    """Remove a folder; a worker that was given up may just be writing one more file into it."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+
+
 @contextmanager
 def draft(out: Path, *, force: bool) -> Iterator[Draft]:
     """Give a place beside ``out`` for all that is temporary; remove it whatever happens.
@@ -89,4 +99,4 @@ def draft(out: Path, *, force: bool) -> Iterator[Draft]:
         try:
             yield Draft(folder, out, force=force)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)

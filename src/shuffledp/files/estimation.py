@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from shuffledp.accounting.crowd import count_of
+from shuffledp.cluster import Client, in_pairs, merged
 from shuffledp.collection import Aggregator, Estimate
 from shuffledp.collection.estimate import Estimates, FloatArray
 from shuffledp.collection.families import Candidates, tally_for
@@ -82,26 +84,39 @@ class Estimation:
         return max(one.epsilon for one in guarantees), max(one.delta for one in guarantees)
 
 
-def estimate_files(paths: Sequence[Path], corrupted: float | Fraction = 0) -> Estimation:
+def estimate_files(
+    paths: Sequence[Path],
+    corrupted: float | Fraction = 0,
+    *,
+    client: Client | None = None,
+) -> Estimation:
     """Check files of reports against their sidecars, and estimate from all of them together.
+
+    Every file is added up on its own, then the sums of neighbours are merged, then those of
+    neighbouring pairs, and so on; with and without a cluster the result is the same.
 
     Args:
         paths: the files.
         corrupted: how many users may have chosen their reports, a number or a share.
+        client: of a dask cluster. Its workers then add up and merge; they must see the files.
 
     Raises:
         DataError: if a file or its sidecar cannot be read or does not match the other, if files
             are of different mechanisms or columns, or equal; or if the reports do not determine
             the frequencies.
+        ClusterError: if the cluster is lost.
     """
-    sidecars = tuple(checked_sidecar(path) for path in paths)
+    sidecars = tuple(_sidecar(path) for path in paths)
     for path, sidecar in zip(paths, sidecars, strict=True):
         _check_alike(paths[0], sidecars[0], path, sidecar)
     refuse_copies(paths, sidecars)
-    aggregator, shape, candidates = aggregator_of(paths[0], sidecars[0])
-    for path, sidecar in zip(paths, sidecars, strict=True):
-        add_reports(aggregator, path, sidecar.n)
-    columns = told_columns(aggregator, sidecars[0], shape, candidates)
+    files = list(zip(paths, sidecars, strict=True))
+    if client is None:
+        aggregator = in_pairs(map(sums_of, files), _together)
+    else:
+        seen = [(path.resolve(), sidecar) for path, sidecar in files]
+        aggregator = merged(sums_of, seen, _together, client)
+    columns = told_columns(paths[0], sidecars[0])
     return _estimation(aggregator, columns, sidecars, corrupted)
 
 
@@ -113,10 +128,9 @@ def refuse_copies(paths: Sequence[Path], sidecars: Sequence[Sidecar]) -> None:
                 raise DataError(f"{str(paths[j])!r} and {str(paths[i])!r} hold the same reports")
 
 
-def told_columns(
-    aggregator: Aggregator, sidecar: Sidecar, shape: Shape, candidates: Candidates
-) -> list[tuple[Column, LocalRandomizer, str | None]]:
+def told_columns(path: Path, sidecar: Sidecar) -> list[tuple[Column, LocalRandomizer, str | None]]:
     """Return for every estimate, in order, its column, a mechanism behind it, and its name."""
+    aggregator, shape, candidates = _mechanism(path, sidecar)
     told = _told(aggregator.randomizer, _places(shape, count()), candidates, None)
     return [(sidecar.columns[i], part, mechanism) for i, part, mechanism in told]
 
@@ -181,9 +195,14 @@ def checked_sidecar(path: Path) -> Sidecar:
     Raises:
         DataError: if one of the two cannot be read, or they do not match.
     """
+    sidecar = _sidecar(path)
+    sidecar.check_file(path)
+    return sidecar
+
+
+def _sidecar(path: Path) -> Sidecar:
     is_csv(path)  # or it is a Parquet file, or refused
     sidecar = read_sidecar(path)
-    sidecar.check_file(path)
     if sidecar.view != "multiset":
         raise DataError(f"{str(path)!r} holds reports, but its sidecar is that of a sum")
     return sidecar
@@ -199,7 +218,7 @@ def _check_alike(first: Path, expected: Sidecar, path: Path, sidecar: Sidecar) -
         raise DataError(f"{str(path)!r} must have the same columns and labels as {str(first)!r}")
 
 
-def aggregator_of(path: Path, sidecar: Sidecar) -> tuple[Aggregator, Shape, Candidates]:
+def _mechanism(path: Path, sidecar: Sidecar) -> tuple[Aggregator, Shape, Candidates]:
     """Return an aggregator for the mechanism, the attributes it reads, the values to estimate."""
     try:
         randomizer = sidecar.randomizer()
@@ -210,21 +229,32 @@ def aggregator_of(path: Path, sidecar: Sidecar) -> tuple[Aggregator, Shape, Cand
         raise DataError(f"the sidecar of {str(path)!r} contradicts itself: {error}") from None
 
 
-def add_reports(aggregator: Aggregator, path: Path, n: int) -> None:
-    """Add the reports of a file, which must be as many as its sidecar says."""
-    dtype, before = aggregator.randomizer.report_dtype, aggregator.n
+def sums_of(file: tuple[Path, Sidecar]) -> Aggregator:
+    """Add up the reports of a file, which must be as its sidecar says, and as many."""
+    path, sidecar = file
+    sidecar.check_file(path)
+    aggregator, _, _ = _mechanism(path, sidecar)
+    dtype = aggregator.randomizer.report_dtype
     for reports in reports_in(path, dtype).chunks(rows_per_chunk(dtype)):
-        first = aggregator.n - before + 1
+        first = aggregator.n + 1
         try:
             aggregator.add(reports)
         except ValueError as error:
             rows = f"rows {first} to {first + reports.size - 1}"
             raise DataError(f"{str(path)!r}, {rows}: {error}") from None
-    if aggregator.n - before != n:
+    if aggregator.n != sidecar.n:
         raise DataError(
-            f"{str(path)!r} has {counted(aggregator.n - before, 'report')}, but its sidecar says "
-            f"n = {n!r}"
+            f"{str(path)!r} has {counted(aggregator.n, 'report')}, but its sidecar says "
+            f"n = {sidecar.n!r}"
         )
+    return aggregator
+
+
+def _together(one: Aggregator, other: Aggregator) -> Aggregator:
+    """Return the sums of two; they stay as they are, since a cluster may ask for this again."""
+    both = copy(one)
+    both.merge(other)
+    return both
 
 
 #: The number of a column, or one entry per part of a composition.

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -202,7 +202,15 @@ class Ledger:
         Raises:
             BudgetExceededError: if they do not.
         """
-        self._check(self._entries, self._new(mechanism, n, times, None))
+        self._check(self._entries, [self._new(mechanism, n, times, None)])
+
+    def check_all(self, kinds: Iterable[tuple[str | LocalRandomizer, int]]) -> None:
+        """Find out whether one round of each kind, a mechanism and n, still fits; record nothing.
+
+        Raises:
+            BudgetExceededError: if they do not.
+        """
+        self._check(self._entries, [self._new(*kind, 1, None) for kind in kinds])
 
     def add(
         self,
@@ -226,12 +234,30 @@ class Ledger:
             BudgetExceededError: if they would exceed the budget; nothing is recorded.
             DataError: if the ledger is damaged or cannot be written.
         """
-        new = self._new(mechanism, n, times, reports)
+        self._record([self._new(mechanism, n, times, reports)], beyond=beyond)
+
+    def add_all(self, kinds: Iterable[tuple[str | LocalRandomizer, int, str | None]]) -> None:
+        """Record one round of each kind, all of them or none.
+
+        Args:
+            kinds: a mechanism, the number of users, and the SHA-256 of the file of reports if there
+                is one.
+
+        Raises:
+            BudgetExceededError: if they would exceed the budget; nothing is recorded.
+            DataError: if the ledger is damaged or cannot be written.
+        """
+        new = [self._new(mechanism, n, 1, reports) for mechanism, n, reports in kinds]
+        self._record(new, beyond=False)
+
+    def _record(self, new: Sequence[RecordedRounds], *, beyond: bool) -> None:
         with _alone(self.path):
             entries = self._read()
             if not beyond:
                 self._check(entries, new)
-            grown = entries.plus(new)
+            grown = entries
+            for one in new:
+                grown = grown.plus(one)
             check_rounds(sum(entry.times for entry in grown.rounds), "the sum of all rounds")
             _write(self.path, grown)
         self._take(grown)
@@ -247,8 +273,8 @@ class Ledger:
         users, count = check_users(n), check_rounds(times, "times")
         return RecordedRounds(_text(mechanism), users, count, _now(), reports)
 
-    def _check(self, entries: Entries, new: RecordedRounds) -> None:
-        budget, kinds = entries.budget, kinds_of([*entries.rounds, new], entries.budget.bound)
+    def _check(self, entries: Entries, new: Sequence[RecordedRounds]) -> None:
+        budget, kinds = entries.budget, kinds_of([*entries.rounds, *new], entries.budget.bound)
         if budget.filter is not None:
             spent, allowed = budget.filter.spent(kinds), budget.filter.allowed
             what, where = "Rényi divergence", f"of order {plain(budget.filter.order)}"
@@ -261,9 +287,8 @@ class Ledger:
         cost = round_up(spent) if math.isfinite(spent) else "infinity"
         most = round_down(max(allowed, 0.0)) if budget.filter is not None else plain(allowed)
         raise BudgetExceededError(
-            f"the budget of {str(self.path)!r} does not allow {counted(new.times, 'more round')} "
-            f"of {shorten(new.mechanism)} with n = {new.n}: all together would have {what} = "
-            f"{cost} {where}, and {most} is allowed"
+            f"the budget of {str(self.path)!r} does not allow {_described(new)}: all together "
+            f"would have {what} = {cost} {where}, and {most} is allowed"
         )
 
     def _read(self) -> Entries:
@@ -277,6 +302,12 @@ class Ledger:
     def _take(self, entries: Entries) -> None:
         self._entries = entries
         self.__dict__.pop("_rounds", None)
+
+
+def _described(new: Sequence[RecordedRounds]) -> str:
+    more = counted(sum(one.times for one in new), "more round")
+    kinds = ", ".join(f"{shorten(one.mechanism)} with n = {one.n}" for one in new)
+    return f"{more} of {kinds}"
 
 
 def _text(mechanism: str | LocalRandomizer) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from shuffledp.extras import import_extra
+from shuffledp.files.columns import Cells
 from shuffledp.files.problems import DataError, naming
 
 
@@ -48,3 +49,26 @@ def is_text(kind: Any) -> bool:
     types = arrow().types
     plain = kind.value_type if types.is_dictionary(kind) else kind
     return bool(types.is_string(plain) or types.is_large_string(plain))
+
+
+def check_kinds(schema: Any, names: Sequence[str], where: str, *, booleans: bool = False) -> None:
+    """Refuse columns that hold other things than numbers, text, or booleans if these are allowed.
+
+    Raises:
+        DataError: if one does.
+    """
+    for name in names:
+        kind = schema.field(name).type
+        if not (is_number(kind) or is_text(kind) or (booleans and str(kind) == "bool")):
+            raise DataError(f"{where}: column {name!r} must hold numbers or text, got {kind}")
+
+
+def cells_of(batch: Any, names: Sequence[str]) -> list[Cells]:
+    """Return numbers as arrays; text, and numbers with gaps, as lists."""
+    return [_cells(batch.column(name)) for name in names]
+
+
+def _cells(column: Any) -> Cells:
+    whole = is_number(column.type) and not column.null_count
+    cells: Cells = column.to_numpy() if whole else column.to_pylist()
+    return cells

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from shuffledp.files.columns import Cells
-from shuffledp.files.parquet import is_number, is_text, open_parquet
-from shuffledp.files.problems import DataError
+from shuffledp.files.parquet import cells_of, check_kinds, open_parquet
 from shuffledp.files.table import Table
 
 
@@ -18,13 +16,7 @@ class ParquetTable(Table):
     def __init__(self, path: Path, names: Sequence[str], *, booleans: bool = False) -> None:
         super().__init__(path, names)
         with open_parquet(path) as file:
-            for name in names:
-                kind = file.schema_arrow.field(name).type
-                allowed = is_number(kind) or is_text(kind) or (booleans and str(kind) == "bool")
-                if not allowed:
-                    raise DataError(
-                        f"{str(path)!r}: column {name!r} must hold numbers or text, got {kind}"
-                    )
+            check_kinds(file.schema_arrow, names, repr(str(path)), booleans=booleans)
 
     def _read_titles(self) -> list[str]:
         with open_parquet(self.path) as file:
@@ -41,10 +33,4 @@ class ParquetTable(Table):
         with open_parquet(self.path) as file:
             for batch in file.iter_batches(batch_size=rows, columns=list(set(self.names))):
                 if batch.num_rows:
-                    yield [_cells(batch.column(name)) for name in self.names]
-
-
-def _cells(column: Any) -> Cells:
-    whole = is_number(column.type) and not column.null_count
-    cells: Cells = column.to_numpy() if whole else column.to_pylist()
-    return cells
+                    yield cells_of(batch, self.names)

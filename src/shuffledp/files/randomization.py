@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from shuffledp._version import __version__
 from shuffledp.accounting import Report, ShuffleAccountant
 from shuffledp.accounting.sum_view import View
+from shuffledp.cluster import Client
 from shuffledp.collection import Aggregator
 from shuffledp.errors import NoAnswerError, check_delta, check_integer
 from shuffledp.files.attributes import arrange, flatten, is_continuous
@@ -20,11 +23,13 @@ from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.draft import draft
 from shuffledp.files.formats import reports_in, table_in
+from shuffledp.files.frame_table import DaskFrame, FrameTable, partitions
 from shuffledp.files.ledger import Ledger
 from shuffledp.files.mechanism_text import self_contained
+from shuffledp.files.parts import parts_of
 from shuffledp.files.problems import DataError
 from shuffledp.files.sidecar import Guarantee, Sidecar, digest, sidecar_path
-from shuffledp.files.table import Table
+from shuffledp.files.spread_buckets import SpreadBuckets
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.support import SupportRandomizer
@@ -34,6 +39,9 @@ SEEDED = (
     "the reports come from a seed, so whoever knows it can undo them and the guarantee does not "
     "hold: only for simulations"
 )
+
+#: So many buckets, or parts, can be shuffled at the same time also where fewer would do.
+_SIDE_BY_SIDE = 64
 
 _CONTINUOUS = (
     "{} adds continuous noise, which floating-point numbers only imitate: their last digits leak "
@@ -76,52 +84,53 @@ class Randomization:
 
     def run(
         self,
-        source: Path,
+        source: Path | DaskFrame,
         out: Path,
         *,
         target_delta: float,
         assumptions: Sequence[str],
         force: bool = False,
         ledger: Ledger | None = None,
+        client: Client | None = None,
     ) -> Sidecar:
-        """Randomize and shuffle the rows of a file; write the reports and their sidecar.
+        """Randomize and shuffle the rows of a table; write the reports and their sidecar.
 
-        Nothing else of the file is written, and both files appear complete or not at all. With a
+        Nothing else of the table is written, and both files appear complete or not at all. With a
         ledger the round is recorded before they appear: reports that somebody can see are in it,
         whatever happens in between. If it is a crash, a round is in it that nobody has seen.
 
         Args:
-            source: the file with the columns.
+            source: the file with the columns; also a folder of such files, or a pattern for their
+                names, see :func:`shuffledp.files.parts.parts_of`; or a dask DataFrame.
             out: the file of reports.
             target_delta: the delta at which the guarantee is stated.
             assumptions: what the guarantee rests on.
             force: whether existing files may be replaced.
             ledger: where to record the round.
+            client: of a dask cluster. Its workers then randomize and shuffle, one file at a time
+                each; they must see the files of the table and the folder of the reports.
 
         Raises:
             BudgetExceededError: if the ledger's budget does not allow this round.
             ValueError: if there are both a ledger and a seed, which leaves nothing to record.
             DataError: if a file cannot be read or written, or a cell does not fit the mechanism.
             NoAnswerError: if there is no guarantee at this delta.
+            ClusterError: if the cluster is lost.
         """
         delta, dtype = check_delta(target_delta), self._randomizer.report_dtype
-        rng = None if self._seed is None else np.random.default_rng(self._seed)
-        rows, table = rows_per_chunk(dtype), table_in(source, [c.name for c in self._columns])
-        if out.exists() and out.samefile(source):
-            raise DataError(f"cannot write {str(out)!r}: it is the file that is read")
+        rows = rows_per_chunk(dtype)
+        parts, most = self._parts(source, out, client)
         if ledger is not None:
-            self._check_ledger(ledger, source, out)
+            files = [part for part in parts if isinstance(part, Path)]
+            self._check_ledger(ledger, (*files, out, sidecar_path(out)))
         reports_in(out, dtype)  # a wrong ending, or a missing package, is said before the work
         with (
             draft(out, force=force) as new,
-            Buckets(
-                new.folder, dtype, count=buckets_for(table.max_rows, dtype), rng=rng
-            ) as buckets,
+            self._filled(parts, most, new.folder, client) as buckets,
         ):
-            for values in self._values(table, rows):
-                buckets.add(self._randomizer.randomize(values, rng))
             if not buckets.size:
-                raise DataError(f"{str(source)!r} has no rows")
+                where = repr(str(source)) if isinstance(source, Path) else "the frame"
+                raise DataError(f"{where} has no rows")
             answer = self._answer(buckets.size, delta)
             if ledger is not None:
                 ledger.check(answer.randomizer, answer.n)
@@ -142,12 +151,12 @@ class Randomization:
         assumptions: Sequence[str],
         force: bool = False,
     ) -> Sidecar:
-        """Randomize the rows of a file; write nothing but the sum of the reports, and its sidecar.
+        """Randomize the rows of a table; write nothing but the sum of the reports, and its sidecar.
 
         The file is what :func:`shuffledp.files.published.read_published` reads.
 
         Args:
-            source: the file with the columns.
+            source: as for :meth:`run`.
             out: the JSON file with the sum.
             target_delta: the delta at which the guarantee is stated.
             assumptions: what the guarantee rests on.
@@ -160,8 +169,7 @@ class Randomization:
         """
         delta = check_delta(target_delta)
         rng = None if self._seed is None else np.random.default_rng(self._seed)
-        rows = rows_per_chunk(self._randomizer.report_dtype)
-        table = table_in(source, [c.name for c in self._columns])
+        parts, _ = self._parts(source, out, None)
         aggregator = Aggregator(
             self._randomizer, candidates=candidates_of(self._shape, self._readers)
         )
@@ -169,7 +177,7 @@ class Randomization:
         if out.suffix.lower() != ".json" or len(self._columns) > 1:
             raise DataError(f"{str(out)!r} must be a .json file, for the sum of one column")
         with draft(out, force=force) as new:
-            for values in self._values(table, rows):
+            for values in (values for part in parts for values in self._values(part)):
                 aggregator.add(self._randomizer.randomize(values, rng))
             if not aggregator.n:
                 raise DataError(f"{str(source)!r} has no rows")
@@ -200,19 +208,64 @@ class Randomization:
             view=answer.view,
         )
 
-    def _check_ledger(self, ledger: Ledger, source: Path, out: Path) -> None:
+    def _check_ledger(self, ledger: Ledger, paths: Sequence[Path]) -> None:
         if self._seed is not None:
             raise ValueError("reports from a seed have no guarantee, so no ledger records them")
-        for path in (source, out, sidecar_path(out)):
+        for path in paths:
             if path.exists() and path.samefile(ledger.path):
                 raise DataError(f"cannot use {str(path)!r}: it is the ledger")
 
-    def _values(self, table: Table, rows: int) -> Iterator[Values]:
+    @property
+    def _names(self) -> list[str]:
+        return [column.name for column in self._columns]
+
+    def _parts(
+        self, source: Path | DaskFrame, out: Path, client: Client | None
+    ) -> tuple[Sequence[Any], int]:
+        """Return files or partitions, and no less than the number of their rows."""
+        if not isinstance(source, Path):
+            return partitions(source, self._names, client)
+        parts = parts_of(source)
+        most = sum(table_in(part, self._names).max_rows for part in parts)
+        if out.exists() and any(out.samefile(part) for part in parts):
+            raise DataError(f"cannot write {str(out)!r}: it is the file that is read")
+        if source.is_dir() and out.parent.resolve() == source.resolve():
+            raise DataError(f"cannot write {str(out)!r}: it is in the folder that is read")
+        return parts if client is None else [part.resolve() for part in parts], most
+
+    @contextmanager
+    def _filled(
+        self, parts: Sequence[Any], most: int, folder: Path, client: Client | None
+    ) -> Iterator[Buckets | SpreadBuckets]:
+        """Give buckets that hold the reports of all rows, of which there are no more than most."""
+        dtype = self._randomizer.report_dtype
+        count = buckets_for(most, dtype)
+        if client is None:
+            rng = None if self._seed is None else np.random.default_rng(self._seed)
+            with Buckets(folder, dtype, count=count, rng=rng) as buckets:
+                for part in parts:
+                    self._pour(buckets, part, rng)
+                yield buckets
+        else:
+            count = max(count, min(len(parts), _SIDE_BY_SIDE))
+            spread = SpreadBuckets(folder, dtype, count=count, seed=self._seed, client=client)
+            spread.add(self._pour, parts)
+            yield spread
+
+    def _pour(self, buckets: Buckets, part: Any, rng: np.random.Generator | None) -> None:
+        """Put the reports of all rows of a file or partition into buckets."""
+        for values in self._values(part):
+            buckets.add(self._randomizer.randomize(values, rng))
+
+    def _values(self, part: Any) -> Iterator[Values]:
         """Yield the inputs of some users at a time."""
-        first_row = 1
+        first_row, rows = 1, rows_per_chunk(self._randomizer.report_dtype)
+        is_file = isinstance(part, Path)
+        table = table_in(part, self._names) if is_file else FrameTable(part, self._names)
+        label = str(part) if is_file else FrameTable.label
         for cells in table.chunks(rows):
             columns = [
-                reader.read(own, first_row, str(table.path))
+                reader.read(own, first_row, label)
                 for reader, own in zip(self._readers, cells, strict=True)
             ]
             yield arrange(self._shape, iter(columns))

@@ -13,11 +13,10 @@ from shuffledp.collection.tiers import Mixture, estimate_tiers
 from shuffledp.files.estimation import (
     Estimation,
     Section,
-    add_reports,
-    aggregator_of,
     checked_sidecar,
     leaves,
     refuse_copies,
+    sums_of,
     told_columns,
 )
 from shuffledp.files.problems import DataError
@@ -49,16 +48,12 @@ def estimate_tier_files(paths: Sequence[Path]) -> Estimation:
             raise DataError(
                 f"{str(path)!r} must have the same columns and labels as {str(paths[0])!r}"
             )
-    aggregators = []
-    for path, sidecar in zip(paths, sidecars, strict=True):
-        aggregator, shape, candidates = aggregator_of(path, sidecar)
-        add_reports(aggregator, path, sidecar.n)
-        aggregators.append(aggregator)
+    aggregators = [sums_of(file) for file in zip(paths, sidecars, strict=True)]
     try:
         estimates = list(leaves(estimate_tiers(aggregators)))
     except ValueError as error:
         raise DataError(f"tiers {error}".replace("tiers aggregators", "tiers", 1)) from None
-    columns = told_columns(aggregators[-1], sidecars[-1], shape, candidates)
+    columns = told_columns(paths[0], sidecars[0])
     sections = tuple(
         Section(column, mechanism, part.estimates == "mean", estimate)
         for (column, part, mechanism), estimate in zip(columns, estimates, strict=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from shuffledp.accounting.sum_view import View
+from shuffledp.cluster import Client
 from shuffledp.comparison import compute
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.figures import Chart, Line
@@ -24,6 +25,7 @@ def error_chart(
     delta: float,
     *,
     view: View = "multiset",
+    client: Client | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Chart:
     """Return the chart of error against epsilon, one line per mechanism.
@@ -35,6 +37,7 @@ def error_chart(
         epsilons: where the curves are computed, increasing.
         delta: the delta to be met.
         view: what the analyst sees.
+        client: of a dask cluster, whose workers then compute the points.
         on_done: called with the numbers of finished and of all points.
 
     >>> from shuffledp.planning.frequency import Frequency
@@ -43,7 +46,7 @@ def error_chart(
     {'krr': 0.007, 'oue': 0.02}
     """
     x = tuple(epsilons)
-    rows = compute(partial(_errors, task, delta, view), x, on_done=on_done)
+    rows = compute(partial(_errors, task, delta, view), x, client=client, on_done=on_done)
     labels = [*task.mechanisms(), _PUBLISHED]
     return Chart(
         title=f"{task.subject}, {counted(task.n, 'user')}, delta = {delta:g}",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from shuffledp.accounting.level import SMALLEST_EPSILON0
 from shuffledp.accounting.sum_view import View, check_view
+from shuffledp.cluster import Client
+from shuffledp.comparison import compute
 from shuffledp.errors import (
-    MAX_EPSILON0,
     NoAnswerError,
     check_delta,
     check_epsilon,
@@ -18,20 +18,17 @@ from shuffledp.errors import (
     check_users,
 )
 from shuffledp.markup import grid
-from shuffledp.planning.analysis import Analysis, BestPublished, Guarantee
 from shuffledp.planning.distribution import check_distribution
 from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.goal import Goal, LeastEpsilon, LeastError
 from shuffledp.planning.mean import Mean
-from shuffledp.planning.option import LeftOut, Option, Setting
-from shuffledp.planning.search import Found, least_epsilon, least_error, runs
-from shuffledp.planning.task import Family, Task
+from shuffledp.planning.option import LeftOut, Option
+from shuffledp.planning.task import Task
 from shuffledp.rounding import plain, round_up
 from shuffledp.wording import counted, shorten
 
 #: What a plan can be made for, by name.
 TASKS: Mapping[str, type[Task]] = MappingProxyType({task.name: task for task in (Frequency, Mean)})
-
-_COMMON_EPSILON0 = 1.0  # at which every mechanism runs whose reports can be written down
 
 
 @dataclass(frozen=True)
@@ -90,6 +87,7 @@ def plan(
     task: str = "frequency",
     distribution: Iterable[float] | None = None,
     view: View = "multiset",
+    client: Client | None = None,
 ) -> Plan:
     r"""Find the mechanism of least error that is (target_epsilon, target_delta)-DP.
 
@@ -120,6 +118,7 @@ def plan(
             data.
         view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`; estimates need no
             more than sums.
+        client: of a dask cluster, whose workers then search the mechanisms side by side.
 
     Raises:
         NoAnswerError: if no mechanism meets the target.
@@ -139,8 +138,10 @@ def plan(
     goal = make_task(n=n, domain_size=domain_size, task=task, distribution=distribution)
     delta, view = check_delta(target_delta), check_view(view)
     if target_epsilon is not None:
-        return plan_for_epsilon(goal, check_epsilon(target_epsilon), delta, view)
-    return _plan_for_error(goal, check_positive("target_error", target_error), delta, view)
+        return plan_for_epsilon(goal, check_epsilon(target_epsilon), delta, view, client)
+    error = check_positive("target_error", target_error)
+    options, left_out = _compare(LeastEpsilon(goal, delta, view, error), client)
+    return Plan(goal, delta, None, error, options, left_out, view)
 
 
 def make_task(
@@ -161,65 +162,25 @@ def make_task(
     return TASKS[task](n, domain_size, check_distribution(distribution, domain_size))
 
 
-def plan_for_epsilon(task: Task, epsilon: float, delta: float, view: View = "multiset") -> Plan:
-    """Return the plan for a privacy target, all arguments checked."""
-
-    def search(families: Sequence[Family], analysis: Analysis) -> Found | None:
-        return least_error(families, task, analysis, epsilon)
-
-    def gain(ours: Setting, previous: Setting) -> float | None:
-        return previous.error / ours.error
-
-    def reason(families: Sequence[Family]) -> str:
-        return f"no epsilon0 of at least {SMALLEST_EPSILON0:g} meets the target"
-
-    options, left_out = _compare(task, delta, view, search, gain, reason)
-    by_error = sorted(options, key=lambda option: option.ours.error)
-    return Plan(task, delta, epsilon, None, tuple(by_error), tuple(left_out), view)
-
-
-def _plan_for_error(task: Task, error: float, delta: float, view: View) -> Plan:
-    def search(families: Sequence[Family], analysis: Analysis) -> Found | None:
-        return least_epsilon(families, task, analysis, error)
-
-    def gain(ours: Setting, previous: Setting) -> float | None:
-        return previous.epsilon / ours.epsilon if ours.epsilon > 0 else None
-
-    def reason(families: Sequence[Family]) -> str:
-        least = min(task.error(family(MAX_EPSILON0)) for family in families)
-        if least > error:
-            return f"its error is never below {least:.4g}"
-        return "with no choice of its parameters it can be run and certified"
-
-    options, left_out = _compare(task, delta, view, search, gain, reason)
-    by_epsilon = sorted(options, key=lambda option: option.ours.epsilon)
-    return Plan(task, delta, None, error, tuple(by_epsilon), tuple(left_out), view)
-
-
-def _compare(
+def plan_for_epsilon(
     task: Task,
+    epsilon: float,
     delta: float,
-    view: View,
-    search: Callable[[Sequence[Family], Analysis], Found | None],
-    gain: Callable[[Setting, Setting], float | None],
-    reason: Callable[[Sequence[Family]], str],
-) -> tuple[list[Option], list[LeftOut]]:
-    """Search every mechanism with our guarantee and with the published bounds."""
-    options, left_out = [], []
-    for name, families in task.mechanisms().items():
-        if not families:
-            left_out.append(LeftOut(name, "with so few values it is nothing else than krr"))
-        elif not any(runs(family(_COMMON_EPSILON0)) for family in families):
-            left_out.append(LeftOut(name, "with so many values its reports are too long"))
-        elif (found := search(families, Guarantee(task.n, delta, view))) is None:
-            left_out.append(LeftOut(name, reason(families)))
-        else:
-            ours = Setting.of(found, task)
-            published = search(families, BestPublished(task.n, delta))
-            previous = None if published is None else Setting.of(published, task)
-            factor = None if previous is None else gain(ours, previous)
-            options.append(Option(ours, previous, factor))
+    view: View = "multiset",
+    client: Client | None = None,
+) -> Plan:
+    """Return the plan for a privacy target, all arguments checked."""
+    options, left_out = _compare(LeastError(task, delta, view, epsilon), client)
+    return Plan(task, delta, epsilon, None, options, left_out, view)
+
+
+def _compare(goal: Goal, client: Client | None) -> tuple[tuple[Option, ...], tuple[LeftOut, ...]]:
+    """Return the mechanisms that meet a goal, the best one first, and the others."""
+    named = list(goal.task.mechanisms().items())
+    judged = compute(goal.judge, named, processes=1, client=client)
+    options = [option for option in judged if isinstance(option, Option)]
+    left_out = tuple(other for other in judged if isinstance(other, LeftOut))
     if not options:
         name, why = left_out[0].name, left_out[0].reason
         raise NoAnswerError(f"no mechanism meets the target; {name}: {why}")
-    return options, left_out
+    return tuple(sorted(options, key=lambda option: goal.rank(option.ours))), left_out

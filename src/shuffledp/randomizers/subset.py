@@ -19,7 +19,7 @@ from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.randomizers.tuning import nearest_share
 from shuffledp.sampling import Bits, Logistic, Probability, below, decide
 from shuffledp.sampling.layout import as_bytes, blob, packed_bits, unsigned
-from shuffledp.sampling.packed import check_packed, count_ones, get_bit
+from shuffledp.sampling.packed import check_packed, count_ones, get_bit, ones_of
 from shuffledp.sampling.subsets import listed_subsets, packed_subsets
 
 
@@ -143,14 +143,28 @@ class SubsetSelection(SupportRandomizer):
         held: NDArray[np.bool_] = (self._members(reports) == value).any(axis=1)
         return held
 
+    def _refuse(self, wrong: NDArray[np.bool_], what: str) -> None:
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            raise ValueError(f"reports of {self} must hold {what}, got another at position {place}")
+
     def _members(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return the members of listed subsets, one row per report."""
         return as_bytes(reports).view(unsigned(self.domain_size))
 
     def count_support(self, reports: NDArray[Any], candidates: IntArray | None) -> IntArray:
-        """Count in how many reports each value is a member."""
+        """Count in how many reports each value is a member.
+
+        Raises:
+            ValueError: if a report is no set of so many values: some have more say than others.
+        """
+        size, rows = self.subset_size, as_bytes(reports)
         if not self.is_packed:
-            return count_values(self._members(reports).ravel(), self.domain_size, candidates)
+            members = self._members(reports)
+            repeated = np.any(members[:, 1:] <= members[:, :-1], axis=1)
+            self._refuse(np.asarray(repeated), f"{size} different values in order")
+            return count_values(members.ravel(), self.domain_size, candidates)
         check_packed(reports, self.domain_size)
+        self._refuse(ones_of(rows) != size, f"{size} different values")
         counts = count_ones(reports, self.domain_size)
         return counts if candidates is None else counts[candidates]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from shuffledp.cluster import Client
 from shuffledp.comparison import Question, sweep
 from shuffledp.randomizers import LocalRandomizer, parse
 from shuffledp.reproduction.background import SecondInputBackground
@@ -67,6 +68,7 @@ def trace(
     curves: Sequence[Curve],
     users: Sequence[int],
     on_done: OnDone | None = None,
+    client: Client | None = None,
 ) -> tuple[Table, dict[str, float]]:
     """Compute curves over the number of users.
 
@@ -76,16 +78,18 @@ def trace(
     questions = {
         curve: {n: question([curve.bound], curve.mechanism, n) for n in users} for curve in curves
     }
-    return trace_questions("n", questions, on_done)
+    return trace_questions("n", questions, on_done, client)
 
 
 def trace_questions(
-    axis: str, questions: Mapping[Curve, Mapping[int, Question]], on_done: OnDone | None = None
+    axis: str,
+    questions: Mapping[Curve, Mapping[int, Question]],
+    on_done: OnDone | None = None,
+    client: Client | None = None,
 ) -> tuple[Table, dict[str, float]]:
     """Compute curves over any axis, given the question behind each of its values."""
-    answers = sweep(
-        {curve: list(own.values()) for curve, own in questions.items()}, on_done=on_done
-    )
+    series = {curve: list(own.values()) for curve, own in questions.items()}
+    answers = sweep(series, client=client, on_done=on_done)
     rows: list[tuple[Cell, ...]] = []
     seconds: dict[str, float] = {}
     for curve, own in questions.items():

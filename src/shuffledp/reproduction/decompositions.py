@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from shuffledp.cluster import Client
 from shuffledp.decomposition import Decomposition
 from shuffledp.randomizers import (
     KRR,
@@ -79,7 +80,9 @@ class FiniteTable(Item):
         """Return sizes and levels."""
         return {"sizes": SIZES, "level": LEVEL, "checked": list(CHECKED_LEVELS)}
 
-    def compute(self, settings: Settings, on_done: OnDone | None = None) -> Result:
+    def compute(
+        self, settings: Settings, on_done: OnDone | None = None, client: Client | None = None
+    ) -> Result:
         """Evaluate every coefficient in four ways."""
         rows: list[tuple[Cell, ...]] = []
         for name, row in FINITE.items():
@@ -148,7 +151,9 @@ class LimitTable(Item):
         """Return sizes and level."""
         return {"sizes": _LARGE, "level": LEVEL}
 
-    def compute(self, settings: Settings, on_done: OnDone | None = None) -> Result:
+    def compute(
+        self, settings: Settings, on_done: OnDone | None = None, client: Client | None = None
+    ) -> Result:
         """Evaluate every coefficient in three ways."""
         rows: list[tuple[Cell, ...]] = []
         for name, row in LIMIT.items():

@@ -9,6 +9,7 @@ import numpy as np
 
 from shuffledp.accounting import ShuffleAccountant, calibrate_epsilon0
 from shuffledp.baselines import BlanketBennett
+from shuffledp.cluster import Client
 from shuffledp.collection import simulate
 from shuffledp.comparison import compute
 from shuffledp.randomizers import KRR
@@ -143,14 +144,17 @@ class FrequencyTable(Item):
         """Return the number of searches."""
         return len(PRINTED) * len(TARGETS)
 
-    def compute(self, settings: Settings, on_done: OnDone | None = None) -> Result:
+    def compute(
+        self, settings: Settings, on_done: OnDone | None = None, client: Client | None = None
+    ) -> Result:
         """Search every level; evaluate delta and simulate the error at the printed one."""
         printed = [
             (_Question(analysis, target, level, _REPETITIONS * settings.points), error)
             for analysis, values in PRINTED.items()
             for target, (level, error) in zip(TARGETS, values, strict=True)
         ]
-        answers = compute(_row, [question for question, _ in printed], on_done=on_done)
+        questions = [question for question, _ in printed]
+        answers = compute(_row, questions, client=client, on_done=on_done)
         rows: list[tuple[Cell, ...]] = []
         for (question, error), (level, delta, mean, spread) in zip(printed, answers, strict=True):
             safe = "safe" if delta <= DELTA else "unsafe"

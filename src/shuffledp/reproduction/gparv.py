@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from shuffledp.cluster import Client
 from shuffledp.reproduction.curve import OnDone
 from shuffledp.reproduction.decompositions import library_blanket
 from shuffledp.reproduction.formula import FINITE, LIMIT
@@ -54,7 +55,9 @@ class GparvTable(Item):
         """Return level, epsilon and k."""
         return {"epsilon0": _LEVEL, "epsilon": _EPSILON, "k": _K}
 
-    def compute(self, settings: Settings, on_done: OnDone | None = None) -> Result:
+    def compute(
+        self, settings: Settings, on_done: OnDone | None = None, client: Client | None = None
+    ) -> Result:
         """Evaluate the printed formulas and the library's decomposition."""
         E, ratio = math.exp(_LEVEL), math.exp(_EPSILON)
         places = (1 - E * ratio, E - E * ratio, 1 - ratio, 0.0, E - ratio)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shuffledp.cluster import Client
 from shuffledp.figures import Chart
 from shuffledp.reproduction.curve import Curve, OnDone, question, trace_questions
 from shuffledp.reproduction.digits import percent
@@ -38,7 +39,9 @@ class Hierarchy(Item):
         """Return the number of points of all curves."""
         return len(self.curves) * len(_sizes(settings))
 
-    def compute(self, settings: Settings, on_done: OnDone | None = None) -> Result:
+    def compute(
+        self, settings: Settings, on_done: OnDone | None = None, client: Client | None = None
+    ) -> Result:
         """Compute every bound for every k."""
         questions = {
             curve: {
@@ -47,7 +50,7 @@ class Hierarchy(Item):
             }
             for curve in self.curves
         }
-        return Result(*trace_questions("k", questions, on_done))
+        return Result(*trace_questions("k", questions, on_done, client))
 
     def chart(self, table: Table) -> Chart:
         """Draw e^epsilon - 1 over k."""

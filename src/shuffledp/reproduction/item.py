@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from shuffledp.cluster import Client
 from shuffledp.figures import Chart, Line
 from shuffledp.reproduction.curve import EPSILON, EXCESS, KIND, LINE, Curve, OnDone, trace
 from shuffledp.reproduction.settings import DELTA, Settings
@@ -58,8 +59,10 @@ class Item(ABC):
         return 1
 
     @abstractmethod
-    def compute(self, settings: Settings, on_done: OnDone | None = None) -> Result:
-        """Compute all numbers."""
+    def compute(
+        self, settings: Settings, on_done: OnDone | None = None, client: Client | None = None
+    ) -> Result:
+        """Compute all numbers, on a cluster if there is a client of one."""
 
     def chart(self, table: Table) -> Chart | None:
         """Return the figure; None for a table."""
@@ -94,9 +97,11 @@ class CurveFigure(Item):
         """Return the number of points of all curves."""
         return len(self.curves) * len(settings.users)
 
-    def compute(self, settings: Settings, on_done: OnDone | None = None) -> Result:
+    def compute(
+        self, settings: Settings, on_done: OnDone | None = None, client: Client | None = None
+    ) -> Result:
         """Compute every bound at every number of users."""
-        return Result(*trace(self.curves, settings.users, on_done))
+        return Result(*trace(self.curves, settings.users, on_done, client))
 
     def chart(self, table: Table) -> Chart:
         """Draw e^epsilon - 1 over n."""

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from shuffledp.arrays import FloatArray
+from shuffledp.cluster import Client
 from shuffledp.figures import Chart, Line
 from shuffledp.randomizers import Laplace
 from shuffledp.reproduction.curve import OnDone
@@ -73,7 +74,9 @@ class LaplaceLaw(Item):
         """Return the level, epsilon and the number of steps."""
         return {"epsilon0": _LEVEL, "epsilon": _EPSILON, "steps": _STEPS}
 
-    def compute(self, settings: Settings, on_done: OnDone | None = None) -> Result:
+    def compute(
+        self, settings: Settings, on_done: OnDone | None = None, client: Client | None = None
+    ) -> Result:
         """Evaluate both on a grid that resolves the jumps at the ends."""
         ts = _grid()
         cells = cell_law(ts, _LEVEL, _EPSILON)

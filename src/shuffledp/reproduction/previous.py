@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from shuffledp.cluster import Client
 from shuffledp.comparison import sweep
 from shuffledp.reproduction.curve import OnDone, question
 from shuffledp.reproduction.digits import percent
@@ -36,13 +37,16 @@ class PreviousTable(Item):
         """Return the number of settings."""
         return len(MECHANISMS) * len(LEVELS) * len(_USERS)
 
-    def compute(self, settings: Settings, on_done: OnDone | None = None) -> Result:
+    def compute(
+        self, settings: Settings, on_done: OnDone | None = None, client: Client | None = None
+    ) -> Result:
         """Evaluate every bound of every mechanism."""
         keys = [(m, level, n) for m in MECHANISMS for level in LEVELS.values() for n in _USERS]
         bounds = list(_BOUNDS.values())
         answers = sweep(
             {(m, level, n): [question(bounds, m.at(level), n)] for m, level, n in keys},
             on_done=on_done,
+            client=client,
         )
         rows: list[tuple[Cell, ...]] = [
             (m.title, level, n, *(value.number for value in values))

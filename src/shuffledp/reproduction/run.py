@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from shuffledp.cluster import Client
 from shuffledp.extras import MissingExtraError
 from shuffledp.reproduction.claims import Claim, check_claims
 from shuffledp.reproduction.curve import OnDone
@@ -40,6 +41,7 @@ def reproduce(
     folder: Path,
     settings: Settings | None = None,
     on_done: OnDone | None = None,
+    client: Client | None = None,
 ) -> Outcome:
     """Compute figures and tables of the paper into a folder, and report on all that are there.
 
@@ -52,6 +54,7 @@ def reproduce(
         folder: where to write; it is created.
         settings: the grid, by default the paper's.
         on_done: called with the numbers of finished and of all points.
+        client: of a dask cluster, whose workers then compute the points instead.
 
     Raises:
         ValueError: if a name is unknown.
@@ -69,7 +72,7 @@ def reproduce(
     for item in items:
         result = place.load(item, settings)
         if result is None:
-            result = item.compute(settings, _shifted(on_done, done, total))
+            result = item.compute(settings, _shifted(on_done, done, total), client)
             place.save(item, settings, result)
             computed.append(item.name)
         else:

@@ -2,5 +2,6 @@
 
 from shuffledp.review.cover import Cover
 from shuffledp.review.page import review_page
+from shuffledp.review.whole import Whole
 
-__all__ = ["Cover", "review_page"]
+__all__ = ["Cover", "Whole", "review_page"]

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from shuffledp.accounting import Report, ShuffleAccountant
+from shuffledp.accounting.operational import tradeoff_below
 from shuffledp.comparison import Comparison, compare
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError, wide_is_enough
 from shuffledp.figures import Chart, Line
@@ -19,12 +20,15 @@ _COLLUDING = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 
 #: How often the same users may be asked again: monthly, weekly, daily for a year.
 _ROUNDS = (12, 52, 365)
-_ROUNDS_RTOL = 1e-2
+_ROUNDS_RTOL = 0.1
+
+#: Numbers beside the claim need not be as close to the best bound as the claim itself.
+_ASIDE_RTOL = 1e-2
 
 #: False alarms at which the table tells how many true ones there are.
 FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1, 0.5)
 
-_PROFILE_STEPS, _TRADEOFF_STEPS = 24, 50
+_PROFILE_STEPS, _ALONE_STEPS, _TRADEOFF_STEPS = 16, 12, 50
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ class Findings:
     @cached_property
     def accountant(self) -> ShuffleAccountant:
         """The accountant of the claim."""
-        return self._asked(self.report.n, self.report.crowd.corrupted)
+        return self._asked(self.report.n, self.report.crowd.corrupted, self.report.rtol)
 
     @cached_property
     def local(self) -> float:
@@ -113,7 +117,7 @@ class Findings:
     def repeated(self) -> Sequence[WhatIf]:
         """What all rounds together reveal if the same users are asked again."""
         with wide_is_enough():
-            rounds = [(k, self.accountant.rounds(k, rtol=_ROUNDS_RTOL)) for k in _ROUNDS]
+            rounds = [(k, self._aside.rounds(k, rtol=_ROUNDS_RTOL)) for k in _ROUNDS]
             return [WhatIf(k, many.get_epsilon(self.delta)) for k, many in rounds]
 
     @cached_property
@@ -124,7 +128,9 @@ class Findings:
     @cached_property
     def hits(self) -> Sequence[tuple[float, float]]:
         """At each rate of false alarms, the largest rate of true ones."""
-        return [(rate, _above_one_minus(self.accountant.tradeoff(rate))) for rate in FALSE_ALARMS]
+        return [
+            (rate, _above_one_minus(tradeoff_below(self._deltas, rate))) for rate in FALSE_ALARMS
+        ]
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -135,11 +141,9 @@ class Findings:
     @cached_property
     def profile(self) -> Chart:
         """Delta at other epsilons, certified and attained."""
-        end = 2 * self.epsilon or 1.0
-        x = tuple(min(end, MAX_EPSILON0) * i / _PROFILE_STEPS for i in range(_PROFILE_STEPS + 1))
+        x, upper = zip(*self._deltas, strict=True)
         with wide_is_enough():
-            upper = tuple(map(self.accountant.get_delta, x))
-            lower = tuple(map(self.accountant.delta_lower_bound, x))
+            lower = tuple(map(self._aside.delta_lower_bound, x))
         return Chart(
             "",
             "epsilon",
@@ -155,10 +159,12 @@ class Findings:
     def tradeoff(self) -> Chart:
         """The errors that every attacker makes, with the crowd and without it."""
         x = tuple(i / _TRADEOFF_STEPS for i in range(_TRADEOFF_STEPS + 1))
+        end = min(self.local, MAX_EPSILON0)
+        alone = [(0.0, self._alone.advantage()), *_deltas(self._alone, end, _ALONE_STEPS)]
         lines = {
             "guessing": tuple(1 - rate for rate in x),
-            "best attack, shuffled": tuple(map(self.accountant.tradeoff, x)),
-            "best attack, sender known": tuple(map(self._alone.tradeoff, x)),
+            "best attack, shuffled": tuple(tradeoff_below(self._deltas, rate) for rate in x),
+            "best attack, sender known": tuple(tradeoff_below(alone, rate) for rate in x),
         }
         return Chart(
             "",
@@ -167,24 +173,44 @@ class Findings:
             tuple(Line(name, x, y, kind="upper", group=name) for name, y in lines.items()),
         )
 
-    @property
+    @cached_property
+    def _deltas(self) -> Sequence[tuple[float, float]]:
+        """Certified deltas from epsilon 0 to twice that of the claim."""
+        end = min(2 * self.epsilon or 1.0, MAX_EPSILON0)
+        return [(0.0, self.advantage), *_deltas(self._aside, end, _PROFILE_STEPS)]
+
+    @cached_property
+    def _aside(self) -> ShuffleAccountant:
+        """The accountant of the claim, less close."""
+        return self._asked(self.report.n, self.report.crowd.corrupted, _ASIDE_RTOL)
+
+    @cached_property
     def _alone(self) -> ShuffleAccountant:
         """One user without a crowd: what a broken shuffler leaves."""
-        return ShuffleAccountant(self.report.randomizer, 1, bound=self.report.wanted)
+        return ShuffleAccountant(
+            self.report.randomizer, 1, bound=self.report.wanted, rtol=_ASIDE_RTOL
+        )
 
     def _epsilon(self, n: int, corrupted: int) -> float:
         with wide_is_enough():
-            return self._asked(n, corrupted).get_epsilon(self.delta)
+            return self._asked(n, corrupted, _ASIDE_RTOL).get_epsilon(self.delta)
 
-    def _asked(self, n: int, corrupted: int) -> ShuffleAccountant:
+    def _asked(self, n: int, corrupted: int, rtol: float) -> ShuffleAccountant:
         return ShuffleAccountant(
             self.report.randomizer,
             n,
-            rtol=self.report.rtol,
+            rtol=max(rtol, self.report.rtol),
             bound=self.report.wanted,
             corrupted=corrupted,
             corrupted_adaptively=self.report.crowd.corrupted_adaptively,
         )
+
+
+def _deltas(accountant: ShuffleAccountant, end: float, steps: int) -> Sequence[tuple[float, float]]:
+    """Return certified deltas at epsilons above 0, closer to each other near it."""
+    epsilons = [end * (i / steps) ** 1.5 for i in range(1, steps + 1)]
+    with wide_is_enough():
+        return [(epsilon, accountant.get_delta(epsilon)) for epsilon in epsilons]
 
 
 def _above_one_minus(rate: float) -> float:

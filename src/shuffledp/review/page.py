@@ -19,6 +19,7 @@ from shuffledp.review.cover import Cover
 from shuffledp.review.definitions import DEFINITIONS
 from shuffledp.review.findings import Findings, WhatIf
 from shuffledp.review.style import STYLE
+from shuffledp.review.whole import Whole
 from shuffledp.rounding import exp_above, exp_below, plain, round_down, round_up
 from shuffledp.wording import counted, shorten
 
@@ -27,7 +28,10 @@ _MAX_TEXT = 400  # characters of a mechanism, which may be a matrix
 
 
 def review_page(
-    report: Report, cover: Cover | None = None, certificate: Certificate | None = None
+    report: Report,
+    cover: Cover | None = None,
+    certificate: Certificate | None = None,
+    whole: Whole | None = None,
 ) -> str:
     """Return the document about one guarantee, for people who decide and do not compute.
 
@@ -35,15 +39,21 @@ def review_page(
         report: the guarantee.
         cover: title, organisation and contact.
         certificate: a proof to be embedded.
+        whole: what the reports are a part of.
 
     Raises:
         NoAnswerError: if the report has no finite epsilon.
         MissingExtraError: if matplotlib, which draws the pictures, is not installed.
     """
-    return write_page(Findings(report), cover or Cover(), certificate)
+    return write_page(Findings(report), cover or Cover(), certificate, whole)
 
 
-def write_page(found: Findings, cover: Cover, certificate: Certificate | None = None) -> str:
+def write_page(
+    found: Findings,
+    cover: Cover,
+    certificate: Certificate | None = None,
+    whole: Whole | None = None,
+) -> str:
     """Return the document about numbers that may be there already."""
     head = tag(
         "head",
@@ -55,6 +65,7 @@ def write_page(found: Findings, cover: Cover, certificate: Certificate | None = 
     body = (
         _head(cover),
         *_statement(found),
+        *([] if whole is None else [tag("p", str(whole))]),
         *_collected(found),
         *_assumptions(found),
         *_meaning(found),

@@ -40,10 +40,10 @@ class ComposedCurve:
                 break
         return bound
 
-    def meets(self, epsilon: float, log_target: Interval) -> bool:
-        """Whether the bound is at most the target, by a single evaluation."""
+    def gap(self, epsilon: float, log_target: Interval) -> float:
+        """Return how far the bound is above the target, by a single evaluation."""
         fineness = Fineness(self._reach_for(log_target.lower), 0)
-        return self._log_delta(epsilon, fineness) <= log_target.lower
+        return self._log_delta(epsilon, fineness) - log_target.lower
 
     def epsilon(self, log_target: Interval, halvings: int) -> float:
         """Return an epsilon at which the bound is at most the target, or for the lower side above.

@@ -12,6 +12,9 @@ from shuffledp.sampling.layout import as_bytes
 #: The largest number of rows whose ones can be counted in a byte.
 _ROWS = 255
 
+#: How many bits of a byte are 1.
+_ONES = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
+
 Rows = NDArray[np.uint8]
 Positions = NDArray[np.int64]
 
@@ -51,6 +54,16 @@ def check_packed(reports: NDArray[Any], size: int) -> None:
     if size % 8 and (bad := as_bytes(reports)[:, -1] >> np.uint8(size % 8) > 0).any():
         position = int(np.argmax(bad))
         raise ValueError(f"reports must have {size} bits, got more at position {position}")
+
+
+def ones_of(rows: Rows) -> NDArray[np.int64]:
+    """Return how many bits of each row are 1.
+
+    >>> ones_of(np.array([[8, 3], [0, 0], [255, 1]], dtype=np.uint8)).tolist()
+    [3, 0, 9]
+    """
+    ones: NDArray[np.int64] = _ONES[rows].sum(axis=1, dtype=np.int64)
+    return ones
 
 
 def count_ones(reports: NDArray[Any], size: int) -> NDArray[np.int64]:

@@ -61,10 +61,10 @@ class Encoding:
         if self.points:
             return self._round(self._numbers(cells, first_row, source), bits)
         codes = self._codes
-        found = [codes.get(cell, -1) if isinstance(cell, str) else -1 for cell in _objects(cells)]
+        found = [codes.get(cell, -1) if isinstance(cell, str) else -1 for cell in objects(cells)]
         encoded = np.array(found, dtype=np.int64)
         for place in np.flatnonzero(encoded < 0).tolist():
-            cell = _objects(cells[place : place + 1])[0]
+            cell = objects(cells[place : place + 1])[0]
             encoded[place] = self._read(cell, f"{source}, row {first_row + place}")
         return encoded
 
@@ -108,7 +108,7 @@ class Encoding:
             numbers = np.array(
                 [
                     self._number(cell, f"{source}, row {row}")
-                    for row, cell in enumerate(_objects(cells), first_row)
+                    for row, cell in enumerate(objects(cells), first_row)
                 ],
                 dtype=np.float64,
             )
@@ -161,7 +161,8 @@ def is_missing(cell: object) -> bool:
     return isinstance(cell, float | np.floating) and math.isnan(cell)
 
 
-def _objects(cells: Cells) -> Sequence[object]:
+def objects(cells: Cells) -> Sequence[object]:
+    """Return cells as Python objects."""
     return cells.tolist() if isinstance(cells, np.ndarray) else cells
 
 

@@ -51,7 +51,7 @@ class Design:
         )
         if self.strategy == "joint report":
             return Joint(parts)
-        return OneOf(parts, _rounded(self.shares))
+        return OneOf(parts, rounded_shares(self.shares))
 
     def neighbours(self, step: float) -> Iterator[Design]:
         """Yield designs in which one attribute has more, or less."""
@@ -66,10 +66,10 @@ def _changed(numbers: Sequence[float], place: int, factor: float) -> tuple[float
     return tuple(x * factor if i == place else x for i, x in enumerate(numbers))
 
 
-def _rounded(shares: Sequence[float]) -> tuple[float, ...]:
+def rounded_shares(shares: Sequence[float]) -> tuple[float, ...]:
     """Return probabilities of few digits, none of them 0, that sum to 1 by the largest of them.
 
-    >>> _rounded((1.0, 1.0, 1.0)), _rounded((1e6, 1.0, 1.0))
+    >>> rounded_shares((1.0, 1.0, 1.0)), rounded_shares((1e6, 1.0, 1.0))
     ((0.3334, 0.3333, 0.3333), (0.9998, 0.0001, 0.0001))
     """
     total = math.fsum(shares)
@@ -109,18 +109,19 @@ class StudyTask(Task):
     def predictions(self, randomizer: LocalRandomizer) -> Predictions:
         """Predict all errors."""
         if isinstance(randomizer, OneOf):
-            own = zip(self.tasks, randomizer.parts, randomizer.weights, strict=True)
-            errors = [sampled(task.worst_case(part), task, share) for task, part, share in own]
+            chosen = zip(self.tasks, randomizer.parts, randomizer.weights, strict=True)
+            errors = [sampled(task.worst_case(part), task, share) for task, part, share in chosen]
             return Predictions.of(self.study, errors)
         if not isinstance(randomizer, Joint):
             raise TypeError(f"randomizer must be joint or one_of, got {randomizer}")
         pairs = list(zip(self.tasks, randomizer.parts, strict=True))
         crosses = {}
         for names in self.study.crosses:
-            (task, part), (task2, part2) = (pairs[self.study.place(name)] for name in names)
-            if not isinstance(task, Frequency) or not isinstance(task2, Frequency):
+            own = [pairs[self.study.place(name)] for name in names]
+            counted = [(task, part) for task, part in own if isinstance(task, Frequency)]
+            if len(counted) < len(own):
                 raise TypeError(f"cross tables are of categories, got {names}")
-            crosses[names] = cross_prediction(self.n, (task, part), (task2, part2))
+            crosses[names] = cross_prediction(self.n, *counted)
         errors = [task.worst_case(part) for task, part in pairs]
         return Predictions.of(self.study, errors, crosses)
 
@@ -146,7 +147,7 @@ def best_composed(
         NoAnswerError: if nothing meets the target.
     """
     goal = StudyTask(study.n, None, study=study, tasks=tuple(tasks))
-    best = _explore(strategy, goal, tasks, families)
+    best = explore(strategy, goal, families)
     found = least_error([best], goal, Guarantee(study.n, study.delta), study.epsilon)
     if found is None:
         raise NoAnswerError(f"no {strategy} meets the target")
@@ -156,18 +157,15 @@ def best_composed(
     return StudyOption(strategy, (shuffle,), epsilon, goal.predictions(mechanism))
 
 
-def _explore(
-    strategy: Composed,
-    goal: StudyTask,
-    tasks: Sequence[Task],
-    families: Sequence[tuple[Sequence[Family], float]],
+def explore(
+    strategy: Composed, goal: StudyTask, families: Sequence[tuple[Sequence[Family], float]]
 ) -> Design:
-    """Return the design that seems best, by a quick bound.
+    """Return the design that seems best for the target of a study, by a quick bound.
 
     Raises:
         NoAnswerError: if nothing meets the target.
     """
-    study, analysis = goal.study, BlanketOnly(goal.n, goal.study.delta)
+    study, tasks, analysis = goal.study, goal.tasks, BlanketOnly(goal.n, goal.study.delta)
 
     def better(proposals: Sequence[Design]) -> Design:
         found = least_error(proposals, goal, analysis, study.epsilon)

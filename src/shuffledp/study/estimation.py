@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from shuffledp.study.answers import Answers
 from shuffledp.study.option import Shuffle
 from shuffledp.study.randomization import StudyReports
 from shuffledp.study.study_design import StudyDesign
+from shuffledp.study.subgroups import Subgroups
 from shuffledp.wording import counted
 
 
@@ -32,13 +34,15 @@ class StudyEstimate:
     Attributes:
         design: what was run.
         answers: by the name of the attribute; only those whose reports were there.
-        crosses: by the names of two attributes the shares of all pairs of their values, those of
-            the first value of the first attribute first, missing answers among them.
+        crosses: by the names of several attributes the shares of all combinations of their values,
+            the last attribute varying fastest, missing answers among them.
+        tables: the cross tables that these shares come from.
     """
 
     design: StudyDesign
     answers: dict[str, Answers]
-    crosses: dict[tuple[str, str], Estimate]
+    crosses: dict[tuple[str, ...], Estimate]
+    tables: dict[tuple[str, ...], Subgroups]
 
     def __getitem__(self, name: str) -> Answers:
         """Return the answers about an attribute."""
@@ -46,11 +50,25 @@ class StudyEstimate:
             raise KeyError(f"there are no reports about an attribute {name!r}")
         return self.answers[name]
 
-    def pairs(self, first: str, second: str) -> list[tuple[str, str]]:
-        """Return the pairs of labels to which the entries of a cross table belong."""
-        values = (self.design.study[name].values for name in (first, second))
-        rows, columns = values
-        return [(row, column) for row in rows for column in columns]
+    def cells(self, *names: str) -> list[tuple[str, ...]]:
+        """Return the combinations of labels to which the entries of a cross table belong."""
+        return list(product(*(self.design.study[name].values for name in names)))
+
+    def among(self, name: str, **given: str) -> Estimate:
+        """Return the shares of an attribute's labels among those with given values of others.
+
+        It needs the cross table of exactly these attributes. Attributes whose names are not words
+        can be given as ``**{"the name": "value"}``.
+
+        Raises:
+            KeyError: if there is no such cross table.
+            ValueError: if a value is unknown, or hardly anybody holds the given ones.
+        """
+        for names, table in self.tables.items():
+            if set(names) == {name, *given} and name not in given:
+                return table.shares(name, given)
+        wanted = " x ".join((name, *given))
+        raise KeyError(f"there is no cross table of {wanted}: name it in the study's crosses")
 
     def sections(self) -> list[Section]:
         """Return all estimates with their labels, shares before means."""
@@ -64,9 +82,9 @@ class StudyEstimate:
             if missing is not None and (shares is None or own.labels == own.attribute.labels):
                 column = Column(f"{name}: missing answers", own.attribute.values[-1:] or ("share",))
                 found.append(Section(column, None, False, missing))
-        for (first, second), table in self.crosses.items():
-            labels = tuple(f"{a}, {b}" for a, b in self.pairs(first, second))
-            found.append(Section(Column(f"{first} x {second}", labels), None, False, table))
+        for names, table in self.crosses.items():
+            labels = tuple(", ".join(cell) for cell in self.cells(*names))
+            found.append(Section(Column(" x ".join(names), labels), None, False, table))
         return found
 
     def to_frame(self, level: float = 0.95) -> Any:
@@ -121,6 +139,7 @@ def estimate_reports(collected: StudyReports) -> StudyEstimate:
     sums = [_Sums(collected.design, one) for one in collected.design.shuffles]
     for own, reports in zip(sums, collected.reports, strict=True):
         own.add(reports)
+        own.users = collected.n
     return _estimate(collected.design, sums)
 
 
@@ -162,18 +181,32 @@ def estimate_study_files(paths: Sequence[Path]) -> StudyEstimation:
         if sidecar.mechanism != str(one.mechanism):
             raise DataError(f"the sidecar of {str(path)!r} contradicts itself: two mechanisms")
         _add(sums[one.names].add, path, sidecar, one)
+        sums[one.names].users += _users(path, sidecar, one)
     try:
         estimate = _estimate(design, sums.values())
         sections = tuple(estimate.sections())
     except ValueError as error:
         raise DataError(str(error)) from None
     mechanisms = ", ".join(str(one.mechanism) for one in design.shuffles)
-    n = max(own.aggregator.n for own in sums.values())
+    n = max(own.users for own in sums.values())
     return StudyEstimation(mechanisms, n, sidecars, sections, estimate=estimate)
 
 
 def _plan(sidecar: Sidecar) -> Any:
     return sidecar.plan
+
+
+def _users(path: Path, sidecar: Sidecar, one: Shuffle) -> int:
+    """Return how many users there were, those who sent other reports included.
+
+    Raises:
+        DataError: if that contradicts the number of reports.
+    """
+    users = _plan(sidecar).get("users")
+    is_count = isinstance(users, int) and not isinstance(users, bool)
+    if not is_count or (users != sidecar.n if one.share == 1 else users < sidecar.n):
+        raise DataError(f"the sidecar of {str(path)!r} contradicts itself: {users!r} users")
+    return int(users)
 
 
 def _add(add: Callable[[NDArray[Any]], None], path: Path, sidecar: Sidecar, one: Shuffle) -> None:
@@ -196,9 +229,10 @@ class _Sums:
 
     def __init__(self, design: StudyDesign, one: Shuffle) -> None:
         self.shuffle, self.aggregator = one, Aggregator(one.mechanism)
+        self.users = 0  # all, those who did not send this report included
         self.crosses = {
             names: CrossTable(one.mechanism, *(one.names.index(name) for name in names))
-            for names in design.study.crosses
+            for names in design.crosses_in(one)
             if isinstance(one.mechanism, Joint)
         }
 
@@ -210,13 +244,16 @@ class _Sums:
 
 def _estimate(design: StudyDesign, sums: Iterable[_Sums]) -> StudyEstimate:
     answers: dict[str, Answers] = {}
-    crosses: dict[tuple[str, str], Estimate] = {}
+    tables: dict[tuple[str, ...], Subgroups] = {}
     for own in sums:
         results = own.aggregator.results()
         each = results if isinstance(results, tuple) else (results,)
         for name, part, moments in zip(own.shuffle.names, own.shuffle.parts, each, strict=True):
             if not isinstance(moments, Moments):
                 raise TypeError(f"the mechanism of {name!r} must be a simple one, got {part}")
-            answers[name] = Answers(design.study[name], part, moments, own.aggregator.n)
-        crosses |= {names: table.estimate() for names, table in own.crosses.items()}
-    return StudyEstimate(design, answers, crosses)
+            answers[name] = Answers(design.study[name], part, moments, own.users)
+        for names, table in own.crosses.items():
+            attributes = tuple(design.study[name] for name in names)
+            tables[names] = Subgroups(attributes, table, own.users)
+    crosses = {names: table.whole for names, table in tables.items()}
+    return StudyEstimate(design, answers, crosses, tables)

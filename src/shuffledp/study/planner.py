@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shuffledp.errors import NoAnswerError
-from shuffledp.planning.analysis import BlanketOnly
-from shuffledp.planning.search import Found, least_error
-from shuffledp.planning.task import Family, Task
+from shuffledp.study.block import blocks_of, shuffled_apart
 from shuffledp.study.composed import best_composed
 from shuffledp.study.gaussian import gaussian_epsilon, gaussian_spread
 from shuffledp.study.option import StudyOption
 from shuffledp.study.plan import LeftOutStrategy, StudyPlan
 from shuffledp.study.scoring import task_of
 from shuffledp.study.separate import best_separate
+from shuffledp.study.shared_out import best_shared_out
+from shuffledp.study.start import best_start, choices
 from shuffledp.study.study import Study
 
-#: Its reports do not support all triples of values alike, so the errors of sums are not known.
-_NOT_ALIKE = ("hadamard",)
-
-#: Up to so many values hashing to buckets is no gain over naming a subset of the values.
-_FEW, _HASHING = 64, ("blh", "olh")
-
 _NO_CROSSES = "its reports cannot give cross tables"
+
+_Search = Callable[[], StudyOption]
 
 
 def plan_study(study: Study, *, on_done: Callable[[int, int], None] | None = None) -> StudyPlan:
@@ -34,8 +30,14 @@ def plan_study(study: Study, *, on_done: Callable[[int, int], None] | None = Non
     * *separate shuffles*: every user sends one report about each attribute, and each attribute is
       shuffled on its own. The budget is split, and what all shuffles reveal together is certified
       by composing their privacy-loss laws.
-    * *one attribute per user*: every user reports one attribute, chosen at random.
-    * *joint report*: every user sends one report about all attributes; cross tables need it.
+    * *one attribute per user*: every user reports one attribute, chosen at random, and the report
+      goes into one shuffle, which hides the choice.
+    * *one public attribute per user*: every user reports one attribute, and all may know which.
+      Each attribute is shuffled on its own, by a fixed number of users, and has the whole budget.
+    * *joint report*: every user sends one report about all attributes, from which cross tables are
+      estimated.
+    * *joint and separate shuffles* and *one public block per user*: a joint report about attributes
+      that share cross tables, the others on their own; otherwise as above.
 
     Args:
         study: what is asked.
@@ -44,25 +46,10 @@ def plan_study(study: Study, *, on_done: Callable[[int, int], None] | None = Non
     Raises:
         NoAnswerError: if no strategy meets the target.
     """
-    tasks = [task_of(attribute, study.n) for attribute in study.attributes]
-    share = gaussian_spread(study.epsilon, study.delta) / len(tasks) ** 0.5
-    first = min(gaussian_epsilon(share, study.delta), study.epsilon)
-    starts = [_start(study, task, first) for task in tasks]
-    searches: dict[str, Callable[[], StudyOption]] = {
-        "separate shuffles": lambda: best_separate(study, tasks, starts)
-    }
-    if len(tasks) > 1:
-        tries = [
-            (_choices(task, family), found.randomizer.epsilon0)
-            for task, (family, found) in zip(tasks, starts, strict=True)
-        ]
-        searches["one attribute per user"] = lambda: best_composed(
-            "one attribute per user", study, tasks, tries
-        )
-        searches["joint report"] = lambda: best_composed("joint report", study, tasks, tries)
+    searches = _searches(study)
     options, left_out = [], []
     for done, (name, search) in enumerate(searches.items(), start=1):
-        if study.crosses and name != "joint report":
+        if search is None:
             left_out.append(LeftOutStrategy(name, _NO_CROSSES))
         else:
             try:
@@ -78,25 +65,31 @@ def plan_study(study: Study, *, on_done: Callable[[int, int], None] | None = Non
     return StudyPlan(study, tuple(options), tuple(left_out))
 
 
-def _start(study: Study, task: Task, epsilon: float) -> tuple[Family, Found]:
-    """Return the best mechanism for an attribute at a share of the budget."""
-    few = task.domain_size is not None and task.domain_size <= _FEW
-    avoided = (*_NOT_ALIKE, *_HASHING) if few else _NOT_ALIKE
-    families = [
-        family
-        for name, choices in task.mechanisms().items()
-        if name not in avoided
-        for family in choices
-    ]
-    found = least_error(families, task, BlanketOnly(study.n, study.delta), epsilon)
-    if found is None:
-        raise NoAnswerError(f"no mechanism meets epsilon = {epsilon:.4g} for {task.subject}")
-    level = found.randomizer.epsilon0
-    return next(family for family in families if family(level) == found.randomizer), found
-
-
-def _choices(task: Task, family: Family) -> list[Family]:
-    """Return the mechanism that is best alone, and ``krr``, which keeps joint reports short."""
-    simple = task.mechanisms()["krr"]
-    same = family(1.0)
-    return [family, *(one for one in simple[:1] if one(1.0) != same)]
+def _searches(study: Study) -> dict[str, _Search | None]:
+    """Return how to look for the best of each strategy, None for those without the cross tables."""
+    blocks = blocks_of(study)
+    share = gaussian_spread(study.epsilon, study.delta) / len(blocks) ** 0.5
+    first = min(gaussian_epsilon(share, study.delta), study.epsilon)
+    starts = [block.start(study.n, first) for block in blocks]
+    if len(study.attributes) == 1:
+        return {
+            "separate shuffles": lambda: best_separate("separate shuffles", study, blocks, starts)
+        }
+    searches: dict[str, _Search | None] = {}
+    apart = shuffled_apart(blocks)
+    if not apart:
+        searches |= {"separate shuffles": None, "one attribute per user": None}
+    if len(blocks) > 1:
+        name = "separate shuffles" if apart else "joint and separate shuffles"
+        public = "one public attribute per user" if apart else "one public block per user"
+        searches[name] = lambda: best_separate(name, study, blocks, starts)
+        searches[public] = lambda: best_shared_out(public, study, blocks, starts)
+    tasks = [task_of(attribute, study.n) for attribute in study.attributes]
+    alone = starts if apart else [best_start(t, study.n, first, study.delta) for t in tasks]
+    tries = [choices(*pair) for pair in zip(tasks, alone, strict=True)]
+    if apart:
+        searches["one attribute per user"] = lambda: best_composed(
+            "one attribute per user", study, tasks, tries
+        )
+    searches["joint report"] = lambda: best_composed("joint report", study, tasks, tries)
+    return searches

@@ -17,7 +17,7 @@ from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.collection import shuffle
 from shuffledp.errors import check_integer
-from shuffledp.files import Column, DataError, Guarantee, Sidecar
+from shuffledp.files import Column, DataError, Guarantee, Ledger, Sidecar
 from shuffledp.files.buckets import Buckets, buckets_for
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Cells
@@ -26,12 +26,16 @@ from shuffledp.files.formats import reports_in, table_in
 from shuffledp.files.randomization import SEEDED
 from shuffledp.files.sidecar import digest, sidecar_path
 from shuffledp.sampling import Bits
+from shuffledp.study.assignment import Assignment
+from shuffledp.study.batches import even_batches
 from shuffledp.study.frames import chunks
-from shuffledp.study.option import Shuffle, certified
+from shuffledp.study.option import Shuffle, certified, users_of
 from shuffledp.study.study_design import StudyDesign
 from shuffledp.wording import counted
 
 _ASSUMPTIONS = (*ASSUMPTIONS, "every row of the input is another user")
+
+_PUBLIC = "which attribute a user reports does not depend on the answers; all may know it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +79,26 @@ def randomize_frame(
             kept.append(reports)
     if not found[0]:
         raise DataError("the frame has no rows")
-    n = sum(batch.size for batch in found[0])
+    users = tuple(sum(batch.size for batch in batches) for batches in found)
+    n = _users(design, users)
     total, each = _certify(design, n)
     shuffled = tuple(shuffle(np.concatenate(batches), rng) for batches in found)
     return StudyReports(design, shuffled, n, total, each)
 
 
 def randomize_file(
-    design: StudyDesign, source: Path, out: Path, *, seed: int | None = None, force: bool = False
+    design: StudyDesign,
+    source: Path,
+    out: Path,
+    *,
+    seed: int | None = None,
+    force: bool = False,
+    ledger: Ledger | None = None,
 ) -> dict[Path, Sidecar]:
     """Randomize and shuffle the rows of a file; write reports and sidecars, all or none of them.
+
+    With a ledger every shuffle is recorded as a round before the files appear. Where every user is
+    in one shuffle only that is more than was spent: a ledger knows no rounds of other users.
 
     Args:
         design: what to run, from a plan.
@@ -93,14 +107,19 @@ def randomize_file(
             name also says which attribute it is about.
         seed: makes the reports repeatable, for simulations; None takes secure random bits.
         force: whether existing files may be replaced.
+        ledger: where to record the shuffles.
 
     Returns:
         The files and what their sidecars hold.
 
     Raises:
+        BudgetExceededError: if the ledger's budget does not allow these shuffles.
         DataError: if a file cannot be read or written, a cell does not fit the study, or so few
             rows do not meet its target.
+        ValueError: if there are both a ledger and a seed, which leaves nothing to record.
     """
+    if ledger is not None and seed is not None:
+        raise ValueError("reports from a seed have no guarantee, so no ledger records them")
     rng = None if seed is None else np.random.default_rng(check_integer("seed", seed, 0))
     names = [attribute.name for attribute in design.study.attributes]
     table = table_in(source, names, booleans=True)
@@ -109,6 +128,9 @@ def randomize_file(
     for path, dtype in zip(paths, dtypes, strict=True):
         if path.exists() and path.samefile(source):
             raise DataError(f"cannot write {str(path)!r}: it is the file that is read")
+        for file in (source, path, sidecar_path(path)):
+            if ledger is not None and file.exists() and file.samefile(ledger.path):
+                raise DataError(f"cannot use {str(file)!r}: it is the ledger")
         reports_in(path, dtype)  # a wrong ending, or a missing package, is said before the work
     with ExitStack() as stack:
         drafts = [stack.enter_context(draft(path, force=force)) for path in paths]
@@ -121,13 +143,19 @@ def randomize_file(
         for batch in _reports(design, table.chunks(_rows(design)), rng, repr(str(source))):
             for bucket, reports in zip(buckets, batch, strict=True):
                 bucket.add(reports)
-        if not buckets[0].size:
+        n = _users(design, tuple(bucket.size for bucket in buckets))
+        if not n:
             raise DataError(f"{str(source)!r} has no rows")
-        total, each = _certify(design, buckets[0].size)
+        if ledger is not None:
+            pairs = zip(design.shuffles, buckets, strict=True)
+            ledger.check_all([(one.mechanism, bucket.size) for one, bucket in pairs])
+        run = _Run(design, n, *_certify(design, n), seeded=seed is not None)
         sidecars = [
-            _write(design, place, new, bucket, (each[place], total), seeded=seed is not None)
+            run.write(place, new, bucket)
             for place, (new, bucket) in enumerate(zip(drafts, buckets, strict=True))
         ]
+        if ledger is not None:
+            ledger.add_all([(one.mechanism, one.n, one.sha256) for one in sidecars])
         _publish(drafts, paths)
     return dict(zip(paths, sidecars, strict=True))
 
@@ -155,17 +183,30 @@ def _reports(
     """Yield the reports of some rows at a time, those of each shuffle."""
     bits, row = Bits(rng), 1
     encodings = [design.encodings(one) for one in design.shuffles]
-    for cells in batches:
+    shared = Assignment([one.share for one in design.shuffles]) if design.is_shared_out else None
+    for cells in even_batches(batches, _rows(design)):
+        count = len(cells[0])
+        groups = None if shared is None else shared.groups(row - 1, count, rng)
         made = []
-        for one, own in zip(design.shuffles, encodings, strict=True):
+        for place, (one, own) in enumerate(zip(design.shuffles, encodings, strict=True)):
             columns = [
                 encoding.encode(cells[design.study.place(name)], bits, row, source)
                 for name, encoding in zip(one.names, own, strict=True)
             ]
+            if groups is not None:
+                columns = [column[groups == place] for column in columns]
             values = tuple(columns) if one.mechanism.attributes is not None else columns[0]
-            made.append(one.mechanism.randomize(values, rng))
+            if columns[0].size:
+                made.append(one.mechanism.randomize(values, rng))
+            else:  # nobody of a last, short batch is in the group
+                made.append(np.empty(0, dtype=one.mechanism.report_dtype))
         yield made
-        row += len(cells[0])
+        row += count
+
+
+def _users(design: StudyDesign, counts: tuple[int, ...]) -> int:
+    """Return how many users sent so many reports to the shuffles."""
+    return sum(counts) if design.is_shared_out else counts[0]
 
 
 def _certify(design: StudyDesign, n: int) -> tuple[Guarantee, tuple[Guarantee, ...]]:
@@ -174,7 +215,9 @@ def _certify(design: StudyDesign, n: int) -> tuple[Guarantee, tuple[Guarantee, .
     Raises:
         DataError: if it is above the target of the study.
     """
-    study = design.study
+    study, users = design.study, users_of(design.shuffles, n)
+    if min(users) < 1:
+        raise DataError(f"{counted(n, 'row')} are too few to have some for each attribute")
     total = certified(design.shuffles, n, study.delta)
     if total.epsilon > study.epsilon:
         raise DataError(
@@ -184,37 +227,48 @@ def _certify(design: StudyDesign, n: int) -> tuple[Guarantee, tuple[Guarantee, .
         )
     if len(design.shuffles) == 1:
         return total, (total,)
-    accountants = [ShuffleAccountant(one.mechanism, n) for one in design.shuffles]
+    accountants = [
+        ShuffleAccountant(one.mechanism, count)
+        for one, count in zip(design.shuffles, users, strict=True)
+    ]
     return total, tuple(Guarantee.of(a.epsilon_report(study.delta)) for a in accountants)
 
 
-def _write(
-    design: StudyDesign,
-    place: int,
-    new: Draft,
-    bucket: Buckets,
-    guarantees: tuple[Guarantee, Guarantee],
-    *,
-    seeded: bool,
-) -> Sidecar:
-    one = design.shuffles[place]
-    dtype, n = one.mechanism.report_dtype, bucket.size
-    reports_in(new.reports, dtype).write(bucket.empty(rows_per_chunk(dtype)))
-    sidecar = Sidecar(
-        mechanism=str(one.mechanism),
-        n=n,
-        columns=_columns(design, one),
-        guarantee=guarantees[0],
-        seeded=seeded,
-        warnings=(SEEDED,) if seeded else (),
-        assumptions=_ASSUMPTIONS,
-        sha256=digest(new.reports),
-        size=new.reports.stat().st_size,
-        version=__version__,
-        plan={"design": design.to_dict(), "shuffle": place, "total": asdict(guarantees[1])},
-    )
-    new.sidecar.write_text(sidecar.to_json() + "\n", encoding="utf-8")
-    return sidecar
+@dataclass(frozen=True)
+class _Run:
+    """What the sidecars of all shuffles say."""
+
+    design: StudyDesign
+    n: int
+    total: Guarantee
+    each: tuple[Guarantee, ...]
+    seeded: bool
+
+    def write(self, place: int, new: Draft, bucket: Buckets) -> Sidecar:
+        """Write the reports of one shuffle and their sidecar."""
+        one = self.design.shuffles[place]
+        dtype, n = one.mechanism.report_dtype, bucket.size
+        reports_in(new.reports, dtype).write(bucket.empty(rows_per_chunk(dtype)))
+        sidecar = Sidecar(
+            mechanism=str(one.mechanism),
+            n=n,
+            columns=_columns(self.design, one),
+            guarantee=self.each[place],
+            seeded=self.seeded,
+            warnings=(SEEDED,) if self.seeded else (),
+            assumptions=(*_ASSUMPTIONS, _PUBLIC) if self.design.is_shared_out else _ASSUMPTIONS,
+            sha256=digest(new.reports),
+            size=new.reports.stat().st_size,
+            version=__version__,
+            plan={
+                "design": self.design.to_dict(),
+                "shuffle": place,
+                "users": self.n,
+                "total": asdict(self.total),
+            },
+        )
+        new.sidecar.write_text(sidecar.to_json() + "\n", encoding="utf-8")
+        return sidecar
 
 
 def _columns(design: StudyDesign, one: Shuffle) -> tuple[Column, ...]:

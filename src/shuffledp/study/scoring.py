@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from types import MappingProxyType
 
 from shuffledp.planning import Prediction
@@ -29,13 +30,13 @@ class Predictions:
 
     Attributes:
         attributes: by the name of the attribute.
-        crosses: by the names of the two attributes of a cross table.
+        crosses: by the names of the attributes of a cross table.
         score: root of the weighted mean of squared errors, by which strategies are compared. A
-            cross table counts as much as its two attributes on average.
+            cross table counts as much as its attributes on average.
     """
 
     attributes: Mapping[str, Prediction]
-    crosses: Mapping[tuple[str, str], Prediction]
+    crosses: Mapping[tuple[str, ...], Prediction]
     score: float
 
     @classmethod
@@ -43,25 +44,43 @@ class Predictions:
         cls,
         study: Study,
         errors: Sequence[Prediction],
-        crosses: Mapping[tuple[str, str], Prediction] = MappingProxyType({}),
+        crosses: Mapping[tuple[str, ...], Prediction] = MappingProxyType({}),
     ) -> Predictions:
         """Add the score to the errors of all attributes, in their order, and of cross tables."""
-        weights = {attribute.name: attribute.weight for attribute in study.attributes}
-        by_name = dict(zip(weights, errors, strict=True))
-        terms = [(weights[name], error) for name, error in by_name.items()]
-        terms += [((weights[a] + weights[b]) / 2, error) for (a, b), error in crosses.items()]
+        by_name = dict(zip((a.name for a in study.attributes), errors, strict=True))
+        terms = [(study[name].weight, error) for name, error in by_name.items()]
+        terms += [(cross_weight(study, names), error) for names, error in crosses.items()]
         total = math.fsum(weight * error.rms_error**2 for weight, error in terms)
-        return cls(by_name, dict(crosses), math.sqrt(total / math.fsum(w for w, _ in terms)))
+        return cls(by_name, dict(crosses), math.sqrt(total / total_weight(study)))
+
+    @classmethod
+    def together(cls, study: Study, parts: Iterable[Predictions]) -> Predictions:
+        """Return the predictions of several parts of a study, which are about all of it."""
+        attributes: dict[str, Prediction] = {}
+        crosses: dict[tuple[str, ...], Prediction] = {}
+        for part in parts:
+            attributes |= part.attributes
+            crosses |= part.crosses
+        return cls.of(study, [attributes[a.name] for a in study.attributes], crosses)
 
 
-def cross_prediction(
-    n: int, first: tuple[Frequency, LocalRandomizer], second: tuple[Frequency, LocalRandomizer]
-) -> Prediction:
-    r"""Predict the error of a cross table from joint reports.
+def cross_weight(study: Study, names: Sequence[str]) -> float:
+    """Return how much the squared error of a cross table counts."""
+    return math.fsum(study[name].weight for name in names) / len(names)
+
+
+def total_weight(study: Study) -> float:
+    """Return how much all squared errors of a study count together."""
+    own = [attribute.weight for attribute in study.attributes]
+    return math.fsum([*own, *(cross_weight(study, names) for names in study.crosses)])
+
+
+def cross_prediction(n: int, *parts: tuple[Frequency, LocalRandomizer]) -> Prediction:
+    r"""Predict the error of a cross table of several attributes from joint reports.
 
     With :math:`m_1=E\hat s^2` for the value that a user holds and :math:`m_0` for another, a user
-    adds :math:`m_{1,0}m'_{1,0}-[\text{both held}]` to the variance of a cell. Over all cells that
-    is the same for all data: :math:`(m_1+(k-1)m_0)(m'_1+(k'-1)m'_0)-1`.
+    adds :math:`\prod_im_{1,0}^{(i)}-[\text{all held}]` to the variance of a cell. Over all cells
+    that is the same for all data: :math:`\prod_i(m_1^{(i)}+(k_i-1)m_0^{(i)})-1`.
 
     >>> from shuffledp import KRR
     >>> task = Frequency(n=100, domain_size=2)
@@ -69,13 +88,25 @@ def cross_prediction(
     >>> cross_prediction(100, exact, exact).max_error < 1e-9
     True
     """
-    (own, other), (own2, other2) = (_second_moments(*part) for part in (first, second))
-    size, size2 = first[0].size, second[0].size
+    moments = [_second_moments(*part) for part in parts]
+    sizes = [task.size for task, _ in parts]
     # Moments of held values are 1 more than a variance: their products are taken apart.
-    rest, rest2 = (size - 1) * other, (size2 - 1) * other2
-    total = (own + rest) + (own2 + rest2) + (own + rest) * (own2 + rest2)
-    worst = max(own + own2 + own * own2, (1 + own) * other2, other * (1 + own2), other * other2)
-    return Prediction.of_variances(total / n, worst / n, size * size2)
+    pairs = zip(sizes, moments, strict=True)
+    total = _excess(own + (size - 1) * other for size, (own, other) in pairs)
+    worst = _excess(own for own, _ in moments)
+    for held in product((True, False), repeat=len(parts)):
+        if not all(held):
+            kinds = zip(held, moments, strict=True)
+            worst = max(worst, math.prod(1 + own if is_held else o for is_held, (own, o) in kinds))
+    return Prediction.of_variances(total / n, worst / n, math.prod(sizes))
+
+
+def _excess(numbers: Iterable[float]) -> float:
+    """Return how much the product of all 1 + x exceeds 1, without cancellation."""
+    excess = 0.0
+    for number in numbers:
+        excess += number + excess * number
+    return excess
 
 
 def _second_moments(task: Frequency, randomizer: LocalRandomizer) -> tuple[float, float]:
@@ -90,8 +121,25 @@ def sampled(prediction: Prediction, task: Task, share: float) -> Prediction:
     The noise grows by 1/share, and who is asked adds :math:`(1/m-1/n)` times the variance of the
     inputs: at most 1 - 1/k for all of k shares together, and 1/4 for one share or a mean.
     """
-    further = (1 / share - 1) / task.n
-    count = task.size if isinstance(task, Frequency) else 1
+    return _of_sample(prediction, task.n, share, task.size if isinstance(task, Frequency) else 1)
+
+
+def sampled_predictions(study: Study, predictions: Predictions, share: float) -> Predictions:
+    """Predict all errors of a study if only a random share of the users is asked."""
+    n = study.n
+    errors = [
+        _of_sample(predictions.attributes[a.name], n, share, max(len(a.values), 1))
+        for a in study.attributes
+    ]
+    crosses = {
+        names: _of_sample(error, n, share, math.prod(len(study[name].values) for name in names))
+        for names, error in predictions.crosses.items()
+    }
+    return Predictions.of(study, errors, crosses)
+
+
+def _of_sample(prediction: Prediction, n: int, share: float, count: int) -> Prediction:
+    further = (1 / share - 1) / n
     spread = 1 - 1 / count if count > 1 else 0.25
     total = prediction.squared_error / share + further * spread
     largest = prediction.max_error**2 / share + further * 0.25

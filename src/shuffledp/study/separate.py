@@ -1,4 +1,4 @@
-"""The strategy with one shuffle per attribute: every user sends a report to each."""
+"""The strategy with one shuffle per block of attributes: every user sends a report to each."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 
 from shuffledp.errors import NoAnswerError
-from shuffledp.planning.analysis import Guarantee
+from shuffledp.planning.analysis import Analysis, Guarantee
 from shuffledp.planning.search import Found, least_error
 from shuffledp.planning.task import Family, Task
+from shuffledp.study.block import Block
 from shuffledp.study.gaussian import gaussian_epsilon, gaussian_spread
 from shuffledp.study.option import Shuffle, StudyOption, certified
 from shuffledp.study.scoring import Predictions
+from shuffledp.study.start import Start
 from shuffledp.study.study import Study
 
 _CLOSE = 0.997  # of the target: nearer is not worth another composition
@@ -20,9 +22,9 @@ _MAX_TRIES = 6
 
 
 def best_separate(
-    study: Study, tasks: Sequence[Task], starts: Sequence[tuple[Family, Found]]
+    name: str, study: Study, blocks: Sequence[Block], starts: Sequence[Start]
 ) -> StudyOption:
-    r"""Return the best split of the budget over one shuffle per attribute.
+    r"""Return the best split of the budget over one shuffle per block.
 
     Near Gaussian, losses compose like :math:`\varepsilon^2=\sum_i\varepsilon_i^2`, and squared
     errors are :math:`c_i/\varepsilon_i^2`, so that :math:`\varepsilon_i^2\propto\sqrt{w_ic_i}` is
@@ -31,17 +33,21 @@ def best_separate(
     the target.
 
     Args:
+        name: what the strategy is called.
         study: the study.
-        tasks: what is to be estimated about each attribute.
-        starts: for each attribute a mechanism, and what was found for it at the same epsilon.
+        blocks: the attributes that are reported together.
+        starts: for each block a mechanism, and what was found for it at the same epsilon.
 
     Raises:
         NoAnswerError: if nothing meets the target.
     """
+    tasks = [block.task for block in blocks]
+    analysis = Guarantee(study.n, study.delta)
     if len(tasks) == 1:
-        return _option(study, tasks, [least_error_of(study, tasks[0], starts[0][0], study.epsilon)])
+        parts = [least_error_of(analysis, tasks[0], starts[0][0], study.epsilon)]
+        return _option(name, study, blocks, parts)
     shares = _shares(
-        study,
+        blocks,
         [task.error(found.randomizer) for task, (_, found) in zip(tasks, starts, strict=True)],
     )
     length = math.hypot(*shares)
@@ -50,14 +56,14 @@ def best_separate(
     for attempt in range(_MAX_TRIES):
         each = [gaussian_epsilon(spread * share / length, study.delta) for share in shares]
         parts = [
-            least_error_of(study, task, family, epsilon)
+            least_error_of(analysis, task, family, epsilon)
             for task, (family, _), epsilon in zip(tasks, starts, each, strict=True)
         ]
         if attempt == 0:
             errors = [task.error(part.randomizer) for task, part in zip(tasks, parts, strict=True)]
-            shares = _shares(study, [x * e for x, e in zip(errors, each, strict=True)])
+            shares = _shares(blocks, [x * e for x, e in zip(errors, each, strict=True)])
             length = math.hypot(*shares)
-        option = _option(study, tasks, parts)
+        option = _option(name, study, blocks, parts)
         if option.epsilon <= study.epsilon:
             if best is None or option.predictions.score < best.predictions.score:
                 best = option
@@ -73,29 +79,29 @@ def best_separate(
     return best
 
 
-def _shares(study: Study, errors: Sequence[float]) -> list[float]:
+def _shares(blocks: Sequence[Block], errors: Sequence[float]) -> list[float]:
     """Return the best epsilons, up to a factor, from the errors at equal ones."""
-    pairs = zip(study.attributes, errors, strict=True)
-    return [max(attribute.weight * error**2, 1e-300) ** 0.25 for attribute, error in pairs]
+    pairs = zip(blocks, errors, strict=True)
+    return [max(block.weight * error**2, 1e-300) ** 0.25 for block, error in pairs]
 
 
-def least_error_of(study: Study, task: Task, family: Family, epsilon: float) -> Found:
+def least_error_of(analysis: Analysis, task: Task, family: Family, epsilon: float) -> Found:
     """Return the mechanism with the largest epsilon0 for an epsilon of its own.
 
     Raises:
         NoAnswerError: if there is none.
     """
-    found = least_error([family], task, Guarantee(study.n, study.delta), epsilon)
+    found = least_error([family], task, analysis, epsilon)
     if found is None:
         raise NoAnswerError(f"no epsilon0 meets epsilon = {epsilon!r} for {task.subject}")
     return found
 
 
-def _option(study: Study, tasks: Sequence[Task], parts: Sequence[Found]) -> StudyOption:
-    shuffles = tuple(
-        Shuffle((attribute.name,), part.randomizer)
-        for attribute, part in zip(study.attributes, parts, strict=True)
-    )
-    errors = [task.worst_case(part.randomizer) for task, part in zip(tasks, parts, strict=True)]
+def _option(
+    name: str, study: Study, blocks: Sequence[Block], parts: Sequence[Found]
+) -> StudyOption:
+    pairs = [(block, part.randomizer) for block, part in zip(blocks, parts, strict=True)]
+    shuffles = tuple(Shuffle(block.names, mechanism) for block, mechanism in pairs)
+    errors = [block.predictions(mechanism) for block, mechanism in pairs]
     epsilon = certified(shuffles, study.n, study.delta).epsilon
-    return StudyOption("separate shuffles", shuffles, epsilon, Predictions.of(study, errors))
+    return StudyOption(name, shuffles, epsilon, Predictions.together(study, errors))

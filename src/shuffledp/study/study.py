@@ -22,6 +22,7 @@ _ATTRIBUTE_FIELDS = {
     "number": ("name", "kind", "low", "high", "missing", "weight"),
 }
 _MAX_ATTRIBUTES = 64
+_MAX_CELLS = 2**20  # of a cross table
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Study:
         n: how many people are expected; all of them count, those who do not answer included.
         epsilon: what all reports together may reveal.
         delta: with which failure probability.
-        crosses: pairs of names whose cross tables are wanted.
+        crosses: names of two or more attributes whose cross tables are wanted.
 
     >>> study = Study(
     ...     (Attribute.yes_no("member"), Attribute.number("age", 18, 98)),
@@ -49,7 +50,7 @@ class Study:
     n: int
     epsilon: float
     delta: float
-    crosses: tuple[tuple[str, str], ...] = ()
+    crosses: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Check everything."""
@@ -76,8 +77,8 @@ class Study:
                 "answers of one person in n would be allowed"
             )
         object.__setattr__(self, "crosses", tuple(self._cross(pair) for pair in self.crosses))
-        if len({frozenset(pair) for pair in self.crosses}) < len(self.crosses):
-            raise ValueError("crosses must be different pairs of attributes")
+        if len({frozenset(names) for names in self.crosses}) < len(self.crosses):
+            raise ValueError("crosses must be of different attributes")
 
     def __getitem__(self, name: str) -> Attribute:
         """Return the attribute of this name.
@@ -99,12 +100,13 @@ class Study:
         guess = did_you_mean(closest(str(name), names))
         return f"there is no attribute {name!r} in this study{guess or ': ' + ', '.join(names)}"
 
-    def _cross(self, pair: object) -> tuple[str, str]:
-        if isinstance(pair, str) or not isinstance(pair, Iterable):
-            raise ValueError(f"a cross table needs the names of two attributes, got {pair!r}")
-        names = tuple(pair)
-        if len(names) != 2 or names[0] == names[1]:
-            raise ValueError(f"a cross table needs the names of two attributes, got {names!r}")
+    def _cross(self, wanted: object) -> tuple[str, ...]:
+        names = tuple(wanted) if isinstance(wanted, list | tuple) else ()
+        if len(names) < 2 or any(names.count(name) > 1 for name in names):
+            raise ValueError(
+                f"a cross table needs the names of two or more attributes, got {wanted!r}"
+            )
+        cells = 1
         for name in names:
             try:
                 attribute = self[name]
@@ -115,7 +117,13 @@ class Study:
                     f"crosses: {name!r} is a number; make it ordered categories, such as ranges, "
                     "to have its cross tables"
                 )
-        return names[0], names[1]
+            cells *= len(attribute.values)
+        if cells > _MAX_CELLS:
+            raise ValueError(
+                f"crosses: a table of {' x '.join(names)} has {cells:,} cells, more than "
+                f"{_MAX_CELLS:,}"
+            )
+        return names
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Study:
@@ -154,7 +162,7 @@ class Study:
             raise ValueError("attributes must be a list of tables, [[attributes]] in TOML")
         crosses = content.get("crosses", [])
         if not isinstance(crosses, list):
-            raise ValueError(f"crosses must be a list of pairs of names, got {crosses!r}")
+            raise ValueError(f"crosses must be a list of lists of names, got {crosses!r}")
         attributes = tuple(_attribute(entry) for entry in entries)
         return cls(attributes, content["n"], content["epsilon"], content["delta"], tuple(crosses))
 
@@ -177,7 +185,7 @@ class Study:
         delta: float,
         attributes: Iterable[Attribute] = (),
         columns: Iterable[str] | None = None,
-        crosses: Iterable[tuple[str, str]] = (),
+        crosses: Iterable[tuple[str, ...]] = (),
         domain_from_data: bool = False,
     ) -> Study:
         """Propose a study for the rows of a frame of pandas or polars.
@@ -193,7 +201,7 @@ class Study:
             delta: with which failure probability.
             attributes: those that are described already.
             columns: which columns are asked; None for all.
-            crosses: pairs of columns whose cross tables are wanted.
+            crosses: names of two or more columns whose cross tables are wanted.
             domain_from_data: consent that labels and ranges are read from the data.
 
         Raises:

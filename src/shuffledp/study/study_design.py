@@ -16,11 +16,11 @@ from shuffledp.randomizers import DiscreteLaplace, Joint, LocalRandomizer, parse
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.study.attribute import Attribute
 from shuffledp.study.cells import Encoding
-from shuffledp.study.option import Shuffle, StudyOption
+from shuffledp.study.option import Shuffle, StudyOption, is_shared_out, users_of
 from shuffledp.study.study import Study
 from shuffledp.whole_file import write_whole
 
-_FORMAT = "shuffledp plan, 1"
+_FORMAT = "shuffledp plan, 2"
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,25 @@ class StudyDesign:
                 )
             for name, part in zip(shuffle.names, shuffle.parts, strict=True):
                 encoding_of(self.study[name], part)
-        if self.study.crosses and not self._is_joint:
-            raise ValueError("cross tables need one joint report about all attributes")
+        users_of(self.shuffles, self.study.n)
+        for cross in self.study.crosses:
+            if not any(self._holds(shuffle, cross) for shuffle in self.shuffles):
+                raise ValueError(
+                    f"the cross table of {', '.join(cross)} needs one joint report about them"
+                )
+
+    @staticmethod
+    def _holds(shuffle: Shuffle, cross: tuple[str, ...]) -> bool:
+        return isinstance(shuffle.mechanism, Joint) and set(cross) <= set(shuffle.names)
 
     @property
-    def _is_joint(self) -> bool:
-        return len(self.shuffles) == 1 and isinstance(self.shuffles[0].mechanism, Joint)
+    def is_shared_out(self) -> bool:
+        """Whether every user sends one of the reports only, and all may know which."""
+        return is_shared_out(self.shuffles)
+
+    def crosses_in(self, shuffle: Shuffle) -> list[tuple[str, ...]]:
+        """Return the cross tables that the reports of a shuffle give."""
+        return [cross for cross in self.study.crosses if self._holds(shuffle, cross)]
 
     @classmethod
     def of(cls, study: Study, option: StudyOption) -> StudyDesign:
@@ -79,7 +92,11 @@ class StudyDesign:
             "study": self.study.to_dict(),
             "strategy": self.strategy,
             "shuffles": [
-                {"attributes": list(shuffle.names), "mechanism": str(shuffle.mechanism)}
+                {
+                    "attributes": list(shuffle.names),
+                    "mechanism": str(shuffle.mechanism),
+                    "share": shuffle.share,
+                }
                 for shuffle in self.shuffles
             ],
             "guarantee": {"epsilon": self.epsilon, "delta": self.study.delta, "n": self.study.n},
@@ -98,7 +115,7 @@ class StudyDesign:
             if content["format"] != _FORMAT:
                 raise ValueError(f"its format is {content['format']!r}, not {_FORMAT!r}")
             shuffles = tuple(
-                Shuffle(tuple(entry["attributes"]), parse(entry["mechanism"]))
+                Shuffle(tuple(entry["attributes"]), parse(entry["mechanism"]), entry["share"])
                 for entry in content["shuffles"]
             )
             study = Study.from_dict(content["study"])

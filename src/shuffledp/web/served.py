@@ -25,7 +25,7 @@ class Parameter:
         required: whether it must be given.
         multiple: whether it may be given several times.
         most: the largest whole number that it may be, if it decides how long the work takes.
-        mechanism: whether it is the text of a mechanism.
+        mechanism: whether it is the text of a mechanism, or of a tier.
     """
 
     name: str
@@ -79,7 +79,8 @@ def _objection(parameter: Parameter, value: str) -> str | None:
     """Return what is wrong with a value before anything reads it; the command finds the rest."""
     if len(value) > MAX_CHARACTERS:
         return f"{parameter.name} must have at most {MAX_CHARACTERS} characters, got {len(value)}"
-    if parameter.mechanism and names_a_file(value):
+    # A tier is a mechanism, = and a number of users.
+    if parameter.mechanism and (names_a_file(value) or names_a_file(value.rpartition("=")[0])):
         return (
             "files cannot be read from here; write the rows themselves: matrix([[0.75, 0.25], ...])"
         )

@@ -1,26 +1,20 @@
 // The page: one question, four views, and the address bar that holds it all.
 
 import { ask, Refused } from "./ask.js";
-import { draw, svg } from "./chart.js";
+import { svg } from "./chart.js";
 import { asCommand, asPython } from "./copies.js";
+import { $, element } from "./dom.js";
 import { initial, load, read, withoutLevel, write } from "./mechanisms.js";
-import { growthUp, percentUp, roundDown, roundUp, short } from "./numbers.js";
+import { short } from "./numbers.js";
 import { joined, partsOf, RANGES } from "./parts.js";
+import { showAnswer, showCurve, showPlan, showPublished, showRounds, showTiers } from "./show.js";
+import { FIELDS, groupsOf, isSum, leftOut, START, state, TABS } from "./state.js";
 
-const $ = (id) => document.getElementById(id);
-const TABS = ["answer", "curve", "plan", "rounds"];
-const FIELDS = ["mechanism", "n", "delta", "corrupted", "against", "task", "domain", "target", "times", "budget"];
-const state = {
-  tab: "answer", mechanism: "krr(k=10, epsilon0=2)", n: "10000", delta: "1e-6", corrupted: "", against: "users",
-  task: "frequency", domain: "10", target: "0.1", times: "52", budget: "1", bounds: [],
-};
-const START = { ...state };
 let known = [], current = null, shown = {};
 
 // ---- asking ------------------------------------------------------------------------------------
 
-const isCorrupted = () => state.corrupted !== "" && Number(state.corrupted) !== 0;
-const crowd = () => ({ n: state.n, corrupted: state.corrupted });
+const crowd = () => ({ n: state.n, corrupted: state.corrupted, view: state.view });
 
 async function showParts(place, question, range, signal) {
   const parts = partsOf(range, question.against), found = [];
@@ -36,8 +30,8 @@ async function showParts(place, question, range, signal) {
 }
 
 async function published(signal) {
-  const { bounds } = await ask("compare", { mechanism: state.mechanism, n: state.n, delta: state.delta }, signal);
-  showPublished(bounds);
+  const { bounds } = await ask("compare", { mechanism: state.mechanism, n: state.n, delta: state.delta, view: state.view }, signal);
+  showPublished(bounds, refresh);
   return bounds;
 }
 
@@ -58,19 +52,20 @@ const VIEWS = {
     await showParts("curve-chart", {
       mechanism: against === "epsilon0" ? withoutLevel(state.mechanism) : state.mechanism, against,
       n: against === "users" ? "" : state.n, delta: ["users", "epsilon0"].includes(against) ? state.delta : "",
-      bounds: ["guarantee", "lower_bound", ...state.bounds],
+      bounds: ["guarantee", "lower_bound", ...state.bounds], view: state.view,
     }, RANGES[against], signal);
     if (!$("bounds").querySelector("input")) await published(signal);
   },
   async plan(signal) {
     const answer = await ask("plan", {
       task: state.task, n: state.n, delta: state.delta, epsilon: state.target, domain: state.domain,
+      view: state.view,
     }, signal);
-    showPlan(answer);
+    showPlan(answer, (mechanism) => { state.mechanism = mechanism; open("answer"); });
     shown = { answer, table: answer.options.map((o) => [o.name, o.mechanism, o.epsilon0, o.error]) };
   },
   async rounds(signal) {
-    const base = { mechanism: state.mechanism, n: state.n, delta: state.delta };
+    const base = { mechanism: state.mechanism, n: state.n, delta: state.delta, view: state.view };
     const answer = await ask("rounds", { ...base, times: state.times }, signal);
     showRounds(answer);
     shown = { answer };
@@ -85,6 +80,11 @@ const VIEWS = {
       ...base, against: "rounds", bounds: ["guarantee", "lower_bound"], rtol: "1e-2",
     }, [1, most], signal);
     shown.answer = answer;
+  },
+  async tiers(signal) {
+    const answer = await ask("tiers", { groups: groupsOf(state.groups), delta: state.delta, corrupted: state.corrupted }, signal);
+    showTiers(answer);
+    shown = { answer, table: answer.tiers.map((t) => [t.mechanism, t.n, t.guarantee.upper ?? "", t.lower_bound ?? ""]) };
   },
 };
 
@@ -107,7 +107,7 @@ async function run() {
   panel.setAttribute("aria-busy", "true");
   try {
     clearErrors();
-    if (isCorrupted() && state.tab !== "answer") inField("corrupted", new Error("They are not counted in this view: its numbers are for honest users. The answer counts them."));
+    for (const [field, why] of Object.entries(leftOut(state.tab))) if (why) inField(field, new Error(why));
     await VIEWS[state.tab](own.signal);
   } catch (error) {
     if (own.signal.aborted) return;
@@ -142,105 +142,6 @@ function complain(error) {
 function clearErrors() {
   document.querySelectorAll(".error").forEach((note) => { note.textContent = ""; });
   document.querySelectorAll("[aria-invalid]").forEach((input) => input.removeAttribute("aria-invalid"));
-}
-
-// ---- showing -----------------------------------------------------------------------------------
-
-function element(name, text = "", attributes = {}) {
-  const made = document.createElement(name);
-  made.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
-function bar(part) {
-  const cell = element("td", "", { class: "bar", "aria-hidden": "true" });
-  const inner = element("i");
-  inner.style.width = `${Math.max(0, Math.min(1, part)) * 100}%`;
-  cell.append(inner);
-  return cell;
-}
-
-function big(place, guarantee, lower) {
-  $(place).replaceChildren(`ε ≤ ${guarantee} `, element("small", `no analysis can prove less than ${lower}`));
-}
-
-function showAnswer(answer, chance) {
-  const epsilon = answer.guarantee.upper, advantage = chance.guarantee.upper;
-  const users = answer.n.toLocaleString("en");
-  big("guarantee", roundUp(epsilon), roundDown(answer.lower_bound));
-  $("sentence").textContent =
-    `With ${users} users${answer.corrupted ? `, ${answer.corrupted.toLocaleString("en")} of them corrupted,` : ""} the shuffled reports are (${roundUp(epsilon)}, ${state.delta})-differentially private.`;
-  $("person").replaceChildren(...[
-    [`${percentUp(advantage)} %`, "better than chance: what anyone who knows all others can gain in guessing your value, at most"],
-    [`× ${growthUp(epsilon)}`, `as likely, plus ${state.delta}: what your data can make of anything that the reports show, at most`],
-    [answer.ldp_level === null ? "–" : `ε0 = ${roundUp(answer.ldp_level)}`, "what your report alone reveals to whoever knows it is yours"],
-  ].map(([number, text]) => { const li = element("li", text); li.prepend(element("b", number)); return li; }));
-  const facts = {
-    "worst inputs": `${answer.worst_pair} (${answer.pairs})`, "attacked datasets": answer.datasets,
-    proof: answer.bound + (answer.bound_reason ? ` (${answer.bound_reason})` : ""), assumes: answer.assumptions.join("; "),
-  };
-  $("facts").replaceChildren(...Object.entries(facts).flatMap(([k, v]) => [element("dt", k), element("dd", v)]));
-  $("version").textContent = `shuffledp ${answer.version}`;
-}
-
-function showPublished(bounds) {
-  $("published-title").textContent = isCorrupted() ? "Published analyses, if all users were honest" : "Published analyses";
-  const most = Math.max(...bounds.map((b) => b.epsilon ?? 0));
-  $("published").tBodies[0].replaceChildren(...bounds.map((b) => {
-    const row = element("tr", "", { class: b.title.startsWith("shuffledp") ? "ours" : "theirs" });
-    row.append(element("td", b.title + (b.kind === "lower" && !b.title.includes("lower") ? " (lower)" : "")));
-    if (b.epsilon === null) row.append(element("td", b.reason, { colspan: "3", class: "hint" }));
-    else row.append(
-      element("td", (b.kind === "upper" ? roundUp : roundDown)(b.epsilon), { class: "number" }),
-      element("td", b.ratio_to_ours?.toPrecision(3) ?? "–", { class: "number" }), bar(b.epsilon / most));
-    return row;
-  }));
-  const others = bounds.filter((b) => !["guarantee", "lower_bound"].includes(b.bound));
-  if ($("bounds").querySelector("input")) return;
-  $("bounds").append(...others.map((b) => {
-    const label = element("label"), box = element("input", "", { type: "checkbox", value: b.bound });
-    box.checked = state.bounds.includes(b.bound);
-    box.addEventListener("change", () => {
-      state.bounds = [...$("bounds").querySelectorAll("input:checked")].map((i) => i.value);
-      refresh();
-    });
-    label.append(box, ` ${b.title}`);
-    return label;
-  }));
-}
-
-async function showCurve(place, answer) {
-  await draw($(place), answer, { logX: answer.against !== "epsilon" });
-  const notes = answer.curves.filter((c) => c.reasons.some(Boolean));
-  if (place === "curve-chart") {
-    $("curve-notes").replaceChildren(...notes.map((c) =>
-      element("li", `${c.label}: ${c.reasons.filter(Boolean).length} points without an answer: ${c.reasons.find(Boolean)}`)));
-  }
-}
-
-function showPlan({ options, left_out: missing, n }) {
-  const worst = Math.max(...options.map((o) => o.error)), best = options[0];
-  $("plan-sentence").textContent = `Best for ${n.toLocaleString("en")} users: ${best.mechanism}, typically off by ${roundUp(best.error)}.`;
-  $("options").tBodies[0].replaceChildren(...options.map((o) => {
-    const row = element("tr"), use = element("button", "use", { type: "button", "aria-label": `use ${o.name}` });
-    use.addEventListener("click", () => { state.mechanism = o.mechanism; state.tab = "answer"; fill(); refresh(0); });
-    const cell = element("td");
-    cell.append(use);
-    row.append(element("td", o.name), element("td", roundDown(o.epsilon0), { class: "number" }),
-      element("td", o.report_bytes.toLocaleString("en"), { class: "number" }),
-      element("td", roundUp(o.error), { class: "number" }), bar(o.error / worst),
-      element("td", o.previous ? roundUp(o.previous.error) : "–", { class: "number" }), cell);
-    return row;
-  }));
-  $("left-out").replaceChildren(...missing.map((o) => element("li", `${o.name}: ${o.reason}`)));
-}
-
-function showRounds(answer) {
-  big("rounds-guarantee", roundUp(answer.guarantee.upper), roundDown(answer.lower_bound));
-  $("rounds-sentence").textContent =
-    `After ${answer.times.toLocaleString("en")} rounds all reports together are (${roundUp(answer.guarantee.upper)}, ${state.delta})-differentially private; ` +
-    `one round is ${roundUp(answer.one_round[0])}, and adding up would give ${roundUp(answer.naive)}.`;
 }
 
 // ---- the form ------------------------------------------------------------------------------------
@@ -350,6 +251,7 @@ function remember() {
     if (String(value) !== String(START[key])) query.set(key, String(value));
   }
   history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
+  $("report").hidden = isSum() || state.tab === "tiers";
   $("report").href = `/api/report?${new URLSearchParams({ mechanism: state.mechanism, n: state.n, delta: state.delta, ...(state.corrupted && { corrupted: state.corrupted }) })}`;
 }
 
@@ -358,7 +260,7 @@ function recall() {
   for (const key of Object.keys(START)) state[key] = query.get(key) ?? START[key];
   if (typeof state.bounds === "string") state.bounds = state.bounds.split(",").filter((name) => /^[a-z_]+$/.test(name));
   if (!TABS.includes(state.tab)) state.tab = "answer";
-  for (const name of ["against", "task"]) if (![...$(name).options].some((o) => o.value === state[name])) state[name] = START[name];
+  for (const name of ["against", "task", "view"]) if (![...$(name).options].some((o) => o.value === state[name])) state[name] = START[name];
 }
 
 // ---- taking it along -------------------------------------------------------------------------------

@@ -1,0 +1,45 @@
+"""Estimates as a picture with error bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from shuffledp.arrays import FloatArray
+from shuffledp.figures import Mark, Panel, RowChart
+from shuffledp.files import Estimation, Section
+from shuffledp.wording import counted
+
+
+def estimate_chart(
+    estimation: Estimation,
+    tables: Sequence[tuple[Section, Sequence[str], Sequence[FloatArray]]],
+    confidence: float,
+    simultaneous: bool,
+) -> RowChart:
+    """Return the chart of all estimates.
+
+    Args:
+        estimation: what was estimated.
+        tables: for each section the names of its rows, and values, standard errors and both ends of
+            the intervals.
+        confidence: the level of the intervals.
+        simultaneous: whether it is that of all intervals of a section together.
+    """
+    panels = []
+    for section, names, (values, _, lower, upper) in tables:
+        marks = tuple(
+            Mark(name, value, *((low, high) if math.isfinite(high - low) else ()))
+            for name, value, low, high in zip(
+                names, values.tolist(), lower.tolist(), upper.tolist(), strict=True
+            )
+            if math.isfinite(value)
+        )
+        title = f"mean of {section.column.name}" if section.is_mean else section.column.name
+        panels.append(Panel(title, marks))
+    together = ", all at once" if simultaneous else ""
+    return RowChart(
+        f"Estimates from {counted(estimation.n, 'user')}",
+        f"estimate and {100 * confidence:.6g}% interval{together}",
+        tuple(panels),
+    )

@@ -1,0 +1,296 @@
+"""Workers on other machines: a dask cluster that computes one function at many arguments.
+
+This is the only module that knows dask. What it offers is what a pool of processes offers, so that
+the rest of the package maps a function over arguments and does not ask where that happens.
+
+A cluster repeats a task whose worker is lost, so a task may run several times, also at the same
+time. Whoever maps a function with a lasting effect must let the result say which attempt counts:
+:func:`spread` and :func:`merged` hand over exactly one result per argument.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from shuffledp._version import __version__
+from shuffledp.extras import import_extra
+from shuffledp.wording import shorten
+
+if TYPE_CHECKING:
+    from distributed import Client
+else:
+    Client = Any  # dask is imported when it is used
+
+__all__ = [
+    "Client",
+    "ClusterError",
+    "check_address",
+    "connected",
+    "held",
+    "in_pairs",
+    "interrupts_later",
+    "merged",
+    "spread",
+]
+
+_Argument = TypeVar("_Argument")
+_Result = TypeVar("_Result")
+
+_LOCAL = "local"
+_ADDRESS = re.compile(
+    r"local(:[1-9][0-9]{0,3})?|(?!local:)((tcp|tls|ucx|wss?)://)?[^\s/]+:[0-9]{1,5}", re.ASCII
+)
+_MAX_ECHO, _MAX_WHY = 60, 200
+_TIMEOUT = 30  # seconds to reach a scheduler, and for its first worker
+
+
+class ClusterError(RuntimeError):
+    """The cluster was lost, or cannot do the work: the message, one line, says what to look at."""
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """Give a client of a cluster, and let go of it at the end.
+
+    Args:
+        address: of a scheduler, such as ``tcp://127.0.0.1:8786``; or ``local``, or ``local:4`` for
+            so many processes on this machine, which end with the context.
+
+    Raises:
+        MissingExtraError: if dask is not installed.
+        ValueError: if the address is none.
+        ClusterError: if nobody answers there.
+    """
+    kind, _, count = check_address(address).partition(":")
+    distributed = import_extra("distributed")
+    if kind == _LOCAL:
+        with _local(int(count) if count else None) as client:
+            yield client
+        return
+    try:
+        client = distributed.Client(address, timeout=_TIMEOUT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"no scheduler answers at {address!r}: {error}") from None
+    try:
+        yield client
+    finally:
+        client.close(timeout=_TIMEOUT)
+
+
+def check_address(text: str) -> str:
+    """Return what :func:`connected` takes.
+
+    >>> check_address("local:2"), check_address("tcp://10.0.0.5:8786")
+    ('local:2', 'tcp://10.0.0.5:8786')
+
+    Raises:
+        ValueError: if it is something else.
+    """
+    if not _ADDRESS.fullmatch(text):
+        raise ValueError(
+            "cluster must be local, local:4 or an address such as tcp://10.0.0.5:8786, got "
+            f"{shorten(text, _MAX_ECHO)!r}"
+        )
+    return text
+
+
+@contextmanager
+def _local(count: int | None) -> Iterator[Client]:
+    distributed = import_extra("distributed")
+    # Ctrl-C goes to all processes of a terminal. These never see it, and end with this one.
+    with interrupts_later():
+        cluster = distributed.LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+        )
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+@contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Hold Ctrl-C back; threads and processes started meanwhile inherit that and keep it."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # or the first process starts it, which lets Ctrl-C through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _check(client: Any) -> None:
+    """Say why a client cannot be used, if so.
+
+    Raises:
+        MissingExtraError: if dask is not installed.
+        TypeError: if it is no client, or one for coroutines.
+        ClusterError: if it is not connected, or there are no workers.
+    """
+    distributed = import_extra("distributed")
+    if not isinstance(client, distributed.Client) or client.asynchronous:
+        raise TypeError(f"client must be a distributed.Client that waits, got {client!r}")
+    if client.status != "running":
+        raise ClusterError(f"the connection to the cluster was lost: {client.status}")
+    try:
+        client.wait_for_workers(1, timeout=_TIMEOUT)
+    except TimeoutError:
+        raise ClusterError("the cluster has no workers") from None
+
+
+def spread(
+    function: Callable[[_Argument], _Result],
+    arguments: Sequence[_Argument],
+    client: Client,
+    report: Callable[[int], None] | None = None,
+) -> list[_Result]:
+    """Return ``[function(argument) for argument in arguments]``, computed by the workers.
+
+    Each argument is one task. Its result is fetched as soon as it is there and the task forgotten,
+    so that a worker that is lost afterwards makes nobody repeat it. An error is raised here as it
+    was there, and cancels the rest.
+
+    Args:
+        function: what to compute; it, the arguments and the results are pickled.
+        arguments: where.
+        client: whose workers compute.
+        report: called with 1 whenever one more is done.
+
+    Raises:
+        ClusterError: if the cluster is lost, if some task ends all workers that try it, or if the
+            workers have another version of this package.
+    """
+    if not arguments:
+        return []
+    with _tasks(function, arguments, client) as futures:
+        results = _each(futures, client, report)
+        return [results[i] for i in range(len(futures))]
+
+
+def held(parts: Any, client: Any) -> list[Any]:
+    """Return what stands for parts of a collection of dask, which the workers compute and keep.
+
+    Args:
+        parts: what ``to_delayed`` of the collection returns.
+        client: of the workers.
+
+    Raises:
+        ClusterError: if the cluster is lost.
+    """
+    _check(client)
+    futures: list[Any] = client.compute(list(parts))
+    return futures
+
+
+def merged(
+    function: Callable[[_Argument], _Result],
+    arguments: Sequence[_Argument],
+    merge: Callable[[_Result, _Result], _Result],
+    client: Client,
+) -> _Result:
+    """Return what :func:`in_pairs` makes of the results, merged by the workers themselves.
+
+    ``merge`` must leave its arguments as they are: a worker may have to merge them once more.
+
+    Raises:
+        ClusterError: as for :func:`spread`.
+    """
+    with _tasks(function, arguments, client) as futures:
+        level = list(futures)
+        while len(level) > 1:
+            both = [
+                client.submit(merge, one, other, pure=False)
+                for one, other in zip(level[::2], level[1::2], strict=False)
+            ]
+            futures.extend(both)
+            level = both + level[2 * len(both) :]
+        result: _Result = _each(level, client, None)[0]
+        return result
+
+
+def in_pairs(results: Iterator[_Result], merge: Callable[[_Result, _Result], _Result]) -> _Result:
+    """Merge neighbours, then neighbouring pairs, and so on; hold few results at a time.
+
+    Sums of doubles depend on the order of their additions; this one is that of :func:`merged`.
+
+    >>> in_pairs(iter("abcdefg"), "({}{})".format)
+    '(((ab)(cd))((ef)g))'
+    """
+    waiting: list[tuple[int, _Result]] = []
+    for result in results:
+        level = 0
+        while waiting and waiting[-1][0] == level:
+            result = merge(waiting.pop()[1], result)  # noqa: PLW2901
+            level += 1
+        waiting.append((level, result))
+    _, total = waiting.pop()
+    while waiting:
+        total = merge(waiting.pop()[1], total)
+    return total
+
+
+@contextmanager
+def _tasks(
+    function: Callable[[_Argument], _Result], arguments: Sequence[_Argument], client: Any
+) -> Iterator[list[Any]]:
+    """Give a list with one task per argument; at the end those in the list are given up.
+
+    They are not "pure": dask would take the results of equal tasks for each other, and two runs
+    that draw random bits look equal.
+    """
+    distributed = import_extra("distributed")
+    futures: list[Any] = []
+    try:
+        _check(client)
+        futures = client.map(partial(_call, __version__, function), arguments, pure=False)
+        yield futures
+    except (CancelledError, distributed.comm.CommClosedError) as error:
+        why = shorten(" ".join(str(error).split()), _MAX_WHY)
+        raise ClusterError(f"the connection to the cluster was lost ({why})") from None
+    except distributed.KilledWorker as error:
+        tries = error.allowed_failures + 1
+        raise ClusterError(
+            f"all {tries} workers that tried one of the tasks ended: it may need more memory than "
+            "a worker has"
+        ) from None
+    finally:
+        for future in futures:
+            future.release()
+
+
+def _each(
+    futures: Sequence[Any], client: Any, report: Callable[[int], None] | None
+) -> dict[int, Any]:
+    """Return the result of every task by its number."""
+    distributed = import_extra("distributed")
+    numbers = {future.key: i for i, future in enumerate(futures)}
+    results = {}
+    for future in distributed.as_completed(futures, loop=client.loop):
+        results[numbers[future.key]] = future.result()
+        future.release()
+        if report is not None:
+            report(1)
+    return results
+
+
+def _call(version: str, function: Callable[[_Argument], _Result], argument: _Argument) -> _Result:
+    """Compute on a worker; another version might compute something else."""
+    if version != __version__:
+        raise ClusterError(f"a worker has shuffledp {__version__}, not {version}")
+    return function(argument)

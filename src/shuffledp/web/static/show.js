@@ -1,0 +1,98 @@
+// Answers on the page.
+
+import { draw } from "./chart.js";
+import { $, bar, big, element } from "./dom.js";
+import { growthUp, percentUp, roundDown, roundUp } from "./numbers.js";
+import { isCorrupted, isSum, state } from "./state.js";
+
+export function showAnswer(answer, chance) {
+  const epsilon = answer.guarantee.upper, advantage = chance.guarantee.upper;
+  const users = answer.n.toLocaleString("en");
+  big("guarantee", roundUp(epsilon), roundDown(answer.lower_bound));
+  $("sentence").textContent =
+    `With ${users} users${answer.corrupted ? `, ${answer.corrupted.toLocaleString("en")} of them corrupted,` : ""} ${isSum() ? "the sum of the reports is" : "the shuffled reports are"} (${roundUp(epsilon)}, ${state.delta})-differentially private.`;
+  $("person").replaceChildren(...[
+    [`${percentUp(advantage)} %`, "better than chance: what anyone who knows all others can gain in guessing your value, at most"],
+    [`× ${growthUp(epsilon)}`, `as likely, plus ${state.delta}: what your data can make of anything that the reports show, at most`],
+    [answer.ldp_level === null ? "–" : `ε0 = ${roundUp(answer.ldp_level)}`, "what your report alone reveals to whoever knows it is yours"],
+  ].map(([number, text]) => { const li = element("li", text); li.prepend(element("b", number)); return li; }));
+  const facts = {
+    "worst inputs": `${answer.worst_pair} (${answer.pairs})`, "attacked datasets": answer.datasets,
+    proof: answer.bound + (answer.bound_reason ? ` (${answer.bound_reason})` : ""), assumes: answer.assumptions.join("; "),
+  };
+  $("facts").replaceChildren(...Object.entries(facts).flatMap(([k, v]) => [element("dt", k), element("dd", v)]));
+  $("version").textContent = `shuffledp ${answer.version}`;
+}
+
+export function showPublished(bounds, refresh) {
+  $("published-title").textContent = isCorrupted() ? "Published analyses, if all users were honest" : "Published analyses";
+  const most = Math.max(...bounds.map((b) => b.epsilon ?? 0));
+  $("published").tBodies[0].replaceChildren(...bounds.map((b) => {
+    const row = element("tr", "", { class: b.title.startsWith("shuffledp") ? "ours" : "theirs" });
+    row.append(element("td", b.title + (b.kind === "lower" && !b.title.includes("lower") ? " (lower)" : "")));
+    if (b.epsilon === null) row.append(element("td", b.reason, { colspan: "3", class: "hint" }));
+    else row.append(
+      element("td", (b.kind === "upper" ? roundUp : roundDown)(b.epsilon), { class: "number" }),
+      element("td", b.ratio_to_ours?.toPrecision(3) ?? "–", { class: "number" }), bar(b.epsilon / most));
+    return row;
+  }));
+  const others = bounds.filter((b) => !["guarantee", "lower_bound"].includes(b.bound));
+  if ($("bounds").querySelector("input")) return;
+  $("bounds").append(...others.map((b) => {
+    const label = element("label"), box = element("input", "", { type: "checkbox", value: b.bound });
+    box.checked = state.bounds.includes(b.bound);
+    box.addEventListener("change", () => {
+      state.bounds = [...$("bounds").querySelectorAll("input:checked")].map((i) => i.value);
+      refresh();
+    });
+    label.append(box, ` ${b.title}`);
+    return label;
+  }));
+}
+
+export async function showCurve(place, answer) {
+  await draw($(place), answer, { logX: answer.against !== "epsilon" });
+  const notes = answer.curves.filter((c) => c.reasons.some(Boolean));
+  if (place === "curve-chart") {
+    $("curve-notes").replaceChildren(...notes.map((c) =>
+      element("li", `${c.label}: ${c.reasons.filter(Boolean).length} points without an answer: ${c.reasons.find(Boolean)}`)));
+  }
+}
+
+export function showPlan({ options, left_out: missing, n }, use) {
+  const worst = Math.max(...options.map((o) => o.error)), best = options[0];
+  $("plan-sentence").textContent = `Best for ${n.toLocaleString("en")} users: ${best.mechanism}, typically off by ${roundUp(best.error)}.`;
+  $("options").tBodies[0].replaceChildren(...options.map((o) => {
+    const row = element("tr"), button = element("button", "use", { type: "button", "aria-label": `use ${o.name}` });
+    button.addEventListener("click", () => use(o.mechanism));
+    const cell = element("td");
+    cell.append(button);
+    row.append(element("td", o.name), element("td", roundDown(o.epsilon0), { class: "number" }),
+      element("td", o.report_bytes.toLocaleString("en"), { class: "number" }),
+      element("td", roundUp(o.error), { class: "number" }), bar(o.error / worst),
+      element("td", o.previous ? roundUp(o.previous.error) : "–", { class: "number" }), cell);
+    return row;
+  }));
+  $("left-out").replaceChildren(...missing.map((o) => element("li", `${o.name}: ${o.reason}`)));
+}
+
+export function showRounds(answer) {
+  big("rounds-guarantee", roundUp(answer.guarantee.upper), roundDown(answer.lower_bound));
+  $("rounds-sentence").textContent =
+    `After ${answer.times.toLocaleString("en")} rounds ${isSum() ? "the sums of all of them" : "all reports"} together are (${roundUp(answer.guarantee.upper)}, ${state.delta})-differentially private; ` +
+    `one round is ${roundUp(answer.one_round[0])}, and adding up would give ${roundUp(answer.naive)}.`;
+}
+
+export function showTiers(answer) {
+  const worst = Math.max(...answer.tiers.map((t) => t.guarantee.upper ?? Infinity));
+  $("tiers-sentence").textContent = Number.isFinite(worst)
+    ? `With ${answer.n.toLocaleString("en")} users${answer.corrupted ? `, ${answer.corrupted.toLocaleString("en")} of them corrupted,` : ""} the shuffled reports are (${roundUp(worst)}, ${state.delta})-differentially private for everybody.`
+    : "There is a tier without a guarantee.";
+  $("tiers-table").tBodies[0].replaceChildren(...answer.tiers.map((t) => {
+    const row = element("tr"), upper = t.guarantee.upper;
+    row.append(element("td", t.mechanism), element("td", t.n.toLocaleString("en"), { class: "number" }),
+      element("td", upper === null ? "none" : roundUp(upper), { class: "number" }), bar((upper ?? worst) / worst),
+      element("td", t.lower_bound ? roundDown(t.lower_bound) : "none", { class: "number" }), element("td", t.among, { class: "extra" }));
+    return row;
+  }));
+}

@@ -1,0 +1,60 @@
+"""Where to look for the epsilon of a bound that lies a little above the truth."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from shuffledp.accounting.proposals import Climb
+from shuffledp.accounting.swap_bound import SwapBound
+from shuffledp.randomizers import AnyPureLDP, Pair
+
+
+def climb(bound, slope, low, ceiling, target, most=16):
+    """Return where the bound was found to meet the target, and how often it was evaluated."""
+    guide, found = Climb(low, ceiling, target), math.inf
+    for count in range(most):
+        epsilon = guide.next()
+        if epsilon is None:
+            return found, count
+        assert low <= epsilon < min(ceiling, found)
+        value = bound(epsilon)
+        if value <= target:
+            found = epsilon
+        guide.see(epsilon, value, slope, meets=value <= target)
+    return found, most
+
+
+@pytest.mark.parametrize("flatter", [1, 3, 10, 30])
+def test_a_bound_that_is_flatter_than_the_truth_is_followed(flatter):
+    """The truth falls with slope -10; the bound starts 1 above the target, and falls less."""
+    root = 1 + flatter / 10
+    found, count = climb(lambda e: -20 + 1 - 10 * (e - 1) / flatter, -10.0, 1.0, 6.0, -20.0)
+    assert root <= found <= root * (1 + 3e-4)
+    assert count <= 10
+
+
+def test_a_bound_close_to_the_truth_needs_few_looks():
+    found, count = climb(lambda e: -20 + 1e-3 - 10 * (e - 1), -10.0, 1.0, 6.0, -20.0)
+    assert 1.0001 <= found <= 1.0004
+    assert count <= 3
+
+
+def test_a_bound_that_never_meets_the_target_is_left():
+    found, count = climb(lambda e: -19.0 - 1e-6 * e, -10.0, 1.0, 1.5, -20.0)
+    assert found == math.inf
+    assert count <= 16
+
+
+def test_what_is_known_with_a_ceiling_is_no_answer_without_it():
+    randomizer, pair = AnyPureLDP(epsilon0=1.0), Pair(0, 1)
+    whole = SwapBound(randomizer, 1000).log_delta(pair, 0.1)
+    asked = SwapBound(randomizer, 1000)
+    hopeless = asked.log_delta(pair, 0.1, whole - 2)
+    assert hopeless > whole - 2
+    assert hopeless >= whole
+    assert asked.log_delta(pair, 0.1, whole - 3) == hopeless  # nothing to be done
+    assert asked.log_delta(pair, 0.1, whole + 1) == whole
+    assert asked.log_delta(pair, 0.1, whole - 2) == whole  # the better one is kept
+    assert asked.log_delta(pair, 0.1) == whole

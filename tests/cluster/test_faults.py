@@ -1,0 +1,197 @@
+"""Real worker processes that are killed, run out of memory, or lose their scheduler."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+from breaking import (
+    CLEAR,
+    USERS,
+    break_in,
+    end_worker,
+    fill_memory,
+    local_cluster,
+    names,
+    randomize,
+    reports,
+    wait,
+    write_people,
+)
+
+from shuffledp.cluster import ClusterError, connected
+from shuffledp.comparison import Question, compute
+from shuffledp.comparison.question import answer
+from shuffledp.files import Column, Randomization, estimate_files
+from shuffledp.randomizers import parse
+
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(sys.platform == "win32", reason="processes of Unix"),
+]
+
+SPILL, MIX = "shuffledp.files.spread_buckets:_spill", "shuffledp.files.spread_buckets:_mix"
+SUMS, MERGE = "shuffledp.files.estimation:_sums", "shuffledp.files.estimation:_together"
+ANSWER = "shuffledp.comparison.question:answer"
+
+
+@pytest.mark.parametrize("place", [SPILL, MIX])
+def test_a_worker_is_killed_while_it_randomizes_or_shuffles(client, tmp_path, place):
+    """The report of nobody is lost, and of those whose part was done twice one is there."""
+    source, marker = write_people(tmp_path / "people"), tmp_path / "killed"
+    break_in(client, place, end_worker, marker)
+    sidecar = randomize(source, tmp_path / "out.parquet", client=client)
+    assert marker.exists()
+    assert sidecar.n == USERS
+    assert sorted(reports(tmp_path / "out.parquet")) == list(range(USERS))
+    assert names(tmp_path) == ["killed", "out.parquet", "out.parquet.json", "people"]
+
+
+@pytest.mark.parametrize("place", [SUMS, MERGE])
+def test_a_worker_is_killed_while_it_adds_up_or_merges(client, tmp_path, place):
+    source, marker = write_people(tmp_path / "people", parts=5), tmp_path / "killed"
+    paths = [tmp_path / f"out{i}.csv" for i in range(5)]
+    for i, path in enumerate(paths):
+        randomize(source / f"part{i}.parquet", path)
+    break_in(client, place, end_worker, marker)
+    found = estimate_files(paths, client=client)
+    assert marker.exists()
+    assert found.n == USERS
+    values = found.sections[0].estimate.values
+    assert values.tobytes() == estimate_files(paths).sections[0].estimate.values.tobytes()
+
+
+@pytest.mark.processes
+def test_a_worker_is_killed_while_it_computes_a_point(client, tmp_path):
+    randomizer = parse("krr(k=10, epsilon0=2)")
+    questions = [Question(randomizer, n, "epsilon", 1e-6, ("guarantee",)) for n in range(100, 106)]
+    marker = tmp_path / "killed"
+    break_in(client, ANSWER, end_worker, marker)
+    far = compute(answer, questions, client=client)
+    assert marker.exists()
+    assert far == compute(answer, questions, processes=1)
+
+
+def test_a_task_that_ends_every_worker(client, tmp_path):
+    source = write_people(tmp_path / "people")
+    fatal = Fatal(parse(CLEAR), [Column("value")])
+    with pytest.raises(ClusterError, match="may need more memory"):
+        fatal.run(source, tmp_path / "out.csv", target_delta=1e-6, assumptions=(), client=client)
+    assert names(tmp_path) == ["people"]
+
+
+class Fatal(Randomization):
+    """Ends every worker that runs it."""
+
+    def _pour(self, buckets, part, rng):
+        super()._pour(buckets, part, rng)
+        end_worker()
+
+
+@pytest.mark.parametrize("place", [SPILL, MIX])
+def test_a_worker_runs_out_of_memory(tmp_path, place):
+    """Its nanny ends it, another one takes over, and the work is done."""
+    source, marker = write_people(tmp_path / "people"), tmp_path / "full"
+    with local_cluster(memory_limit="600MB") as client:
+        break_in(client, place, fill_memory, marker)
+        randomize(source, tmp_path / "out.csv", client=client)
+    assert marker.exists()
+    assert sorted(reports(tmp_path / "out.csv")) == list(range(USERS))
+    assert names(tmp_path) == ["full", "out.csv", "out.csv.json", "people"]
+
+
+@contextmanager
+def scheduler(folder):
+    """Give the address and the process of a scheduler with a worker, both on the loopback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard"]
+    worker += ["--nthreads", "1", "--host", "127.0.0.1", "--local-directory", str(folder)]
+    place = ["--host", "127.0.0.1", "--port", str(port)]
+    path = os.pathsep.join(filter(None, sys.path))
+    options = {**quiet, "env": os.environ | {"PYTHONPATH": path}, "cwd": folder}
+    with (
+        subprocess.Popen([*dask, *place], **options) as first,
+        subprocess.Popen(worker, **options) as second,
+    ):
+        try:
+            wait_until(lambda: answers(port))
+            yield address, first
+        finally:
+            for process in (second, first):
+                process.terminate()
+                process.wait(timeout=30)
+
+
+def test_ctrl_c(tmp_path):
+    """It goes to all processes of a terminal: no traceback, nothing written, nobody left."""
+    write_people(tmp_path / "people")
+    line = ["randomize", "people", "--column", "value", "--mechanism", CLEAR, "--delta", "1e-6"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "shuffledp", *line, "--out", "out.csv", "--cluster", "local:2"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        text=True,
+        start_new_session=True,
+    ) as command:
+        wait_until(lambda: any(tmp_path.glob(".out.csv.shuffledp-????????")))
+        os.killpg(command.pid, signal.SIGINT)
+        complained = command.communicate(timeout=120)[1]
+    assert (command.returncode, complained) == (130, "")
+    assert names(tmp_path) == ["people"]
+
+
+def answers(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def wait_until(happened):
+    deadline = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("place", [SPILL, MIX])
+def test_the_scheduler_is_lost(tmp_path, place):
+    """The command ends with one line and a status, and nothing is half-written."""
+    for folder in ("dask", "work"):
+        (tmp_path / folder).mkdir()
+    write_people(tmp_path / "work" / "people")
+    marker = tmp_path / "reached"
+    with scheduler(tmp_path / "dask") as (address, process):
+        with connected(address) as client:
+            client.wait_for_workers(1, timeout=60)
+            break_in(client, place, wait, marker)
+        line = ["randomize", "people", "--column", "value", "--mechanism", CLEAR]
+        line += ["--delta", "1e-6", "--out", "out.csv", "--cluster", address]
+        with subprocess.Popen(
+            [sys.executable, "-m", "shuffledp", *line],
+            cwd=tmp_path / "work",
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            text=True,
+        ) as command:
+            wait_until(marker.exists)
+            process.send_signal(signal.SIGKILL)
+            said, complained = command.communicate(timeout=120)
+    assert (command.returncode, said) == (1, "")
+    assert complained.startswith("Error: the connection to the cluster was lost")
+    assert complained.count("\n") == 1
+    assert names(tmp_path / "work") == ["people"]
