@@ -43,6 +43,8 @@ def evaluate(tilted: TiltedLaw, t: FloatArray) -> Characteristic:
     # roundings (of t, c and their product), which move e^{itc} by as many units of t|c|.
     reach = t * tilted.mean_deviation
     error = relative_error(tilted) * np.minimum(reach, 2.0) + 4 * UNIT * reach
+    if tilted.transform is not None:
+        error += tilted.transform.at(t)
     return Characteristic(log_modulus, np.arctan2(y, 1 + x), error)
 
 
@@ -59,6 +61,12 @@ def bound_square(tilted: TiltedLaw, centre: FloatArray, half: FloatArray) -> Flo
     # sum of the three terms is below 1.
     bound *= 1 + 1e-12
     bound += 8 * (relative_error(tilted) + 4 * UNIT * centre * tilted.mean_deviation)
+    if tilted.transform is not None:
+        # Where |phi| <= 1 is off by e, its square is by at most 2e + e^2.
+        error = tilted.transform.at((centre + half) * (1 + 4 * UNIT))
+        bound += error * (2 + error)
+        far = tilted.transform.modulus((centre - half) * (1 - 4 * UNIT)) * (1 + 1e-12)
+        bound = np.minimum(bound, far**2)
     return np.minimum(bound, 1.0)
 
 

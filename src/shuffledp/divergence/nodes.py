@@ -233,4 +233,6 @@ def _from_complex(law: TiltedLaw, t: FloatArray, phi: NDArray[np.complex128]) ->
     # Complex sums have twice the roundings; two exponentials and their product have 16 units; two
     # angles that add up to t c have 3 roundings each.
     error = 2 * relative_error(law) + 16 * UNIT + 8 * UNIT * t * law.mean_deviation
+    if law.transform is not None:
+        error += law.transform.at(t)
     return Characteristic(log_modulus, np.angle(phi), error)

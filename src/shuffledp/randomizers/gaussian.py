@@ -11,7 +11,7 @@ import numpy as np
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.errors import check_positive
 from shuffledp.randomizers.aggregate import Aggregate, NormalSum, OnlyMultiset
-from shuffledp.randomizers.noise import HalfCells, SymmetricNoise
+from shuffledp.randomizers.noise import HalfCells, HalfDensity, SymmetricNoise
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_reals
 from shuffledp.sampling.doubles import normal
@@ -125,6 +125,22 @@ class Gaussian(SymmetricNoise):
             mass_error=UNIT * (96 + 6 * (middle + half) ** 2),
             residual=math.erf(half / math.sqrt(2)),
             tail=(float(ndtr(half - edges[-1])), float(ndtr(-half - edges[-1]))),
+        )
+
+    def half_density(self) -> HalfDensity | None:
+        """Return the density in units of sigma from the middle of the inputs."""
+        # Exactly this class: one derived from it may state another law.
+        if type(self) is not Gaussian:
+            return None
+        half = 0.5 / self.sigma
+        return HalfDensity(
+            log_scale=-(half**2 + math.log(2 * math.pi)) / 2,
+            curvature=1.0,
+            slope=half,
+            rate=2 * half,
+            length=_REACH - half,
+            residual=math.erf(half / math.sqrt(2)),
+            panel=1.2,
         )
 
     @staticmethod

@@ -1,0 +1,70 @@
+r"""Delta of continuous laws from the nodes of a quadrature instead of cells.
+
+A law with unbounded ratios is followed up to some end; what lies beyond is put to G = 0. There
+:math:`G_+\le a/c` and :math:`G_-\le e^\varepsilon b/c`, and :math:`x_+` moves by at most as much as
+x, so with the masses a and b beyond the end
+
+.. math:: \delta'-e^\varepsilon b\le\delta\le\delta'+a .
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+
+from shuffledp.arrays import UNIT
+from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition.smooth import Quadrature
+from shuffledp.divergence.blocks import BlockSum
+from shuffledp.divergence.contour import contour_log_mean
+from shuffledp.divergence.elementary import can_be_positive
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
+from shuffledp.divergence.engine import log_delta
+from shuffledp.divergence.proposals.panels import choose_quadrature
+
+_MAX_WORK = 2e6
+_SHARE_OF_CONTOUR = 0.8  # of the tolerance; the rest is for what lies beyond the end
+_FAR = 1e90
+
+
+def log_delta_at(
+    decomposition: Decomposition, n: int, epsilon: float, *, rtol: float = 1e-4
+) -> LogEnclosure:
+    """Enclose log delta at an epsilon: by quadrature if the law is smooth and that is enough.
+
+    >>> from shuffledp.randomizers import Gaussian, Pair
+    >>> noise = Gaussian(sigma=1.0).blanket(Pair(0, 1))
+    >>> found = log_delta_at(noise, 10_000, 0.0601)
+    >>> cells = log_delta(noise.at(0.0601), 10_000, rtol=1e-2)
+    >>> found.width < 1e-4, cells.lower < found.lower < found.upper < cells.upper
+    (True, True)
+    """
+    found = LogEnclosure(-math.inf, math.inf)
+    if decomposition.smooth is not None:
+        rule = choose_quadrature(decomposition.smooth, n, epsilon, rtol)
+        if rule is not None:
+            with suppress(*BEYOND_DOUBLES):
+                found = log_delta_by_rule(rule, n, epsilon, rtol)
+            if found.width <= rtol:
+                return found
+    return found.intersect(log_delta(decomposition.at(epsilon), n, rtol=rtol))
+
+
+def log_delta_by_rule(rule: Quadrature, n: int, epsilon: float, rtol: float) -> LogEnclosure:
+    """Enclose log delta by the nodes of a quadrature."""
+    law = rule.law(epsilon)
+    total = BlockSum.of((law, n))
+    if not can_be_positive(total) or max(abs(law.values.min()), law.values.max()) > _FAR:
+        return LogEnclosure(-math.inf, math.inf)
+    mean = contour_log_mean(total, _SHARE_OF_CONTOUR * rtol, _MAX_WORK)
+    log_n = math.log(n)
+    # The logarithm is good to two units in the last place.
+    kept = LogEnclosure(mean.lower - log_n, mean.upper - log_n).widen(4 * UNIT * log_n)
+    if rule.exposed == 0:
+        return kept
+    lost = epsilon + math.log(rule.exposed)  # the logarithm of e^epsilon b, or more
+    lower = -math.inf
+    if kept.lower > lost + 1:
+        lower = kept.lower + math.log1p(-math.exp(lost - kept.lower + 1e-9))
+    ends = LogEnclosure(lower, kept.plus(0.0, rule.exposed).upper)
+    return ends.widen(8 * UNIT * (1 + abs(lost)))
