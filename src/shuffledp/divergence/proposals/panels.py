@@ -6,23 +6,23 @@ import math
 
 import numpy as np
 
-from shuffledp.decomposition import Smooth, SmoothLaw
+from shuffledp.decomposition import Law, Smooth, SmoothLaw
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.proposals.jumps import choose_jumps
-from shuffledp.divergence.proposals.saddle import saddle_point
-from shuffledp.divergence.proposals.size import below
-from shuffledp.divergence.tilt import tilt_sum
+from shuffledp.divergence.proposals.size import estimate_saddle
 
 _FEWEST = 24  # summands, below which cells do as well
-_SHARE_OF_TAIL = 0.02  # of the tolerance
+_SHARE_OF_TAIL = 0.1  # of the tolerance
 _SHARE_OF_PANELS = 0.02
-_STEP = 0.5  # of the end, so that few rules are made
+_STEP = 0.125  # of the end, so that few rules are made
 _HALVINGS = 4
-_FAR_OUT = 25.0  # in units of 1/deviation, where stretches shall be skipped in any case
 _FAR_ERROR = 0.05
 _SMALL = 0.8  # moduli of the characteristic function whose powers are negligible
+_NEGLIGIBLE, _TOO_LARGE = -16.0, -8.0  # logarithms of powers of moduli
+_LEAST_ROOM = 0.15
+_MAX_KURTOSIS = 6
 
 
 def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
@@ -39,34 +39,42 @@ def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature |
     law = smooth.sketch.at(epsilon).lower
     if law.values.max() <= 0:
         return None
-    scale = max(float(np.abs(law.values).max()), 1.0)
-    law = law.scaled(1 / scale)
-    plan = choose_jumps(BlockSum.of((law, n)), rtol)
-    if plan.orders > 1:
+    end = _end(smooth, _SHARE_OF_TAIL * rtol * _delta(law, n, rtol) / (1 + math.exp(epsilon)))
+    rule = smooth.quadrature(end, smooth.panel)
+    nodes = rule.law(epsilon)
+    plain = BlockSum.of((Law(nodes.values, nodes.weights, nodes.value_error, nodes.weight_error), n))
+    estimate = estimate_saddle(plain)
+    if estimate.kurtosis > _MAX_KURTOSIS:
         return None
-    rest = BlockSum.of((below(plan.level, law), n))
-    tilted = tilt_sum(rest, saddle_point(rest))
-    spread = math.hypot(math.sqrt(tilted.variance), math.sqrt(2) / tilted.theta)
-    delta = math.exp(tilted.log_mgf) / (tilted.theta**2 * spread * n) * scale
-    end = _end(smooth, _SHARE_OF_TAIL * rtol * delta / (1 + math.exp(epsilon)))
-    theta, deviation = tilted.theta / scale, tilted.deviation * scale
+    theta = estimate.theta
+    far_out = _far_out(nodes, theta, n)
     for halving in range(_HALVINGS):
-        rule = smooth.quadrature(end, smooth.panel / 2**halving)
-        nodes = rule.law(epsilon)
-        if halving == 0:
-            far_out = _far_out(nodes, theta, deviation)
+        if halving:
+            rule = smooth.quadrature(end, smooth.panel / 2**halving)
+            nodes = rule.law(epsilon)
         near, far = nodes.transform_errors(theta, np.array([theta, far_out]))
         if n * near <= _SHARE_OF_PANELS * rtol and far <= _FAR_ERROR:
             return rule
     return None
 
 
-def _far_out(nodes: SmoothLaw, theta: float, deviation: float) -> float:
-    """Return up to which t nodes are needed: beyond, the continuous law vanishes."""
+def _delta(law: Law, n: int, rtol: float) -> float:
+    """Estimate delta."""
+    scale = max(float(np.abs(law.values).max()), 1.0)
+    total = BlockSum.of((law.scaled(1 / scale), n))
+    plan = choose_jumps(total, rtol)
+    log_mean = plan.log_mean if plan.level < math.inf else estimate_saddle(total).log_mean
+    return math.exp(log_mean - math.log(n)) * scale
+
+
+def _far_out(nodes: SmoothLaw, theta: float, n: int) -> float:
+    """Return up to which t nodes are needed: beyond, powers of the modulus are negligible."""
     tilted = np.exp(theta * nodes.values) * nodes.weights
     still = float(tilted[nodes.nodes :].sum() / tilted.sum())
-    falling = nodes.bound.variation(theta) / float(tilted.sum())
-    return min(falling / max(_SMALL - still, _SMALL / 8), _FAR_OUT / deviation)
+    if still > math.exp(_TOO_LARGE / n):
+        return math.inf
+    room = min(math.exp(_NEGLIGIBLE / n), max(_SMALL, (1 + still) / 2)) - still
+    return nodes.bound.variation(theta) / float(tilted.sum()) / max(room, _LEAST_ROOM)
 
 
 def _end(smooth: Smooth, mass: float) -> float:
