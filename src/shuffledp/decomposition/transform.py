@@ -1,8 +1,8 @@
 r"""A law of finitely many atoms that stands for a continuous one, up to an error of its transform.
 
 The transform of a law P is :math:`M(z)=E e^{zG}`, :math:`z=\theta+it`. If the atoms are the nodes
-of a quadrature, it differs from that of the continuous law by at most a bound that grows with theta
-and with t. Nothing else is known of the two laws: moments and means of single summands may not be
+of a quadrature, it differs from that of the continuous law by at most a bound that grows with t
+and, at t = 0, with theta. Nothing else is known of the two laws: moments and means of single summands may not be
 taken from the one for the other. What may be is said in :mod:`shuffledp.divergence.transform`.
 """
 
@@ -71,7 +71,7 @@ class TransformBound:
             return float(4 * np.exp(most).sum()) * _ROUND_UP
 
     def panel_errors(self, theta: float, t: float) -> FloatArray:
-        """Bound the error of every panel at theta + it; it grows with theta and t."""
+        """Bound the error of every panel at theta + it; it grows with t, at t = 0 with theta."""
         exponent = self.log_size + np.maximum(theta * self.top + t * self.turn, 0.0)
         least = exponent.max(axis=2).min(axis=1)
         bounds: FloatArray = np.exp(np.minimum(least, _MAX_LOG)) * _ROUND_UP

@@ -22,7 +22,7 @@ from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
 from shuffledp.divergence.engine import log_delta
 from shuffledp.divergence.proposals.panels import choose_quadrature
 
-_MAX_WORK = 2e6
+_MAX_WORK = 6e5
 _SHARE_OF_CONTOUR = 0.8  # of the tolerance; the rest is for what lies beyond the end
 _FAR = 1e90
 

@@ -100,7 +100,7 @@ def transform_error(
 def log_mgf_errors(law: SmoothLaw, thetas: FloatArray, log_mgfs: FloatArray) -> FloatArray:
     """Bound the errors of K at several tilts.
 
-    Quadrature: as it grows with the tilt, that of the largest of neighbouring ones stands for all.
+    That of the quadrature grows with the tilt: the largest of neighbouring ones stands for all.
     """
     order = np.argsort(thetas)
     errors = np.empty(thetas.size)

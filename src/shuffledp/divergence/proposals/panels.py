@@ -18,11 +18,12 @@ _SHARE_OF_TAIL = 0.1  # of the tolerance
 _SHARE_OF_PANELS = 0.02
 _STEP = 0.125  # of the end, so that few rules are made
 _HALVINGS = 4
-_FAR_ERROR = 0.05
+_FEW, _FEW_ERROR, _FAR_ERROR = 1000, 0.02, 0.05  # of the transform, far out
 _SMALL = 0.8  # moduli of the characteristic function whose powers are negligible
 _NEGLIGIBLE, _TOO_LARGE = -16.0, -8.0  # logarithms of powers of moduli
 _LEAST_ROOM = 0.15
-_MAX_KURTOSIS = 6
+_MAX_KURTOSIS = 8.0  # of the tilted sum
+_AGREES = 1.2  # by how much a saddle point may exceed the estimate before jumps rule
 
 
 def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
@@ -39,32 +40,34 @@ def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature |
     law = smooth.sketch.at(epsilon).lower
     if law.values.max() <= 0:
         return None
-    end = _end(smooth, _SHARE_OF_TAIL * rtol * _delta(law, n, rtol) / (1 + math.exp(epsilon)))
+    guess = math.inf if smooth.is_bounded else _log_delta(law, n, rtol)
+    end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
     rule = smooth.quadrature(end, smooth.panel)
     nodes = rule.law(epsilon)
-    plain = BlockSum.of((Law(nodes.values, nodes.weights, nodes.value_error, nodes.weight_error), n))
-    estimate = estimate_saddle(plain)
-    if estimate.kurtosis > _MAX_KURTOSIS:
+    plain = Law(nodes.values, nodes.weights, nodes.value_error, nodes.weight_error)
+    estimate = estimate_saddle(BlockSum.of((plain, n)))
+    if estimate.kurtosis > _MAX_KURTOSIS or estimate.log_mean - math.log(n) > guess + _AGREES:
         return None
     theta = estimate.theta
     far_out = _far_out(nodes, theta, n)
+    allowed = _FEW_ERROR if n < _FEW else _FAR_ERROR
     for halving in range(_HALVINGS):
         if halving:
             rule = smooth.quadrature(end, smooth.panel / 2**halving)
             nodes = rule.law(epsilon)
         near, far = nodes.transform_errors(theta, np.array([theta, far_out]))
-        if n * near <= _SHARE_OF_PANELS * rtol and far <= _FAR_ERROR:
+        if n * near <= _SHARE_OF_PANELS * rtol and far <= allowed:
             return rule
     return None
 
 
-def _delta(law: Law, n: int, rtol: float) -> float:
-    """Estimate delta."""
+def _log_delta(law: Law, n: int, rtol: float) -> float:
+    """Estimate log delta, whether large jumps rule or not."""
     scale = max(float(np.abs(law.values).max()), 1.0)
     total = BlockSum.of((law.scaled(1 / scale), n))
     plan = choose_jumps(total, rtol)
     log_mean = plan.log_mean if plan.level < math.inf else estimate_saddle(total).log_mean
-    return math.exp(log_mean - math.log(n)) * scale
+    return log_mean - math.log(n) + math.log(scale)
 
 
 def _far_out(nodes: SmoothLaw, theta: float, n: int) -> float:
@@ -77,14 +80,14 @@ def _far_out(nodes: SmoothLaw, theta: float, n: int) -> float:
     return nodes.bound.variation(theta) / float(tilted.sum()) / max(room, _LEAST_ROOM)
 
 
-def _end(smooth: Smooth, mass: float) -> float:
+def _end(smooth: Smooth, log_mass: float) -> float:
     """Return where to end so that no more than this mass lies beyond."""
     if smooth.is_bounded:
         return smooth.length
     low, high = 1, math.ceil(smooth.length / _STEP)
     while low < high:
         middle = (low + high) // 2
-        if smooth.exposed(middle * _STEP) <= mass:
+        if smooth.exposed(middle * _STEP) <= math.exp(log_mass):
             high = middle
         else:
             low = middle + 1
