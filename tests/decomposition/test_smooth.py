@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
-import pickle
 
 import mpmath as mp
 import numpy as np
@@ -54,6 +54,7 @@ def check(law: SmoothLaw, exact: mp.mpc, z: complex) -> float:
     return error
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("holder", [None, 0, 1])
 def test_the_transform_of_normal_noise(sigma, holder):
@@ -69,6 +70,7 @@ def test_the_transform_of_normal_noise(sigma, holder):
     assert sigma > 2 or max(errors) > 1e-9  # bounds that are put to the test
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("epsilon0", [0.5, 4.0])
 @pytest.mark.parametrize("holder", [None, 0, 1])
 def test_the_transform_of_laplace_noise(epsilon0, holder):
@@ -143,7 +145,7 @@ def test_what_is_made_from_a_smooth_decomposition_is_not_smooth():
     ):
         assert changed.smooth is None
     assert made.smooth is not None
-    assert pickle.loads(pickle.dumps(made)).smooth == made.smooth
+    assert copy.deepcopy(made).smooth == made.smooth
 
 
 def test_the_reversed_pair_has_the_reversed_law():

@@ -279,7 +279,9 @@ class Decomposition(Components):
             singular1=self.singular0,
             spread=None if self.spread is None else self.spread.swap(),
         )
-        return reversed_pair if self.smooth is None else reversed_pair.with_smooth(self.smooth.swap())
+        return (
+            reversed_pair if self.smooth is None else reversed_pair.with_smooth(self.smooth.swap())
+        )
 
     def product(self, other: Decomposition) -> Decomposition:
         """Return the Cartesian product: the joint composition of two reports (paper, section 4.5).

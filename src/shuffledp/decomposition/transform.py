@@ -2,8 +2,8 @@ r"""A law of finitely many atoms that stands for a continuous one, up to an erro
 
 The transform of a law P is :math:`M(z)=E e^{zG}`, :math:`z=\theta+it`. If the atoms are the nodes
 of a quadrature, it differs from that of the continuous law by at most a bound that grows with t
-and, at t = 0, with theta. Nothing else is known of the two laws: moments and means of single summands may not be
-taken from the one for the other. What may be is said in :mod:`shuffledp.divergence.transform`.
+and, at t = 0, with theta. Nothing else is known of the two laws: means of single summands may not
+be taken from the one for the other. What may be is said in :mod:`shuffledp.divergence.transform`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class SmoothLaw(Law):
     @property
     def nodes(self) -> int:
         """How many of the first atoms are nodes; the others are atoms of the true law."""
-        return self.bound.points * self.bound.log_size.shape[0]
+        return self.bound.points * len(self.bound.log_size)
 
     def transform_errors(self, theta: float, t: FloatArray) -> FloatArray:
         """Bound the error of M(theta + it) for every t, infinity among them.

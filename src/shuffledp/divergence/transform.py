@@ -79,7 +79,9 @@ def transform_error(
     """
     times = _TIMES / deviation if 0 < deviation < math.inf else np.zeros(0)
     raw = law.transform_errors(theta, np.concatenate([[0.0], times, [math.inf]]))
-    errors = raw * _exp(-log_mgf) * _ROUND_UP + theta * value_shift
+    with np.errstate(invalid="ignore", over="ignore"):
+        errors = raw * _exp(-log_mgf) * _ROUND_UP + theta * value_shift
+    errors[np.isnan(errors)] = math.inf  # infinite errors of a law that is beyond doubles
     e = float(errors[0])
     if not e < 0.5:
         return TransformError(np.zeros(0), np.array([math.inf]), 0.0, math.inf, 1.0, 0.0)

@@ -143,7 +143,7 @@ class Laplace(SymmetricNoise):
         )
 
     def half_density(self) -> HalfDensity | None:
-        r"""Return the density in s = log u: :math:`\frac14e^{-\varepsilon_0/2-s/2}`, and the atom."""
+        r"""Return the density :math:`\frac14e^{-\varepsilon_0/2-s/2}`, s = log u, and the atom."""
         # Exactly this class: one derived from it may state another law.
         if type(self) is not Laplace or self.epsilon0 > _MAX_SMOOTH:
             return None

@@ -235,9 +235,7 @@ def _smooth(
     """
     rate = density.rate
     pieces = tuple(
-        Piece(
-            density.log_scale, density.curvature, density.slope - c * rate, a * rate, b * rate
-        )
+        Piece(density.log_scale, density.curvature, density.slope - c * rate, a * rate, b * rate)
         for a, b, c in powers
     )
     atoms: tuple[Atom, ...] = ()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import mpmath as mp
 from mpmath.calculus.quadrature import GaussLegendre
 
 Density = Callable[[mp.mpf], mp.mpf]
-_DEGREE, _PARTS = 4, 24  # 24 nodes in each part
+_DEGREE, _PARTS = 4, 16  # 24 nodes in each part
 
 
 def gaussian_densities(sigma: float) -> tuple[Density, Density]:
@@ -44,7 +45,7 @@ def transform(
 
     nodes = GaussLegendre(mp.mp).calc_nodes(_DEGREE, mp.mp.prec)
     total = mp.mpc(1)
-    for left, right in zip(cuts, cuts[1:], strict=False):
+    for left, right in pairwise(cuts):
         for part in range(_PARTS):
             low = left + (right - left) * part / _PARTS
             half = (right - left) / (2 * _PARTS)
