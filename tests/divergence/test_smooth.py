@@ -19,7 +19,7 @@ from noise_transforms import (
 
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.smooth import Quadrature
-from shuffledp.divergence import LogEnclosure, log_delta, log_delta_at
+from shuffledp.divergence import LogEnclosure, log_delta, log_delta_at, log_delta_bound_at
 from shuffledp.divergence.characteristic import bound_square, evaluate
 from shuffledp.divergence.nodes import _from_complex
 from shuffledp.divergence.smooth import log_delta_by_rule
@@ -127,6 +127,7 @@ def test_any_rule_meets_the_cells(mechanism, holder, n, depth, end, width):
     found = log_delta_by_rule(rule_of(made, end, width), n, epsilon, 1e-3)
     assert found.lower <= found.upper
     assert meet(found, cells)
+    assert log_delta_bound_at(made, n, epsilon) >= max(found.lower, cells.lower)
 
 
 @pytest.mark.parametrize("mechanism", [Gaussian(sigma=1.0), Gaussian(sigma=3.0)])

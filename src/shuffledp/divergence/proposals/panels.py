@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -26,6 +27,7 @@ _MAX_KURTOSIS = 8.0  # of the tilted sum
 _AGREES = 1.2  # by how much a saddle point may exceed the estimate before jumps rule
 
 
+@lru_cache(maxsize=16)
 def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
     """Choose the coarsest rule that is good enough; None where large jumps or few users rule."""
     if n < _FEWEST:
