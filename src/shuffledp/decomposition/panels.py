@@ -116,6 +116,13 @@ class Panels:
         """The larger edge of the panel of each node."""
         return np.repeat(self.edges[1:], POINTS)
 
+    def stretches(self, count: int) -> tuple[FloatArray, FloatArray]:
+        """Cut every panel into stretches; return their left and right ends, a row per panel."""
+        shares = np.linspace(0.0, 1.0, count + 1)
+        cuts = self.edges[:-1, None] + np.diff(self.edges)[:, None] * shares
+        cuts[:, -1] = self.edges[1:]
+        return cuts[:, :-1], cuts[:, 1:]
+
     def strips(self) -> Strips:
         """Return rectangles that cover the ellipses, rounded outwards."""
         middle, radius = self._middle[:, None, None], self._radius[:, None, None]

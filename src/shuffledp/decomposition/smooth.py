@@ -33,7 +33,7 @@ from shuffledp.decomposition.transform import SmoothLaw, TransformBound
 _TAIL_ERROR, _RESIDUAL_UNITS = 1e-9, 24
 
 _ROUND_UP = 1e-6
-_STRETCHES = 64  # on which the density of G is bounded
+_STRETCHES = 4  # of a panel, on which the density of G is bounded
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class Quadrature:
         law = _away_from_0(self.nodes.at(epsilon).lower, nodes)
         growth = math.exp(epsilon)
         tops, turns, densities, largests = [], [], [], []
-        edges = np.linspace(0.0, float(self.panels.edges[-1]), _STRETCHES + 1)
+        left, right = self.panels.stretches(_STRETCHES)
         for piece, (least, largest, turn) in zip(self.pieces, self._turns, strict=True):
             # G = e^(rate s) - e^epsilon or 1 - e^(epsilon + rate s).
             gains = piece.rate1 == 0
@@ -196,10 +196,10 @@ class Quadrature:
             # The density of G is that of s over |dG/ds|.
             rate = piece.rate0 + piece.rate1
             steep = replace(piece, slope=piece.slope + rate)
-            density = steep.largest_log_density(edges[:-1], edges[1:])
+            density = steep.largest_log_density(left, right)
             densities.append(density - math.log(scale * abs(rate)) + _ROUND_UP)
-            ends = np.exp(rate * edges)
-            highest, lowest = np.maximum(ends[1:], ends[:-1]), np.minimum(ends[1:], ends[:-1])
+            ends = np.exp(rate * left), np.exp(rate * right)
+            highest, lowest = np.maximum(*ends), np.minimum(*ends)
             top = constant + (highest if gains else -growth * lowest)
             largests.append(top + 1e-12 * (growth + 1) * (highest + 1))
         return SmoothLaw(
@@ -212,8 +212,9 @@ class Quadrature:
                 top=np.concatenate(tops),
                 turn=np.concatenate(turns),
                 points=POINTS,
-                log_density=np.array(densities),
-                largest=np.array(largests),
+                log_density=np.concatenate(densities),
+                largest=np.concatenate(largests),
+                piece=np.repeat(np.arange(len(self.pieces)), self.panels.count),
             ),
         )
 

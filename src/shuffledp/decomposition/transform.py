@@ -12,8 +12,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shuffledp.arrays import FloatArray
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
 
 _ROUND_UP = 1 + 1e-6
@@ -34,16 +35,18 @@ class TransformBound:
     Where t is large, the continuous parts of the true law add at most V/t to :math:`|M(z)|`: a
     density h of G, tilted, has at most two extremes on a piece, so that h at the ends and its
     variation add up to at most :math:`4\max h`, and an integration by parts shows the rest. On
-    stretches i of piece p the tilted density is at most
-    :math:`e^{\text{log\_density}+\theta\,\text{largest}}`.
+    stretches of the panels the tilted density is at most
+    :math:`e^{\text{log\_density}+\theta\,\text{largest}}`. Only panels without gaps between them
+    may be left of a piece.
 
     Attributes:
         log_size: one row per panel, then ellipse, then strip.
         top: of the same shape.
         turn: of the same shape.
         points: how many of the first atoms of the law belong to each panel.
-        log_density: one row per piece, then stretch.
+        log_density: one row per panel, then stretch.
         largest: of the same shape.
+        piece: the number of each panel's piece.
     """
 
     log_size: FloatArray
@@ -52,6 +55,7 @@ class TransformBound:
     points: int
     log_density: FloatArray
     largest: FloatArray
+    piece: IntArray
 
     def in_units(self, factor: float) -> TransformBound:
         """Return the bounds for ``factor`` times G."""
@@ -62,11 +66,25 @@ class TransformBound:
             self.points,
             self.log_density - math.log(factor),
             factor * self.largest,
+            self.piece,
+        )
+
+    def of(self, panels: NDArray[np.bool_], log_mass: float) -> TransformBound:
+        """Return the bounds for some of the panels, for c divided by their mass."""
+        return TransformBound(
+            self.log_size[panels] - log_mass,
+            self.top[panels],
+            self.turn[panels],
+            self.points,
+            self.log_density[panels] - log_mass,
+            self.largest[panels],
+            self.piece[panels],
         )
 
     def variation(self, theta: float) -> float:
         """Return V: the continuous parts add at most V/t to |M(theta + it)|."""
-        most = (self.log_density + theta * self.largest).max(axis=1)
+        logs = (self.log_density + theta * self.largest).max(axis=1)
+        most = np.array([logs[self.piece == number].max() for number in np.unique(self.piece)])
         with np.errstate(over="ignore"):
             return float(4 * np.exp(most).sum()) * _ROUND_UP
 
@@ -99,6 +117,27 @@ class SmoothLaw(Law):
     def nodes(self) -> int:
         """How many of the first atoms are nodes; the others are atoms of the true law."""
         return self.bound.points * len(self.bound.log_size)
+
+    def given(
+        self, panels: NDArray[np.bool_], log_mass: float, error: float, *, atoms: bool
+    ) -> SmoothLaw:
+        """Return the law given that an output lies in some panels.
+
+        Args:
+            panels: which ones; without gaps in a piece.
+            log_mass: the logarithm of their probability.
+            error: bound on its error.
+            atoms: whether all that is not in panels is kept as well.
+        """
+        others = np.full(self.size - self.nodes, atoms)
+        kept = np.concatenate([np.repeat(panels, self.bound.points), others])
+        return SmoothLaw(
+            self.values[kept],
+            self.weights[kept] * math.exp(-log_mass),
+            self.value_error[kept],
+            self.weight_error[kept] + error + UNIT * (8 + abs(log_mass)),
+            self.bound.of(panels, log_mass - error - 1e-9),
+        )
 
     def transform_errors(self, theta: float, t: FloatArray) -> FloatArray:
         """Bound the error of M(theta + it) for every t, infinity among them.
