@@ -30,7 +30,7 @@ from shuffledp.decomposition.panels import POINTS, Panels
 from shuffledp.decomposition.transform import SmoothLaw, TransformBound
 
 #: Relative error of normal probabilities, and of residuals in units round-off.
-_TAIL_ERROR, _RESIDUAL_UNITS = 1e-9, 24
+TAIL_ERROR, _RESIDUAL_UNITS = 1e-9, 24
 
 _ROUND_UP = 1e-6
 _STRETCHES = 4  # of a panel, on which the density of G is bounded
@@ -116,7 +116,7 @@ class Smooth:
     def exposed(self, end: float) -> float:
         """Return the masses a plus b beyond ``end``, rounded up."""
         tails = [piece.tail(end) for piece in self.pieces]
-        return sum(a + b for a, b, _ in tails) * (1 + 2 * _TAIL_ERROR)
+        return sum(a + b for a, b, _ in tails) * (1 + 2 * TAIL_ERROR)
 
     def swap(self) -> Smooth:
         """Return the law of the reversed pair."""
@@ -250,7 +250,7 @@ def _nodes(
     given = float(c.sum())
     residual_error = _RESIDUAL_UNITS * UNIT
     if given > 0:
-        residual_error = (smooth.residual * residual_error + given * _TAIL_ERROR) / (
+        residual_error = (smooth.residual * residual_error + given * TAIL_ERROR) / (
             smooth.residual + given
         )
     return Decomposition(
@@ -263,5 +263,5 @@ def _nodes(
         residual_error=residual_error + 4 * UNIT,
         singular0=np.concatenate([a, np.zeros_like(a)]),
         singular1=np.concatenate([np.zeros_like(b), b]),
-        singular_error=_TAIL_ERROR,
+        singular_error=TAIL_ERROR,
     )

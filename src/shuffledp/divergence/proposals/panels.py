@@ -11,14 +11,16 @@ from shuffledp.decomposition import Law, Smooth, SmoothLaw
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
-from shuffledp.divergence.proposals.jumps import choose_jumps
+from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
 from shuffledp.divergence.proposals.size import estimate_saddle
+from shuffledp.divergence.smooth_jumps import JumpRule
 
 _FEWEST = 24  # summands, below which cells do as well
 _SHARE_OF_TAIL = 0.1  # of the tolerance
 _SHARE_OF_PANELS = 0.02
 _STEP = 0.125  # of the end, so that few rules are made
 _HALVINGS = 4
+_PANEL_FACTOR, _CLASS_FACTOR = 0.7, 2.0  # logarithms of ratios within a panel, and a class
 _FEW, _FEW_ERROR, _FAR_ERROR = 1000, 0.02, 0.05  # of the transform, far out
 _SMALL = 0.8  # moduli of the characteristic function whose powers are negligible
 _NEGLIGIBLE, _TOO_LARGE = -16.0, -8.0  # logarithms of powers of moduli
@@ -38,11 +40,45 @@ def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Qu
         return None
 
 
-def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
-    law = smooth.sketch.at(epsilon).lower
-    if law.values.max() <= 0:
+def choose_jump_rule(smooth: Smooth, n: int, epsilon: float, rtol: float) -> JumpRule | None:
+    """Choose a rule and which of its panels are jumps; None if there are no jumps, or few users."""
+    if n < _FEWEST or smooth.is_bounded:
         return None
-    guess = math.inf if smooth.is_bounded else _log_delta(law, n, rtol)
+    growing = [piece for piece in smooth.pieces if piece.rate0 > 0]
+    try:
+        plan, guess = _plan(smooth, n, epsilon, rtol)
+    except BEYOND_DOUBLES:
+        return None
+    if len(growing) != 1 or not 0 < plan.level < math.inf:
+        return None
+    end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
+    rate = growing[0].rate0
+    rule = smooth.quadrature(end, min(smooth.panel / 4, _PANEL_FACTOR / rate))
+    level = math.log(plan.level + math.exp(epsilon)) / rate
+    first = int(np.searchsorted(rule.panels.edges, level))
+    if not 0 < first < rule.panels.count:
+        return None
+    step = max(int(_CLASS_FACTOR / rate / (end / rule.panels.count)), 1)
+    cuts = [*range(first, rule.panels.count - step // 2, step), rule.panels.count]
+    return JumpRule(rule, tuple(cuts), plan.orders)
+
+
+@lru_cache(maxsize=16)
+def _plan(smooth: Smooth, n: int, epsilon: float, rtol: float) -> tuple[JumpPlan, float]:
+    """Return what to take for jumps, in units of G, and an estimate of log delta."""
+    law = smooth.sketch.at(epsilon).lower
+    scale = max(float(np.abs(law.values).max()), 1.0)
+    total = BlockSum.of((law.scaled(1 / scale), n))
+    plan = choose_jumps(total, rtol)
+    log_mean = plan.log_mean if plan.level < math.inf else estimate_saddle(total).log_mean
+    log_delta = log_mean - math.log(n) + math.log(scale)
+    return JumpPlan(plan.level * scale, plan.orders, log_mean), log_delta
+
+
+def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
+    if smooth.sketch.at(epsilon).lower.values.max() <= 0:
+        return None
+    guess = math.inf if smooth.is_bounded else _plan(smooth, n, epsilon, rtol)[1]
     end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
     rule = smooth.quadrature(end, smooth.panel)
     nodes = rule.law(epsilon)
@@ -61,15 +97,6 @@ def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature |
         if n * near <= _SHARE_OF_PANELS * rtol and far <= allowed:
             return rule
     return None
-
-
-def _log_delta(law: Law, n: int, rtol: float) -> float:
-    """Estimate log delta, whether large jumps rule or not."""
-    scale = max(float(np.abs(law.values).max()), 1.0)
-    total = BlockSum.of((law.scaled(1 / scale), n))
-    plan = choose_jumps(total, rtol)
-    log_mean = plan.log_mean if plan.level < math.inf else estimate_saddle(total).log_mean
-    return log_mean - math.log(n) + math.log(scale)
 
 
 def _far_out(nodes: SmoothLaw, theta: float, n: int) -> float:
