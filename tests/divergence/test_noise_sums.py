@@ -22,7 +22,8 @@ from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence import LogEnclosure, log_delta, log_delta_at, log_delta_bound_at
 from shuffledp.divergence.characteristic import bound_square, evaluate
 from shuffledp.divergence.nodes import _from_complex
-from shuffledp.divergence.smooth import log_delta_by_rule
+from shuffledp.divergence.smooth import log_delta_by_jumps, log_delta_by_rule
+from shuffledp.divergence.smooth_jumps import JumpRule
 from shuffledp.divergence.tilt import log_mgf, tilt
 from shuffledp.randomizers import Gaussian, Laplace, LocalRandomizer, Pair
 
@@ -128,6 +129,65 @@ def test_any_rule_meets_the_cells(mechanism, holder, n, depth, end, width):
     assert found.lower <= found.upper
     assert meet(found, cells)
     assert log_delta_bound_at(made, n, epsilon) >= max(found.lower, cells.lower)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([Gaussian(sigma=0.5), Gaussian(sigma=1.0)]),
+    st.sampled_from([None, 1]),
+    st.integers(5, 10**7),
+    st.floats(0.5, 60.0),
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 3),
+)
+def test_any_division_into_jumps_meets_the_cells(mechanism, holder, n, depth, seed, orders):
+    made = mechanism.blanket(PAIR) if holder is None else mechanism.background(PAIR, holder)
+    rng = np.random.default_rng(seed)
+    epsilon = depth / math.sqrt(n)
+    rule = rule_of(made, 8.0, 0.5)
+    first = int(rng.integers(4, rule.panels.count - 2))
+    coarse = rule.panels.edges
+    inside = np.sort(rng.uniform(coarse[first], coarse[-1], 5))
+    fine = [*coarse[: first + 1].tolist(), *inside.tolist(), float(coarse[-1])]
+    assert made.smooth is not None
+    cuts = (first, *sorted(rng.choice(range(first + 1, len(fine) - 1), 2, replace=False).tolist()))
+    plan = JumpRule(rule, first, made.smooth.rule(fine), (*cuts, len(fine) - 1), orders)
+    found = log_delta_by_jumps(plan, n, epsilon, 1e-2)
+    assert meet(found, log_delta(made.at(epsilon), n, rtol=1e-2))
+
+
+def test_a_division_that_leaves_something_out_says_nothing():
+    made = Gaussian(sigma=1.0).blanket(PAIR)
+    rule = rule_of(made, 8.0, 0.5)
+    other = rule_of(made, 8.0, 0.8)
+    last = rule.panels.count
+    assert JumpRule(rule, 8, rule, (8, 10, last), 2).is_whole
+    for first, fine, cuts in (
+        (8, rule, (9, last)),
+        (8, rule, (7, last)),
+        (8, rule, (8, last - 1)),
+        (8, rule, (8, 10, 10, last)),
+        (8, other, (8, other.panels.count)),
+        (0, rule, (0, last)),
+    ):
+        plan = JumpRule(rule, first, fine, cuts, 2)
+        assert not plan.is_whole
+        assert log_delta_by_jumps(plan, 1000, 0.1, 1e-3).width == math.inf
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n", "epsilon"),
+    [
+        (Gaussian(sigma=1.0), 100, 0.93),
+        (Gaussian(sigma=0.7), 10**4, 0.167),
+        (Gaussian(sigma=0.5), 10**6, 0.0611),
+    ],
+)
+def test_large_jumps_are_followed(mechanism, n, epsilon):
+    made = mechanism.blanket(PAIR)
+    found = log_delta_at(made, n, epsilon, rtol=1e-4)
+    assert found.width <= 1e-4
+    assert meet(found, log_delta(made.at(epsilon), n, rtol=1e-2))
 
 
 @pytest.mark.parametrize("mechanism", [Gaussian(sigma=1.0), Gaussian(sigma=3.0)])

@@ -23,7 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.decomposition.gparv import Law
 from shuffledp.decomposition.panels import POINTS, Panels
@@ -128,7 +128,11 @@ class Smooth:
 
     def quadrature(self, end: float, width: float) -> Quadrature:
         """Return the rule on panels up to ``end``, at most so wide."""
-        return _quadrature(self, end, width)
+        return self.rule(Panels.up_to(end, width).edges.tolist())
+
+    def rule(self, edges: Sequence[float]) -> Quadrature:
+        """Return the rule on panels between neighbouring edges, from 0 on."""
+        return _rule(self, tuple(edges))
 
     @property
     def sketch(self) -> Decomposition:
@@ -137,8 +141,8 @@ class Smooth:
 
 
 @lru_cache(maxsize=128)
-def _quadrature(smooth: Smooth, end: float, width: float) -> Quadrature:
-    return Quadrature(smooth, Panels.up_to(end, width))
+def _rule(smooth: Smooth, edges: tuple[float, ...]) -> Quadrature:
+    return Quadrature(smooth, Panels(np.array(edges)))
 
 
 class Quadrature:
@@ -177,6 +181,13 @@ class Quadrature:
         angle = np.minimum(abs(rate) * strips.height, math.pi / 2)
         largest = np.maximum(*ends)
         return np.minimum(*ends) * np.cos(angle), largest, largest * np.sin(angle)
+
+    def panel_numbers(self, piece: int) -> IntArray:
+        """Return the number of every panel of one piece, -1 for those of others."""
+        numbers = np.full(self.panels.count * len(self.pieces), -1)
+        start = piece * self.panels.count
+        numbers[start : start + self.panels.count] = np.arange(self.panels.count)
+        return numbers
 
     def law(self, epsilon: float) -> SmoothLaw:
         """Return the law of G at the nodes with the error of its transform."""

@@ -13,16 +13,20 @@ import math
 from contextlib import suppress
 
 from shuffledp.arrays import UNIT
-from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition import Decomposition, Smooth
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.contour import chernoff_log_mean, contour_log_mean
 from shuffledp.divergence.elementary import can_be_positive
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
 from shuffledp.divergence.engine import log_delta, log_delta_bound
-from shuffledp.divergence.proposals.panels import choose_quadrature
+from shuffledp.divergence.proposals.panels import choose_jump_rule, choose_quadrature
+from shuffledp.divergence.smooth_jumps import JumpRule, log_mean_with_jumps
 
 _MAX_WORK = 6e5
+_MAX_WORK_WITH_JUMPS = 2e6
+_FINEST_WITH_JUMPS = 2e-5
+_CELLS_WITH_JUMPS = 5e-4  # about the width of what cells can say where jumps rule
 _SHARE_OF_CONTOUR = 0.8  # of the tolerance; the rest is for what lies beyond the end
 _FAR = 1e90
 _USUAL_RTOL = 1e-4
@@ -42,13 +46,22 @@ def log_delta_at(
     """
     found = LogEnclosure(-math.inf, math.inf)
     if decomposition.smooth is not None:
-        rule = choose_quadrature(decomposition.smooth, n, epsilon, rtol)
-        if rule is not None:
-            with suppress(*BEYOND_DOUBLES):
-                found = log_delta_by_rule(rule, n, epsilon, rtol)
-            if found.width <= rtol:
-                return found
+        with suppress(*BEYOND_DOUBLES):
+            found = _log_delta(decomposition.smooth, n, epsilon, rtol)
+        if found.width <= max(rtol, _CELLS_WITH_JUMPS):
+            return found
     return found.intersect(log_delta(decomposition.at(epsilon), n, rtol=rtol))
+
+
+def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float) -> LogEnclosure:
+    """Enclose log delta by the rule that is proposed, with jumps or without."""
+    rule = choose_quadrature(smooth, n, epsilon, rtol)
+    if rule is not None:
+        return log_delta_by_rule(rule, n, epsilon, rtol)
+    plan = choose_jump_rule(smooth, n, epsilon, rtol)
+    if plan is None:
+        return LogEnclosure(-math.inf, math.inf)
+    return log_delta_by_jumps(plan, n, epsilon, rtol)
 
 
 def log_delta_by_rule(rule: Quadrature, n: int, epsilon: float, rtol: float) -> LogEnclosure:
@@ -59,6 +72,13 @@ def log_delta_by_rule(rule: Quadrature, n: int, epsilon: float, rtol: float) -> 
         return LogEnclosure(-math.inf, math.inf)
     mean = contour_log_mean(total, _SHARE_OF_CONTOUR * rtol, _MAX_WORK)
     return _delta(rule, n, epsilon, mean)
+
+
+def log_delta_by_jumps(plan: JumpRule, n: int, epsilon: float, rtol: float) -> LogEnclosure:
+    """Enclose log delta by the nodes of a quadrature whose last panels are jumps."""
+    tolerance = max(_SHARE_OF_CONTOUR * rtol, _FINEST_WITH_JUMPS)
+    mean = log_mean_with_jumps(plan, n, epsilon, tolerance, _MAX_WORK_WITH_JUMPS)
+    return _delta(plan.rule, n, epsilon, mean)
 
 
 def log_delta_bound_at(decomposition: Decomposition, n: int, epsilon: float) -> float:

@@ -24,8 +24,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
-import numpy as np
-
 from shuffledp.arrays import UNIT
 from shuffledp.decomposition.smooth import TAIL_ERROR, Quadrature
 from shuffledp.decomposition.transform import SmoothLaw
@@ -44,17 +42,36 @@ _NOTHING = LogEnclosure(-math.inf, math.inf)
 
 @dataclass(frozen=True)
 class JumpRule:
-    """A quadrature, which panels of the piece of large gains are jumps, and how many to follow.
+    """Which panels of the piece of large gains are jumps, and how many to follow.
 
     Attributes:
-        rule: the quadrature.
-        cuts: numbers of panels at which classes begin, and the number of all panels.
+        rule: the quadrature of the rest.
+        first: the number of its first panel that is left to the jumps.
+        fine: the quadrature of the jumps, with the same end.
+        cuts: numbers of its panels at which classes begin, and the number of all panels; the first
+            class begins where the rest ends.
         orders: fewer jumps than these are followed.
     """
 
     rule: Quadrature
+    first: int
+    fine: Quadrature
     cuts: tuple[int, ...]
     orders: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether rest and classes are all of the law, and nothing twice."""
+        coarse, fine, cuts = self.rule.panels.edges, self.fine.panels.edges, self.cuts
+        return bool(
+            self.rule.pieces == self.fine.pieces
+            and 0 < self.first < coarse.size - 1
+            and list(cuts) == sorted(set(cuts))
+            and cuts[0] > 0
+            and cuts[-1] == fine.size - 1
+            and coarse[self.first] == fine[cuts[0]]
+            and coarse[-1] == fine[-1]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,15 +114,14 @@ def log_mean_with_jumps(
     return LogEnclosure(log_sum(below), most).widen((len(terms) + 32) * UNIT * (1 + size))
 
 
-def _divide(plan: JumpRule, epsilon: float) -> tuple[_Part, list[_Part], float]| None:
+def _divide(plan: JumpRule, epsilon: float) -> tuple[_Part, list[_Part], float] | None:
     """Return the rest, the classes of jumps, and a bound on n = 1 times E[G_+; jump]."""
-    rule, cuts = plan.rule, plan.cuts
+    rule, fine, cuts = plan.rule, plan.fine, plan.cuts
     growing = [i for i, piece in enumerate(rule.pieces) if piece.rate0 > 0 == piece.rate1]
-    count = rule.panels.count
-    if len(growing) != 1 or not (0 < cuts[0] and cuts[-1] == count):
+    if len(growing) != 1 or not plan.is_whole:
         return None
-    law, piece = rule.law(epsilon), rule.pieces[growing[0]]
-    tails = [piece.tail(float(rule.panels.edges[cut])) for cut in cuts]
+    piece = rule.pieces[growing[0]]
+    tails = [piece.tail(float(fine.panels.edges[cut])) for cut in cuts]
     # Masses of panels are differences of tails, each good to TAIL_ERROR of itself.
     masses = [tails[i][2] - tails[i + 1][2] for i in range(len(cuts) - 1)]
     whole = tails[0][2] - tails[-1][2]
@@ -115,7 +131,7 @@ def _divide(plan: JumpRule, epsilon: float) -> tuple[_Part, list[_Part], float]|
     ]
     if not (whole < _MOST_JUMPS and max(errors) < 1e-3):
         return None
-    numbers = np.arange(count * len(rule.pieces)) - growing[0] * count
+    law, numbers = fine.law(epsilon), fine.panel_numbers(growing[0])
     classes = [
         _Part(
             law.given((numbers >= low) & (numbers < high), math.log(mass), error, atoms=False),
@@ -124,11 +140,11 @@ def _divide(plan: JumpRule, epsilon: float) -> tuple[_Part, list[_Part], float]|
         )
         for low, high, mass, error in zip(cuts, cuts[1:], masses, errors, strict=False)
     ]
-    jumps = (numbers >= cuts[0]) & (numbers < count)
     # The error of 1 - p is that of p.
     error = 8 * TAIL_ERROR * tails[0][2] + 4 * UNIT
     log_rest = math.log1p(-whole)
-    rest = _Part(law.given(~jumps, log_rest, error, atoms=True), log_rest, error)
+    kept = rule.panel_numbers(growing[0]) < plan.first
+    rest = _Part(rule.law(epsilon).given(kept, log_rest, error, atoms=True), log_rest, error)
     return rest, classes, tails[0][0] * (1 + 4 * TAIL_ERROR)
 
 
@@ -153,9 +169,7 @@ def _terms(
             yield sum(logs), error, BlockSum.of(*blocks)
 
 
-def _remainder(
-    orders: int, rest: _Part, classes: Sequence[_Part], gains: float, n: int
-) -> float:
+def _remainder(orders: int, rest: _Part, classes: Sequence[_Part], gains: float, n: int) -> float:
     """Bound the logarithm of what ``orders`` jumps or more add."""
     log_rate = math.log(n) + log_sum(part.log_mass + part.error for part in classes)
     others = (orders - 1) * log_rate - math.log(math.factorial(orders - 1))

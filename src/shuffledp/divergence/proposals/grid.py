@@ -56,7 +56,7 @@ def choose_grid(
     """
     theta, points = tilted.theta, mgfs.points
     c = kernel.curvature
-    heights = mgfs.values - tilted.log_mgf
+    heights = mgfs.values + mgfs.errors - tilted.log_mgf
     heights += 0.5 * tau**2 * (points * (points + c) - theta * (theta + c))
     heights += _log_peaks(points, c)
     # q/(1-q) e^height = allowance/2  =>  q = 1/(1 + 2 e^height/allowance)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
-from shuffledp.divergence.proposals.size import estimate_saddle
+from shuffledp.divergence.proposals.size import below, estimate_saddle
 from shuffledp.divergence.smooth_jumps import JumpRule
 
 _FEWEST = 24  # summands, below which cells do as well
@@ -20,7 +21,9 @@ _SHARE_OF_TAIL = 0.1  # of the tolerance
 _SHARE_OF_PANELS = 0.02
 _STEP = 0.125  # of the end, so that few rules are made
 _HALVINGS = 4
-_PANEL_FACTOR, _CLASS_FACTOR = 0.7, 2.0  # logarithms of ratios within a panel, and a class
+_PANEL_FACTOR, _CLASS_FACTOR = 0.5, 1.0  # logarithms of ratios within a panel, and a class
+_WAVES = 8 / 20  # waves that matter, over the deviation of the rest, and those a panel can follow
+_FEWEST_PANELS, _MOST_PANELS = 3, 64  # of a class
 _FEW, _FEW_ERROR, _FAR_ERROR = 1000, 0.02, 0.05  # of the transform, far out
 _SMALL = 0.8  # moduli of the characteristic function whose powers are negligible
 _NEGLIGIBLE, _TOO_LARGE = -16.0, -8.0  # logarithms of powers of moduli
@@ -54,13 +57,27 @@ def choose_jump_rule(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Jum
     end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
     rate = growing[0].rate0
     rule = smooth.quadrature(end, min(smooth.panel / 4, _PANEL_FACTOR / rate))
-    level = math.log(plan.level + math.exp(epsilon)) / rate
-    first = int(np.searchsorted(rule.panels.edges, level))
+    edges = rule.panels.edges.tolist()
+    first = int(np.searchsorted(edges, math.log(plan.level + math.exp(epsilon)) / rate))
     if not 0 < first < rule.panels.count:
         return None
-    step = max(int(_CLASS_FACTOR / rate / (end / rule.panels.count)), 1)
-    cuts = [*range(first, rule.panels.count - step // 2, step), rule.panels.count]
-    return JumpRule(rule, tuple(cuts), plan.orders)
+    rest = below(plan.level, _plain(rule.law(epsilon)))
+    wave = _WAVES / math.sqrt(n * float(rest.weights @ rest.values**2))
+    fine, cuts = edges[:first], []
+    classes = max(round((end - edges[first]) * rate / _CLASS_FACTOR), 1)
+    for left, right in pairwise(np.linspace(edges[first], end, classes + 1).tolist()):
+        range_of_g = math.exp(rate * right) - math.exp(rate * left)
+        panels = min(max(math.ceil(wave * range_of_g), _FEWEST_PANELS), _MOST_PANELS)
+        cuts.append(len(fine))
+        # Between values of equal distance, or nearly so.
+        span = np.linspace(math.exp(rate * left), math.exp(rate * right), panels + 1)[1:-1]
+        fine += [left, *(np.log(span) / rate).tolist()]
+    cuts.append(len(fine))
+    return JumpRule(rule, first, smooth.rule([*fine, edges[-1]]), tuple(cuts), plan.orders)
+
+
+def _plain(nodes: SmoothLaw) -> Law:
+    return Law(nodes.values, nodes.weights, nodes.value_error, nodes.weight_error)
 
 
 @lru_cache(maxsize=16)
@@ -82,8 +99,7 @@ def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature |
     end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
     rule = smooth.quadrature(end, smooth.panel)
     nodes = rule.law(epsilon)
-    plain = Law(nodes.values, nodes.weights, nodes.value_error, nodes.weight_error)
-    estimate = estimate_saddle(BlockSum.of((plain, n)))
+    estimate = estimate_saddle(BlockSum.of((_plain(nodes), n)))
     if estimate.kurtosis > _MAX_KURTOSIS or estimate.log_mean - math.log(n) > guess + _AGREES:
         return None
     theta = estimate.theta
