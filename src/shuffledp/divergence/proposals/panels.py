@@ -43,8 +43,10 @@ def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Qu
         return None
 
 
-def choose_jump_rule(smooth: Smooth, n: int, epsilon: float, rtol: float) -> JumpRule | None:
-    """Choose a rule and which of its panels are jumps; None if there are no jumps, or few users."""
+def choose_jump_rule(
+    smooth: Smooth, n: int, epsilon: float, rtol: float, fineness: float = 1.0
+) -> JumpRule | None:
+    """Choose rules and which panels are jumps; None if there are no jumps, or few users."""
     if n < _FEWEST or smooth.is_bounded:
         return None
     growing = [piece for piece in smooth.pieces if piece.rate0 > 0]
@@ -56,18 +58,22 @@ def choose_jump_rule(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Jum
         return None
     end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
     rate = growing[0].rate0
-    rule = smooth.quadrature(end, min(smooth.panel / 4, _PANEL_FACTOR / rate))
+    width = min(smooth.panel / 4, _PANEL_FACTOR / rate) / fineness
+    rule = smooth.quadrature(end, width / 1.6 if n < _FEW else width)
     edges = rule.panels.edges.tolist()
     first = int(np.searchsorted(edges, math.log(plan.level + math.exp(epsilon)) / rate))
     if not 0 < first < rule.panels.count:
         return None
     rest = below(plan.level, _plain(rule.law(epsilon)))
-    wave = _WAVES / math.sqrt(n * float(rest.weights @ rest.values**2))
+    # Losses beyond the level are negligible at the tilts that matter.
+    usual = np.where(rest.values < -plan.level, 0.0, rest.values)
+    wave = _WAVES / math.sqrt(n * float(rest.weights @ usual**2))
     fine, cuts = edges[:first], []
     classes = max(round((end - edges[first]) * rate / _CLASS_FACTOR), 1)
     for left, right in pairwise(np.linspace(edges[first], end, classes + 1).tolist()):
         range_of_g = math.exp(rate * right) - math.exp(rate * left)
         panels = min(max(math.ceil(wave * range_of_g), _FEWEST_PANELS), _MOST_PANELS)
+        panels = math.ceil(panels * fineness)
         cuts.append(len(fine))
         # Between values of equal distance, or nearly so.
         span = np.linspace(math.exp(rate * left), math.exp(rate * right), panels + 1)[1:-1]
