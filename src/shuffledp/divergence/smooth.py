@@ -25,7 +25,7 @@ from shuffledp.divergence.smooth_jumps import JumpRule, log_mean_with_jumps
 
 _MAX_WORK = 6e5
 _MAX_WORK_WITH_JUMPS = 3e6
-_FINEST_WITH_JUMPS = 2e-5
+_FINEST_WITH_JUMPS = 1e-4
 _FINENESS = (1.0, 2.5)  # of panels, one after the other
 _CELLS_WITH_JUMPS = 5e-4  # about the width of what cells can say where jumps rule
 _SHARE_OF_CONTOUR = 0.8  # of the tolerance; the rest is for what lies beyond the end
@@ -60,6 +60,7 @@ def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float) -> LogEnclos
     if rule is not None:
         return log_delta_by_rule(rule, n, epsilon, rtol)
     found = LogEnclosure(-math.inf, math.inf)
+    rtol = max(rtol, _FINEST_WITH_JUMPS)
     for fineness in _FINENESS:
         plan = choose_jump_rule(smooth, n, epsilon, rtol, fineness)
         if plan is None:
@@ -82,7 +83,7 @@ def log_delta_by_rule(rule: Quadrature, n: int, epsilon: float, rtol: float) -> 
 
 def log_delta_by_jumps(plan: JumpRule, n: int, epsilon: float, rtol: float) -> LogEnclosure:
     """Enclose log delta by the nodes of a quadrature whose last panels are jumps."""
-    tolerance = max(_SHARE_OF_CONTOUR * rtol, _FINEST_WITH_JUMPS)
+    tolerance = _SHARE_OF_CONTOUR * rtol
     mean = log_mean_with_jumps(plan, n, epsilon, tolerance, _MAX_WORK_WITH_JUMPS)
     return _delta(plan.rule, n, epsilon, mean)
 

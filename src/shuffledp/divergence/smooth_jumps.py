@@ -34,7 +34,7 @@ from shuffledp.divergence.enclosure import LogEnclosure
 
 _MOST_JUMPS = 0.5  # their probability, for jumps to be rare
 _NEGLIGIBLE = 0.02  # of the tolerance, shared by all terms
-_SHARE_OF_TERM = 0.25
+_SHARE_OF_TERM = 0.4
 _ROUGHEST = 0.3
 _CHERNOFF = 1.5  # about how far a bound from one tilt lies above its logarithm
 _NOTHING = LogEnclosure(-math.inf, math.inf)

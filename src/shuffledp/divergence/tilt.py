@@ -16,7 +16,7 @@ from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition.gparv import Law
 from shuffledp.decomposition.transform import SmoothLaw
 from shuffledp.divergence.blocks import BlockSum
-from shuffledp.divergence.transform import TransformError, log_mgf_errors, transform_error
+from shuffledp.divergence.transform import TransformError, log_mgf_errors
 
 _MAX_EXACT_SUM = 256
 _MAX_LOG = 700.0
@@ -154,11 +154,11 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
 def _with_transform(tilted: TiltedLaw, law: SmoothLaw) -> TiltedLaw:
     """Add the error of the transform, which takes in that of the values."""
     deviation = math.sqrt(tilted.variance)
-    found = transform_error(law, tilted.theta, tilted.log_mgf, tilted.value_shift, deviation)
+    found = TransformError(law, tilted.theta, tilted.log_mgf, tilted.value_shift, deviation)
     return replace(
         tilted,
-        log_mgf_error=tilted.log_mgf_error + found.log_mgf,
-        zero_error=tilted.zero_error + found.log_mgf,
+        log_mgf_error=tilted.log_mgf_error + found.log_mgf_error,
+        zero_error=tilted.zero_error + found.log_mgf_error,
         value_shift=0.0,
         transform=found,
     )

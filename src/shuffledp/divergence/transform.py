@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,78 +27,90 @@ from shuffledp.arrays import FloatArray
 from shuffledp.decomposition.transform import SmoothLaw
 
 # Where the error is tabulated, in units of 1/deviation of one summand; it grows in between.
-_TIMES: FloatArray = np.concatenate(
-    [np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 40.0, 16), np.geomspace(60.0, 4000.0, 12)]
-)
+_TIMES: FloatArray = np.concatenate([np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 40.0, 16)])
+_FAR_TIMES: FloatArray = np.geomspace(60.0, 4000.0, 12)  # single jumps among many small values
 _GROUPS = 8  # of tilts at which the error is evaluated together
 _MAX_LOG = 700.0
+_LARGEST = 0.5  # relative error of M(theta) that is any use
 _ROUND_UP = 1 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class TransformError:
-    """A bound on the error of a characteristic function that grows with t.
+    """Bounds for a law that is tilted.
 
     Attributes:
-        times: increasing t.
-        errors: the bound up to each of them, and one more for all t.
-        slope: what errors of values add per unit of t.
-        log_mgf: the bound on the error of log M.
-        still: what atoms can add to the modulus of the characteristic function.
-        falling: what all else adds is at most that over t.
-    """
-
-    times: FloatArray
-    errors: FloatArray
-    slope: float
-    log_mgf: float
-    still: float
-    falling: float
-
-    def modulus(self, t: FloatArray) -> FloatArray:
-        """Bound the modulus of the true characteristic function from some t > 0 on."""
-        with np.errstate(divide="ignore"):
-            bounds: FloatArray = self.still + self.falling / t
-        return bounds
-
-    def at(self, t: FloatArray) -> FloatArray:
-        """Bound the error at every t >= 0."""
-        errors: FloatArray = self.errors[np.searchsorted(self.times, t)] + self.slope * t
-        return errors
-
-
-def transform_error(
-    law: SmoothLaw, theta: float, log_mgf: float, value_shift: float, deviation: float
-) -> TransformError:
-    """Return the errors of a law that is tilted by theta.
-
-    Args:
         law: the nodes.
         theta: the tilt.
         log_mgf: of the nodes.
         value_shift: bound on the mean error of the values under the tilted law.
         deviation: of one summand under it; any number gives valid bounds.
     """
-    times = _TIMES / deviation if 0 < deviation < math.inf else np.zeros(0)
-    raw = law.transform_errors(theta, np.concatenate([[0.0], times, [math.inf]]))
-    with np.errstate(invalid="ignore", over="ignore"):
-        errors = raw * _exp(-log_mgf) * _ROUND_UP + theta * value_shift
-    errors[np.isnan(errors)] = math.inf  # infinite errors of a law that is beyond doubles
-    e = float(errors[0])
-    if not e < 0.5:
-        return TransformError(np.zeros(0), np.array([math.inf]), 0.0, math.inf, 1.0, 0.0)
-    room = 1 / (1 - e) * _ROUND_UP
-    atoms = theta * law.values[law.nodes :] - log_mgf
-    slack = law.weight_error[law.nodes :] + theta * law.value_error[law.nodes :]
-    still = float(law.weights[law.nodes :] @ np.exp(atoms + slack))
-    return TransformError(
-        times=times,
-        errors=(errors[1:] + e) * room,
-        slope=value_shift * room,
-        log_mgf=e * room,
-        still=still * room,
-        falling=law.bound.variation(theta) * _exp(-log_mgf) * room,
-    )
+
+    law: SmoothLaw
+    theta: float
+    log_mgf: float
+    value_shift: float
+    deviation: float
+
+    def _relative(self, t: FloatArray) -> FloatArray:
+        """Return E(theta, t) over M(theta), but for errors of values that grow with t."""
+        raw = self.law.transform_errors(self.theta, t)
+        with np.errstate(invalid="ignore", over="ignore"):
+            errors = raw * _exp(-self.log_mgf) * _ROUND_UP + self.theta * self.value_shift
+        errors[np.isnan(errors)] = math.inf  # infinite errors of a law that is beyond doubles
+        return errors
+
+    @cached_property
+    def _at_0(self) -> float:
+        e = float(self._relative(np.zeros(1))[0])
+        return e if e < _LARGEST else math.inf
+
+    @property
+    def _room(self) -> float:
+        return 1 / (1 - self._at_0) * _ROUND_UP
+
+    @property
+    def log_mgf_error(self) -> float:
+        """The bound on the error of log M."""
+        return self._at_0 * self._room if self._at_0 < _LARGEST else math.inf
+
+    @cached_property
+    def _table(self) -> tuple[FloatArray, FloatArray]:
+        """Increasing t, and the bound up to each of them, and one more for all t."""
+        times = np.zeros(0)
+        if self._at_0 == math.inf:
+            return times, np.array([math.inf])
+        if 0 < self.deviation < math.inf:
+            jumps = self.law.nodes == self.law.size
+            times = (np.concatenate([_TIMES, _FAR_TIMES]) if jumps else _TIMES) / self.deviation
+        errors = self._relative(np.append(times, math.inf))
+        return times, (errors + self._at_0) * self._room
+
+    def at(self, t: FloatArray) -> FloatArray:
+        """Bound the error of the characteristic function at every t >= 0; it grows with t."""
+        times, errors = self._table
+        bounds: FloatArray = errors[np.searchsorted(times, t)]
+        return bounds + self.value_shift * self._room * t if self._at_0 < math.inf else bounds
+
+    @cached_property
+    def _decay(self) -> tuple[float, float]:
+        """What atoms can add to the modulus; what all else adds is at most the second over t."""
+        if self._at_0 == math.inf:
+            return 1.0, 0.0
+        law, theta = self.law, self.theta
+        others = slice(law.nodes, None)
+        slack = law.weight_error[others] + theta * law.value_error[others]
+        still = law.weights[others] @ np.exp(theta * law.values[others] - self.log_mgf + slack)
+        falling = law.bound.variation(theta) * _exp(-self.log_mgf)
+        return float(still) * self._room, falling * self._room
+
+    def modulus(self, t: FloatArray) -> FloatArray:
+        """Bound the modulus of the true characteristic function from some t > 0 on."""
+        still, falling = self._decay
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bounds: FloatArray = still + falling / t
+        return np.where(t > 0, bounds, 1.0)
 
 
 def log_mgf_errors(law: SmoothLaw, thetas: FloatArray, log_mgfs: FloatArray) -> FloatArray:
@@ -116,7 +129,7 @@ def log_mgf_errors(law: SmoothLaw, thetas: FloatArray, log_mgfs: FloatArray) -> 
         shift = np.exp(moved - log_mgfs[:, None]) @ law.value_error
         # Roundings of exponents below 700 and of sums: 1e-9 of the small numbers they make.
         total = (errors * np.exp(-log_mgfs) + thetas * shift) * _ROUND_UP
-        return np.where(total < 0.5, total / (1 - total) * _ROUND_UP, math.inf)
+        return np.where(total < _LARGEST, total / (1 - total) * _ROUND_UP, math.inf)
 
 
 def _exp(x: float) -> float:
