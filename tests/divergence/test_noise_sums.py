@@ -48,7 +48,7 @@ def meet(first: LogEnclosure, second: LogEnclosure) -> bool:
     return first.lower <= second.upper and second.lower <= first.upper
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("mechanism", "tilts"),
     [
@@ -112,7 +112,7 @@ MECHANISMS = [
 ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.sampled_from(MECHANISMS),
     st.sampled_from([None, 0, 1]),
@@ -131,7 +131,7 @@ def test_any_rule_meets_the_cells(mechanism, holder, n, depth, end, width):
     assert log_delta_bound_at(made, n, epsilon) >= max(found.lower, cells.lower)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from([Gaussian(sigma=0.5), Gaussian(sigma=1.0)]),
     st.sampled_from([None, 1]),

@@ -30,8 +30,8 @@ class Gaussian(SymmetricNoise):
 
     At distance s from 1/2 on the side of 0, :math:`\log R(0)/R(1)=s/\sigma^2`, which is
     unbounded: the mechanism is not pure LDP. Outputs beyond 37 sigma of the far input are given to
-    the adversary. Below sigma of about 1, with few users and a small delta, single large ratios
-    rule; enclosures are then wide, and say so.
+    the adversary. Below sigma of about 0.7, with few users and a small delta, single large ratios
+    rule; answers then take longer, and where enclosures are wide they say so.
 
     Reports of this class are for simulations: noise in doubles does not have a normal density, and
     the digits of a report can reveal its input (Mironov 2012). To collect data about people round
