@@ -156,6 +156,25 @@ def test_any_division_into_jumps_meets_the_cells(mechanism, holder, n, depth, se
     assert meet(found, log_delta(made.at(epsilon), n, rtol=1e-2))
 
 
+@pytest.mark.parametrize("sigma", [30.0, 1e4, 1e6])
+def test_faint_signals(sigma):
+    """Where G is tiny, it keeps its relative accuracy."""
+    made, n = Gaussian(sigma=sigma).blanket(PAIR), 10**9
+    epsilon = 2e-5 / sigma
+    found = log_delta_at(made, n, epsilon, rtol=1e-4)
+    assert found.width <= 1e-4
+    assert meet(found, log_delta(made.at(epsilon), n, rtol=1e-3))
+
+
+def test_values_beyond_what_the_engine_can_hold_say_nothing():
+    made = Gaussian(sigma=1.0).blanket(PAIR)
+    rule = rule_of(made, 8.0, 0.5)
+    plan = JumpRule(rule, 8, rule, (8, rule.panels.count), 2)
+    assert not rule.law(299.0).is_moderate
+    assert log_delta_by_rule(rule, 1000, 299.0, 1e-3).width == math.inf
+    assert log_delta_by_jumps(plan, 1000, 299.0, 1e-3).width == math.inf
+
+
 def test_a_division_that_leaves_something_out_says_nothing():
     made = Gaussian(sigma=1.0).blanket(PAIR)
     rule = rule_of(made, 8.0, 0.5)

@@ -140,7 +140,7 @@ class Smooth:
         return self.quadrature(self.length, self.panel).nodes
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=32)
 def _rule(smooth: Smooth, edges: tuple[float, ...]) -> Quadrature:
     return Quadrature(smooth, Panels(np.array(edges)))
 

@@ -19,6 +19,7 @@ from shuffledp.decomposition.gparv import Law
 
 _ROUND_UP = 1 + 1e-6
 _MAX_LOG = 700.0
+_FAR = 1e90
 _CLEAR = 1e-7  # of the errors of exponents, which are covered by rounding up
 
 
@@ -112,6 +113,11 @@ class SmoothLaw(Law):
         return SmoothLaw(
             law.values, law.weights, law.value_error, law.weight_error, self.bound.in_units(factor)
         )
+
+    @property
+    def is_moderate(self) -> bool:
+        """Whether no value is so large that the engine would move it."""
+        return bool(np.abs(self.values).max() < _FAR)
 
     @property
     def nodes(self) -> int:

@@ -29,7 +29,6 @@ _FINEST_WITH_JUMPS = 1e-4
 _FINENESS = (1.0, 2.5)  # of panels, one after the other
 _CELLS_WITH_JUMPS = 5e-4  # about the width of what cells can say where jumps rule
 _SHARE_OF_CONTOUR = 0.8  # of the tolerance; the rest is for what lies beyond the end
-_FAR = 1e90
 _USUAL_RTOL = 1e-4
 
 
@@ -75,7 +74,7 @@ def log_delta_by_rule(rule: Quadrature, n: int, epsilon: float, rtol: float) -> 
     """Enclose log delta by the nodes of a quadrature."""
     law = rule.law(epsilon)
     total = BlockSum.of((law, n))
-    if not can_be_positive(total) or max(abs(law.values.min()), law.values.max()) > _FAR:
+    if not (law.is_moderate and can_be_positive(total)):
         return LogEnclosure(-math.inf, math.inf)
     mean = contour_log_mean(total, _SHARE_OF_CONTOUR * rtol, _MAX_WORK)
     return _delta(rule, n, epsilon, mean)
@@ -93,9 +92,10 @@ def log_delta_bound_at(decomposition: Decomposition, n: int, epsilon: float) -> 
     if decomposition.smooth is not None:
         rule = choose_quadrature(decomposition.smooth, n, epsilon, _USUAL_RTOL)
         if rule is not None:
-            total = BlockSum.of((rule.law(epsilon), n))
+            law = rule.law(epsilon)
+            total = BlockSum.of((law, n))
             with suppress(*BEYOND_DOUBLES):
-                if can_be_positive(total):
+                if law.is_moderate and can_be_positive(total):
                     bound = LogEnclosure(-math.inf, chernoff_log_mean(total))
                     return _delta(rule, n, epsilon, bound).upper
     return log_delta_bound(decomposition.at(epsilon), n)

@@ -108,7 +108,8 @@ def log_mean_with_jumps(
         below[i] = log - error + found.lower
         above[i] = min(above[i], log + error + found.upper)
     remainder = _remainder(plan.orders, rest, classes, gains, n)
-    size = max(abs(x) for x in (*below, *above, remainder) if math.isfinite(x))
+    logs = (*below, *above, remainder)
+    size = max((abs(x) for x in logs if math.isfinite(x)), default=0.0)
     most = log_sum([*above, remainder])
     # Sums of logarithms are rounded, and every summand of a sum of exponentials.
     return LogEnclosure(log_sum(below), most).widen((len(terms) + 32) * UNIT * (1 + size))
@@ -131,7 +132,10 @@ def _divide(plan: JumpRule, epsilon: float) -> tuple[_Part, list[_Part], float] 
     ]
     if not (whole < _MOST_JUMPS and max(errors) < 1e-3):
         return None
-    law, numbers = fine.law(epsilon), fine.panel_numbers(growing[0])
+    law, coarse = fine.law(epsilon), rule.law(epsilon)
+    if not (law.is_moderate and coarse.is_moderate):
+        return None
+    numbers = fine.panel_numbers(growing[0])
     classes = [
         _Part(
             law.given((numbers >= low) & (numbers < high), math.log(mass), error, atoms=False),
@@ -144,7 +148,7 @@ def _divide(plan: JumpRule, epsilon: float) -> tuple[_Part, list[_Part], float] 
     error = 8 * TAIL_ERROR * tails[0][2] + 4 * UNIT
     log_rest = math.log1p(-whole)
     kept = rule.panel_numbers(growing[0]) < plan.first
-    rest = _Part(rule.law(epsilon).given(kept, log_rest, error, atoms=True), log_rest, error)
+    rest = _Part(coarse.given(kept, log_rest, error, atoms=True), log_rest, error)
     return rest, classes, tails[0][0] * (1 + 4 * TAIL_ERROR)
 
 
