@@ -25,7 +25,7 @@ from shuffledp.divergence.smooth_jumps import JumpRule, log_mean_with_jumps
 
 _MAX_WORK = 6e5
 _MAX_WORK_WITH_JUMPS = 3e6
-_FINEST_WITH_JUMPS = 1e-4
+_FINEST_WITH_JUMPS = 3e-5
 _FINENESS = (1.0, 2.5)  # of panels, one after the other
 _CELLS_WITH_JUMPS = 5e-4  # about the width of what cells can say where jumps rule
 _SHARE_OF_CONTOUR = 0.8  # of the tolerance; the rest is for what lies beyond the end

@@ -28,7 +28,9 @@ from shuffledp.decomposition.transform import SmoothLaw
 
 # Where the error is tabulated, in units of 1/deviation of one summand; it grows in between.
 _TIMES: FloatArray = np.concatenate([np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 40.0, 16)])
-_FAR_TIMES: FloatArray = np.geomspace(60.0, 4000.0, 12)  # single jumps among many small values
+# The same for jumps, and where there are so many nodes that they may follow shorter waves.
+_FAR_TIMES: FloatArray = np.geomspace(60.0, 4000.0, 12)
+_MANY_NODES = 600
 _GROUPS = 8  # of tilts at which the error is evaluated together
 _MAX_LOG = 700.0
 _LARGEST = 0.5  # relative error of M(theta) that is any use
@@ -82,8 +84,8 @@ class TransformError:
         if self._at_0 == math.inf:
             return times, np.array([math.inf])
         if 0 < self.deviation < math.inf:
-            jumps = self.law.nodes == self.law.size
-            times = (np.concatenate([_TIMES, _FAR_TIMES]) if jumps else _TIMES) / self.deviation
+            far = self.law.nodes == self.law.size or self.law.nodes >= _MANY_NODES
+            times = (np.concatenate([_TIMES, _FAR_TIMES]) if far else _TIMES) / self.deviation
         errors = self._relative(np.append(times, math.inf))
         return times, (errors + self._at_0) * self._room
 
