@@ -169,4 +169,5 @@ def test_laws_that_are_not_known_to_be_smooth():
     assert Rounded(sigma=1.0).blanket(Pair(0, 1)).smooth is None
     assert Other(epsilon0=1.0).blanket(Pair(0, 1)).smooth is None
     assert Laplace(epsilon0=30.0).blanket(Pair(0, 1)).smooth is None
+    assert Gaussian(sigma=0.3).blanket(Pair(0, 1)).smooth is None
     assert Gaussian(sigma=1.0).background(Pair(0, 0), 0).smooth is None

@@ -26,7 +26,6 @@ from shuffledp.divergence.smooth_jumps import JumpRule, log_mean_with_jumps
 _MAX_WORK = 6e5
 _MAX_WORK_WITH_JUMPS = 3e6
 _FINEST_WITH_JUMPS = 3e-5
-_FINENESS = (1.0, 2.5)  # of panels, one after the other
 _CELLS_WITH_JUMPS = 5e-4  # about the width of what cells can say where jumps rule
 _SHARE_OF_CONTOUR = 0.8  # of the tolerance; the rest is for what lies beyond the end
 _USUAL_RTOL = 1e-4
@@ -58,16 +57,11 @@ def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float) -> LogEnclos
     rule = choose_quadrature(smooth, n, epsilon, rtol)
     if rule is not None:
         return log_delta_by_rule(rule, n, epsilon, rtol)
-    found = LogEnclosure(-math.inf, math.inf)
     rtol = max(rtol, _FINEST_WITH_JUMPS)
-    for fineness in _FINENESS:
-        plan = choose_jump_rule(smooth, n, epsilon, rtol, fineness)
-        if plan is None:
-            break
-        found = found.intersect(log_delta_by_jumps(plan, n, epsilon, rtol))
-        if found.width <= max(rtol, _CELLS_WITH_JUMPS):
-            break
-    return found
+    plan = choose_jump_rule(smooth, n, epsilon, rtol)
+    if plan is None:
+        return LogEnclosure(-math.inf, math.inf)
+    return log_delta_by_jumps(plan, n, epsilon, rtol)
 
 
 def log_delta_by_rule(rule: Quadrature, n: int, epsilon: float, rtol: float) -> LogEnclosure:

@@ -43,22 +43,22 @@ def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Qu
         return None
 
 
-def choose_jump_rule(
-    smooth: Smooth, n: int, epsilon: float, rtol: float, fineness: float = 1.0
-) -> JumpRule | None:
-    """Choose rules and which panels are jumps; None if there are no jumps, or few users."""
+def choose_jump_rule(smooth: Smooth, n: int, epsilon: float, rtol: float) -> JumpRule | None:
+    """Choose rules and which panels are jumps; None if there are none, or cells are quicker."""
     if n < _FEWEST or smooth.is_bounded:
         return None
     growing = [piece for piece in smooth.pieces if piece.rate0 > 0]
+    if len(growing) != 1:
+        return None
     try:
         plan, guess = _plan(smooth, n, epsilon, rtol)
     except BEYOND_DOUBLES:
         return None
-    if len(growing) != 1 or not 0 < plan.level < math.inf:
+    if not 0 < plan.level < math.inf:
         return None
     end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
     rate = growing[0].rate0
-    width = min(smooth.panel / 4, _PANEL_FACTOR / rate) / fineness
+    width = min(smooth.panel / 4, _PANEL_FACTOR / rate)
     rule = smooth.quadrature(end, width / 1.6 if n < _FEW else width)
     edges = rule.panels.edges.tolist()
     first = int(np.searchsorted(edges, math.log(plan.level + math.exp(epsilon)) / rate))
@@ -73,7 +73,6 @@ def choose_jump_rule(
     for left, right in pairwise(np.linspace(edges[first], end, classes + 1).tolist()):
         range_of_g = math.exp(rate * right) - math.exp(rate * left)
         panels = min(max(math.ceil(wave * range_of_g), _FEWEST_PANELS), _MOST_PANELS)
-        panels = math.ceil(panels * fineness)
         cuts.append(len(fine))
         # Between values of equal distance, or nearly so.
         span = np.linspace(math.exp(rate * left), math.exp(rate * right), panels + 1)[1:-1]
