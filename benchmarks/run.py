@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from timing import seconds, warm_seconds
@@ -39,6 +40,7 @@ from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.one_round import bound_profile
 from shuffledp.baselines.paper_grid import grid_epsilon, paper_interval_length
 from shuffledp.errors import AccuracyWarning
+from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer, Pair
 from shuffledp.rounds.profile import Fineness
 
@@ -145,6 +147,33 @@ def mechanisms() -> list[Row]:
         support,
         noise,
         Row("random 8 x 60 matrix, n = 50, per pair / median", per_pair, 100, False),
+    ]
+
+
+def noise_times(randomizers: list[LocalRandomizer]) -> tuple[float, float]:
+    """Return the median time of blanket answers to many questions, and the widest of them."""
+    times, widest = [], 0.0
+    for randomizer in randomizers:
+        for n in (10**2, 10**3, 10**4, 10**6, 10**9):
+            for delta in (1e-3, 1e-6, 1e-9, 1e-12):
+                accountant = ShuffleAccountant(randomizer, n, bound="blanket")
+                found: list[Interval] = []
+                ask = partial(accountant.epsilon_interval, delta)
+                times.append(seconds(lambda ask=ask, found=found: found.append(ask())))
+                widest = max(widest, found[0].width / max(found[0].upper, 1e-300))
+    return statistics.median(times), widest
+
+
+def continuous() -> list[Row]:
+    """Compare noise with 10-RR, every question asked once."""
+    rr, _ = noise_times([KRR(k=10, epsilon0=level) for level in (0.5, 1.0, 2.0, 4.0)])
+    laplace, laplace_width = noise_times([Laplace(level) for level in (0.5, 1.0, 2.0, 4.0)])
+    normal, normal_width = noise_times([Gaussian(sigma) for sigma in (0.5, 1.0, 2.0, 5.0)])
+    return [
+        Row("median of Laplace / of 10-RR, n = 1e2..1e9", laplace / rr, 3, False),
+        Row("median of Gaussian / of 10-RR, sigma >= 0.5", normal / rr, 10, False),
+        Row("widest relative enclosure, Laplace", laplace_width, 1e-4, False),
+        Row("widest relative enclosure, Gaussian, sigma >= 0.5", normal_width, 1e-4, False),
     ]
 
 
@@ -295,6 +324,7 @@ def cold_start() -> list[Row]:
 GROUPS = {
     "users": independence_of_n,
     "mechanisms": mechanisms,
+    "noise": continuous,
     "compositions": compositions,
     "rounds": rounds,
     "sums": sums,

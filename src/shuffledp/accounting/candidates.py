@@ -13,7 +13,7 @@ import numpy as np
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import BlockSum, log_delta_bound
+from shuffledp.divergence import BlockSum, log_delta_bound_at
 from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.interval import Interval
 from shuffledp.randomizers import (
@@ -88,7 +88,7 @@ class Listed:
         if len(self.candidates) == 1:
             yield math.inf, self.candidates[0]
             return
-        bounds = [log_delta_bound(c.decomposition.at(epsilon), n) for c in self.candidates]
+        bounds = [log_delta_bound_at(c.decomposition, n, epsilon) for c in self.candidates]
         order = sorted(range(len(bounds)), key=lambda i: -bounds[i])
         yield from ((bounds[i], self.candidates[i]) for i in order)
 

@@ -15,7 +15,7 @@ from shuffledp.accounting.profile_point import enclose_log_delta
 from shuffledp.accounting.proposals import ULP, Guide, raise_epsilon
 from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta, log_delta_bound
+from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta_at, log_delta_bound
 from shuffledp.errors import MAX_EPSILON0, ContradictionError
 from shuffledp.interval import Interval, exp_up
 
@@ -192,7 +192,7 @@ class _Search:
     def _enclose(self, epsilon: float) -> LogEnclosure:
         if self.guide.rtol == self.rtol:
             return enclose_log_delta(self.decomposition, self.n, epsilon, self.rtol)
-        return log_delta(self.decomposition.at(epsilon), self.n, rtol=self.guide.rtol)
+        return log_delta_at(self.decomposition, self.n, epsilon, rtol=self.guide.rtol)
 
     def _raise_near_the_end(self, failed: float) -> None:
         """Raise the lower end if rounding, close to the largest epsilon, made a probe fail."""

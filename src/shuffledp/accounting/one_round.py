@@ -15,7 +15,7 @@ from shuffledp.accounting.report import Bound, Proof
 from shuffledp.accounting.sum_view import View, in_logs, is_exact, search_of, tells_less
 from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import LogEnclosure, log_delta
+from shuffledp.divergence import LogEnclosure, log_delta_at
 from shuffledp.errors import wide_is_enough
 from shuffledp.randomizers import LocalRandomizer, Pair
 from shuffledp.randomizers.aggregate import BitSums, SeparateSums
@@ -111,10 +111,10 @@ def attack(randomizer: LocalRandomizer, crowd: Crowd, view: View, rtol: float) -
     exchanged = decomposition.swap()
 
     def forward(epsilon: float) -> LogEnclosure:
-        return log_delta(decomposition.at(epsilon), n, rtol=accountant.rtol)
+        return log_delta_at(decomposition, n, epsilon, rtol=accountant.rtol)
 
     def backward(epsilon: float) -> LogEnclosure:
-        return log_delta(exchanged.at(epsilon), n, rtol=accountant.rtol)
+        return log_delta_at(exchanged, n, epsilon, rtol=accountant.rtol)
 
     end = max(decomposition.max_epsilon, exchanged.max_epsilon, 0.0)
     same = _rows(decomposition) == _rows(exchanged)

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from shuffledp.decomposition import GPARV, Decomposition
-from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta
+from shuffledp.decomposition import Decomposition, Law
+from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta_at
 from shuffledp.interval import Interval, exp_down, exp_up
 
 _FLAT = 0.02  # of delta at epsilon = 0, about; below, log delta falls quickly with log epsilon
@@ -33,20 +33,18 @@ def enclose_log_delta(
     >>> enclose_log_delta(decomposition, 100, 1e-3, 1e-4).width < 1e-6
     True
     """
-    gparv = decomposition.at(epsilon)
-    value = log_delta(gparv, n, rtol=rtol)
-    if epsilon == 0 or not _may_be_flat(gparv, n, value):
+    value = log_delta_at(decomposition, n, epsilon, rtol=rtol)
+    if epsilon == 0 or not _may_be_flat(decomposition.sketch.at(epsilon).lower, n, value):
         return value
     _, slope = estimate_log_delta(decomposition, n, epsilon)
     needed = max(-slope * epsilon * rtol, _SMALLEST_RTOL)
     if not needed < min(value.width, rtol):
         return value
-    return value.intersect(log_delta(gparv, n, rtol=needed))
+    return value.intersect(log_delta_at(decomposition, n, epsilon, rtol=needed))
 
 
-def _may_be_flat(gparv: GPARV, n: int, value: LogEnclosure) -> bool:
+def _may_be_flat(law: Law, n: int, value: LogEnclosure) -> bool:
     r"""Whether delta is near the largest one, which is at most E[G_+] and std(G)/(2 sqrt(n))."""
-    law = gparv.lower
     with np.errstate(over="ignore"):
         spread = math.sqrt(float(law.weights @ law.values**2) / n) / 2
     largest = min(spread, float(law.weights @ np.maximum(law.values, 0.0)))

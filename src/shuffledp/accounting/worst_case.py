@@ -9,7 +9,7 @@ from shuffledp.accounting.candidates import Candidate, Candidates
 from shuffledp.accounting.inversion import MAX_RAISES, find_root, log_target
 from shuffledp.accounting.profile_point import enclose_log_delta
 from shuffledp.accounting.proposals import raise_epsilon
-from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta
+from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta_at
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval, exp_up
 
@@ -57,8 +57,8 @@ class WorstCase:
         return best, worst
 
     def _quick_bound(self, candidate: Candidate, epsilon: float) -> float:
-        gparv = candidate.decomposition.at(epsilon)
-        return log_delta(gparv, self.n, rtol=max(self.rtol, _QUICK_RTOL)).upper
+        rtol = max(self.rtol, _QUICK_RTOL)
+        return log_delta_at(candidate.decomposition, self.n, epsilon, rtol=rtol).upper
 
     def epsilon(self, delta: float) -> tuple[Interval, Candidate | None]:
         """Enclose the smallest epsilon at which every bound is at most ``delta``.

@@ -14,6 +14,7 @@ from shuffledp.accounting.assumptions import (
     assumptions_of,
     fixed_in_advance,
 )
+from shuffledp.accounting.inversion import enclose_epsilon, log_target
 from shuffledp.accounting.report import Proof as Bound
 from shuffledp.accounting.report import in_words
 from shuffledp.certification.certificate import FORMAT, Certificate, Statement, current_versions
@@ -21,8 +22,11 @@ from shuffledp.certification.mechanism import self_contained
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
 from shuffledp.certification.worst_pair import pairs_looked_at
+from shuffledp.decomposition import Decomposition
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
+from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers.noise import SymmetricNoise
 
 _MAX_NUDGES = 8
 _SLACK = Decimal("1.000001")
@@ -47,7 +51,12 @@ def _prove_at_delta(
     accountant: ShuffleAccountant, report: Report, delta: float, progress: Progress
 ) -> tuple[Claim, Proof]:
     bound = _own_bound(accountant)
-    claim = _claim(accountant, report.guarantee.upper, delta, bound)
+    epsilon = report.guarantee.upper
+    if isinstance(accountant.randomizer, SymmetricNoise) and bound != "exact":
+        blanket = accountant.randomizer.blanket(accountant.randomizer.neighbours()[0])
+        if blanket.smooth is not None and 0 < delta < 1:
+            epsilon = max(epsilon, _by_cells(accountant, blanket, delta).upper)
+    claim = _claim(accountant, epsilon, delta, bound)
     proof = prove_guarantee(claim, progress)
     nudge = 0.0
     while not proof.upper <= claim.delta:
@@ -169,6 +178,13 @@ def _claim(
     return Claim(randomizer, accountant.n, Decimal(repr(epsilon)), Decimal(repr(delta)), bound)
 
 
+def _by_cells(
+    accountant: ShuffleAccountant, decomposition: Decomposition, delta: float
+) -> Interval:
+    """Enclose the epsilon of the cells that proofs are made of: a copy knows of no smooth law."""
+    return enclose_epsilon(replace(decomposition), accountant.n, log_target(delta), accountant.rtol)
+
+
 def _moved(claim: Claim, nudge: float) -> float:
     epsilon = float(claim.epsilon)
     return max(epsilon + nudge, math.nextafter(epsilon, math.inf))
@@ -198,6 +214,10 @@ def _leak_at_delta(
     accountant: ShuffleAccountant, report: Report, delta: float, progress: Progress
 ) -> Statement | None:
     epsilon, nudge = report.lower_bound, 0.0
+    if isinstance(accountant.randomizer, SymmetricNoise) and report.datasets is not None:
+        found = accountant.randomizer.background(report.datasets.pair, report.datasets.other)
+        if found.smooth is not None and 0 < delta < 1:
+            epsilon = min(epsilon, _by_cells(accountant, found, delta).lower)
     for _ in range(_MAX_NUDGES):
         if report.datasets is None or not 0 < epsilon <= MAX_EPSILON0 or delta == 0:
             break

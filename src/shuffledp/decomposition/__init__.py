@@ -4,5 +4,17 @@ from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.decomposition.lattice import product_of
 from shuffledp.decomposition.segments import decompose_segments
+from shuffledp.decomposition.smooth import Atom, Piece, Smooth
+from shuffledp.decomposition.transform import SmoothLaw
 
-__all__ = ["GPARV", "Decomposition", "Law", "decompose_segments", "product_of"]
+__all__ = [
+    "GPARV",
+    "Atom",
+    "Decomposition",
+    "Law",
+    "Piece",
+    "Smooth",
+    "SmoothLaw",
+    "decompose_segments",
+    "product_of",
+]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +29,9 @@ from shuffledp.decomposition.mixture import mix
 from shuffledp.decomposition.product import multiply
 from shuffledp.errors import MAX_EPSILON0, check_integer, check_real
 from shuffledp.interval import Interval
+
+if TYPE_CHECKING:
+    from shuffledp.decomposition.smooth import Smooth
 
 #: Masses further from the sum 1 are a mistake, not rounding. They are divided by their exact sum,
 #: so nothing of what is tolerated is lost.
@@ -68,6 +72,21 @@ class Decomposition(Components):
     >>> d.at(0.0).lower.values.round(12).tolist()
     [1.0, -1.0, 0.0, 0.0]
     """
+
+    #: The continuous law that the cells stand for, if it is known. Whatever is made from a
+    #: decomposition has none (``replace`` leaves it out), unless it is attached again.
+    smooth: Smooth | None = field(default=None, init=False, repr=False)
+
+    def with_smooth(self, smooth: Smooth) -> Decomposition:
+        """Return the same cells, which stand for a continuous law."""
+        known = replace(self)
+        object.__setattr__(known, "smooth", smooth)
+        return known
+
+    @property
+    def sketch(self) -> Decomposition:
+        """A decomposition close to this one, with fewer components if it can be: for estimates."""
+        return self if self.smooth is None else self.smooth.sketch
 
     @classmethod
     def silent(cls) -> Decomposition:
@@ -252,13 +271,16 @@ class Decomposition(Components):
 
     def swap(self) -> Decomposition:
         """Return the decomposition of the reversed pair."""
-        return replace(
+        reversed_pair = replace(
             self,
             log_ratio0=self.log_ratio1,
             log_ratio1=self.log_ratio0,
             singular0=self.singular1,
             singular1=self.singular0,
             spread=None if self.spread is None else self.spread.swap(),
+        )
+        return (
+            reversed_pair if self.smooth is None else reversed_pair.with_smooth(self.smooth.swap())
         )
 
     def product(self, other: Decomposition) -> Decomposition:

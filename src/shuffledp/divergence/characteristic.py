@@ -15,11 +15,15 @@ _CACHED = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Characteristic:
-    """log phi(t) at several t, and a bound on the absolute error of phi itself."""
+    """log phi(t) at several t, and a bound on the absolute error of phi itself.
+
+    ``limit`` bounds the modulus of the true phi, if more is known of it than that it is at most 1.
+    """
 
     log_modulus: FloatArray
     argument: FloatArray
     error: FloatArray
+    limit: FloatArray | None = None
 
 
 def relative_error(tilted: TiltedLaw) -> float:
@@ -43,7 +47,16 @@ def evaluate(tilted: TiltedLaw, t: FloatArray) -> Characteristic:
     # roundings (of t, c and their product), which move e^{itc} by as many units of t|c|.
     reach = t * tilted.mean_deviation
     error = relative_error(tilted) * np.minimum(reach, 2.0) + 4 * UNIT * reach
-    return Characteristic(log_modulus, np.arctan2(y, 1 + x), error)
+    return with_transform(tilted, t, Characteristic(log_modulus, np.arctan2(y, 1 + x), error))
+
+
+def with_transform(tilted: TiltedLaw, t: FloatArray, found: Characteristic) -> Characteristic:
+    """Add the error of the transform, if there is one."""
+    if tilted.transform is None:
+        return found
+    limit = np.minimum(tilted.transform.modulus(t * (1 - 4 * UNIT)) * (1 + 1e-12), 1.0)
+    error = found.error + tilted.transform.at(t * (1 + 4 * UNIT))
+    return Characteristic(found.log_modulus, found.argument, error, limit)
 
 
 def bound_square(tilted: TiltedLaw, centre: FloatArray, half: FloatArray) -> FloatArray:
@@ -59,6 +72,12 @@ def bound_square(tilted: TiltedLaw, centre: FloatArray, half: FloatArray) -> Flo
     # sum of the three terms is below 1.
     bound *= 1 + 1e-12
     bound += 8 * (relative_error(tilted) + 4 * UNIT * centre * tilted.mean_deviation)
+    if tilted.transform is not None:
+        # Where |phi| <= 1 is off by e, its square is by at most 2e + e^2.
+        error = tilted.transform.at((centre + half) * (1 + 4 * UNIT))
+        bound += error * (2 + error)
+        far = tilted.transform.modulus((centre - half) * (1 - 4 * UNIT)) * (1 + 1e-12)
+        bound = np.minimum(bound, far**2)
     return np.minimum(bound, 1.0)
 
 

@@ -29,6 +29,7 @@ from shuffledp.divergence.characteristic import (
     bound_square,
     evaluate,
     relative_error,
+    with_transform,
 )
 from shuffledp.divergence.kernel import HINGE, Kernel
 from shuffledp.divergence.proposals.grid import Grid
@@ -195,7 +196,7 @@ class _Integrand:
         exponent = -0.5 * tau2 * t * t
         phase = (self.tilted.mean + 0.5 * tau2 * twist) * t
         size = 8 + (self.tilted.mean_size + 0.5 * tau2 * twist) * t + tau2 * t * t
-        log_largest, share = exponent.copy(), np.zeros(t.size)
+        log_largest, log_limit, share = exponent.copy(), exponent.copy(), np.zeros(t.size)
         with np.errstate(invalid="ignore", divide="ignore"):
             for times, phi in zip(self.tilted.times, characteristics, strict=True):
                 shrink, turn = times * phi.log_modulus, times * phi.argument
@@ -206,6 +207,8 @@ class _Integrand:
                 largest = np.maximum(modulus, np.minimum(modulus + phi.error, 1.0))
                 log_largest += times * np.log(largest)
                 share += times * phi.error / np.maximum(largest, _TINY)
+                if phi.limit is not None:
+                    log_limit += times * np.log(phi.limit)
             amplitude = np.exp(exponent)
             # Parts of exponent and phase have 8 roundings and are added up, one for each law; a
             # node has 20 of its own, and pairwise sums have less than 44.
@@ -213,7 +216,9 @@ class _Integrand:
             wobble[amplitude == 0] = 0.0
         # The factors are replaced one after the other, each at most the larger of its two values:
         # |prod x - prod y| <= (prod max(|x|, |y|)) sum |x - y|/max(|x|, |y|); phi is at most 1.
-        moved = np.exp(log_largest) * share
+        # It is also at most the sum of both products, of which one has a limit of its own.
+        with np.errstate(invalid="ignore"):
+            moved = np.fmin(np.exp(log_largest) * share, np.exp(log_limit) + amplitude)
         scale = (self.step / math.pi) * np.where(k == 0, 0.5, 1.0)
         norm = 1 / self._kernel_size(t)
         cosine, sine = np.cos(phase), np.sin(phase)
@@ -233,4 +238,4 @@ def _from_complex(law: TiltedLaw, t: FloatArray, phi: NDArray[np.complex128]) ->
     # Complex sums have twice the roundings; two exponentials and their product have 16 units; two
     # angles that add up to t c have 3 roundings each.
     error = 2 * relative_error(law) + 16 * UNIT + 8 * UNIT * t * law.mean_deviation
-    return Characteristic(log_modulus, np.angle(phi), error)
+    return with_transform(law, t, Characteristic(log_modulus, np.angle(phi), error))

@@ -8,13 +8,15 @@ so nothing cancels when n is large.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition.gparv import Law
+from shuffledp.decomposition.transform import SmoothLaw
 from shuffledp.divergence.blocks import BlockSum
+from shuffledp.divergence.transform import TransformError, log_mgf_errors
 
 _MAX_EXACT_SUM = 256
 _MAX_LOG = 700.0
@@ -38,6 +40,7 @@ class TiltedLaw:
         zero_probability: tilted probability of the value 0.
         zero_error: bound on the relative error of ``zero_probability``.
         value_shift: bound on the mean error of the values, under the tilted law.
+        transform: the error of the characteristic function, if atoms are nodes of a quadrature.
     """
 
     theta: float
@@ -52,10 +55,18 @@ class TiltedLaw:
     zero_probability: float
     zero_error: float
     value_shift: float
+    transform: TransformError | None = None
 
 
 def log_mgf(law: Law, thetas: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return K at several tilts and bounds on its errors, those of the weights included."""
+    k, error = _log_mgf_of_atoms(law, thetas)
+    if isinstance(law, SmoothLaw):
+        error = error + log_mgf_errors(law, thetas, k)
+    return k, error
+
+
+def _log_mgf_of_atoms(law: Law, thetas: FloatArray) -> tuple[FloatArray, FloatArray]:
     exponents = np.multiply.outer(thetas, law.values)
     sizes = np.abs(exponents)
     # A sum of `size` products; 4 units of an exponential and 2 more for what follows.
@@ -123,7 +134,7 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
     if deviation > 0:
         probability_error = max(probability_error, float(weighted @ distance) / deviation)
     zero = np.flatnonzero(values == 0)
-    return TiltedLaw(
+    tilted = TiltedLaw(
         theta=theta,
         log_mgf=k,
         log_mgf_error=k_error,
@@ -136,6 +147,20 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
         zero_probability=float(probability[zero].sum()),
         zero_error=float(errors[zero].max()) + values.size * UNIT if zero.size else 0.0,
         value_shift=_value_shift(law, probability, errors, theta, k),
+    )
+    return _with_transform(tilted, law) if isinstance(law, SmoothLaw) else tilted
+
+
+def _with_transform(tilted: TiltedLaw, law: SmoothLaw) -> TiltedLaw:
+    """Add the error of the transform, which takes in that of the values."""
+    deviation = math.sqrt(tilted.variance)
+    found = TransformError(law, tilted.theta, tilted.log_mgf, tilted.value_shift, deviation)
+    return replace(
+        tilted,
+        log_mgf_error=tilted.log_mgf_error + found.log_mgf_error,
+        zero_error=tilted.zero_error + found.log_mgf_error,
+        value_shift=0.0,
+        transform=found,
     )
 
 

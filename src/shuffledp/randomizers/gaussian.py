@@ -11,7 +11,7 @@ import numpy as np
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.errors import check_positive
 from shuffledp.randomizers.aggregate import Aggregate, NormalSum, OnlyMultiset
-from shuffledp.randomizers.noise import HalfCells, SymmetricNoise
+from shuffledp.randomizers.noise import HalfCells, HalfDensity, SymmetricNoise
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_reals
 from shuffledp.sampling.doubles import normal
@@ -23,6 +23,9 @@ _CELLS = 4096
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _MIN_SIGMA, _MAX_SIGMA = 0.3, 1e6
 
+#: Below, ratios grow so quickly that cells do better.
+_MIN_SMOOTH = 0.45
+
 
 @dataclass(frozen=True, repr=False)
 class Gaussian(SymmetricNoise):
@@ -30,8 +33,8 @@ class Gaussian(SymmetricNoise):
 
     At distance s from 1/2 on the side of 0, :math:`\log R(0)/R(1)=s/\sigma^2`, which is
     unbounded: the mechanism is not pure LDP. Outputs beyond 37 sigma of the far input are given to
-    the adversary. Below sigma of about 1, with few users and a small delta, single large ratios
-    rule; enclosures are then wide, and say so.
+    the adversary. Below sigma of about 0.7, with few users and a small delta, single large ratios
+    rule; answers then take longer, and where enclosures are wide they say so.
 
     Reports of this class are for simulations: noise in doubles does not have a normal density, and
     the digits of a report can reveal its input (Mironov 2012). To collect data about people round
@@ -125,6 +128,22 @@ class Gaussian(SymmetricNoise):
             mass_error=UNIT * (96 + 6 * (middle + half) ** 2),
             residual=math.erf(half / math.sqrt(2)),
             tail=(float(ndtr(half - edges[-1])), float(ndtr(-half - edges[-1]))),
+        )
+
+    def half_density(self) -> HalfDensity | None:
+        """Return the density in units of sigma from the middle of the inputs."""
+        # Exactly this class: one derived from it may state another law.
+        if type(self) is not Gaussian or self.sigma < _MIN_SMOOTH:
+            return None
+        half = 0.5 / self.sigma
+        return HalfDensity(
+            log_scale=-(half**2 + math.log(2 * math.pi)) / 2,
+            curvature=1.0,
+            slope=half,
+            rate=2 * half,
+            length=_REACH - half,
+            residual=math.erf(half / math.sqrt(2)),
+            panel=1.2,
         )
 
     @staticmethod

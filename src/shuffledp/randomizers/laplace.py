@@ -13,13 +13,16 @@ from shuffledp.errors import check_epsilon0
 from shuffledp.randomizers.aggregate import Aggregate, LaplaceSum, OnlyMultiset
 from shuffledp.randomizers.base import SlotLaws
 from shuffledp.randomizers.laplace_slots import interval_slots
-from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
+from shuffledp.randomizers.noise import CELLS, HalfCells, HalfDensity, SymmetricNoise
 from shuffledp.randomizers.pair import Pair
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_reals
 from shuffledp.sampling.doubles import laplace
 
 _DOMAINS = ("binary", "interval")
+
+#: Beyond this level the law spreads over so many orders of magnitude that cells do better.
+_MAX_SMOOTH = 12.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,4 +140,20 @@ class Laplace(SymmetricNoise):
             error=np.append(20 * UNIT * log_v[1:], 0.0),
             mass_error=np.append(UNIT * (16 + 10 * log_ratio), 8 * UNIT),
             residual=-math.expm1(-self.epsilon0 / 2),
+        )
+
+    def half_density(self) -> HalfDensity | None:
+        r"""Return the density :math:`\frac14e^{-\varepsilon_0/2-s/2}`, s = log u, and the atom."""
+        # Exactly this class: one derived from it may state another law.
+        if type(self) is not Laplace or self.epsilon0 > _MAX_SMOOTH:
+            return None
+        return HalfDensity(
+            log_scale=-math.log(4) - self.epsilon0 / 2,
+            curvature=0.0,
+            slope=0.5,
+            rate=1.0,
+            length=self.epsilon0,
+            residual=-math.expm1(-self.epsilon0 / 2),
+            panel=2.0,
+            end=(0.5, math.exp(-self.epsilon0) / 2),
         )

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import FloatArray
-from shuffledp.decomposition import Decomposition, decompose_segments
+from shuffledp.decomposition import Atom, Decomposition, Piece, Smooth, decompose_segments
 from shuffledp.randomizers.base import LocalRandomizer, Values
 from shuffledp.randomizers.domain import Domain, Integers, UnitInterval
 from shuffledp.randomizers.pair import Input, Pair
@@ -56,6 +56,34 @@ class HalfCells:
     tail: tuple[float, float] | None = None
 
 
+@dataclass(frozen=True)
+class HalfDensity:
+    r"""The outputs nearer to input 0 (the near input) than to B, where R(far) has a smooth density.
+
+    At :math:`s\in[0,L]` the far input has the density
+    :math:`e^{\gamma-\frac\alpha2s^2-\beta s}` and R(near)/R(far) is :math:`e^{\kappa s}`.
+
+    Attributes:
+        log_scale: gamma.
+        curvature: alpha.
+        slope: beta.
+        rate: kappa.
+        length: L.
+        residual: 1 minus the mass of the blanket, to 24 units round-off.
+        panel: the widest panel of a quadrature that is worth trying.
+        end: masses (near, far) of an atom with the ratio at L, to 8 units round-off, if alpha is 0.
+    """
+
+    log_scale: float
+    curvature: float
+    slope: float
+    rate: float
+    length: float
+    residual: float
+    panel: float
+    end: tuple[float, float] | None = None
+
+
 class SymmetricNoise(LocalRandomizer):
     """Additive noise; subclasses give the cells of one half of the outputs."""
 
@@ -79,6 +107,10 @@ class SymmetricNoise(LocalRandomizer):
     @abstractmethod
     def half_cells(self) -> HalfCells:
         """Return the cells of the outputs nearer to 0 than to B."""
+
+    def half_density(self) -> HalfDensity | None:
+        """Return the density of the same outputs, if it is smooth and worth the while."""
+        return None
 
     @property
     @abstractmethod
@@ -167,7 +199,7 @@ class SymmetricNoise(LocalRandomizer):
                     near if factor(x, half) else far for x in (pair.first, pair.second, holder)
                 )
                 tails.append((a, b, c))
-        return decompose_segments(
+        decomposition = decompose_segments(
             (logs(pair.first, cells.log_ratio), logs(pair.second, cells.log_ratio)),
             _join(*masses),
             start=(logs(pair.first, cells.inner), logs(pair.second, cells.inner)),
@@ -177,6 +209,42 @@ class SymmetricNoise(LocalRandomizer):
             weight_error=_join(cells.mass_error, cells.mass_error),
             tails=tails,
         )
+        density = self.half_density()
+        if density is None or pair.first == pair.second:
+            return decomposition
+        powers = [
+            (
+                factor(pair.first, half) - factor(holder, half),
+                factor(pair.second, half) - factor(holder, half),
+                factor(holder, half),
+            )
+            for half in (0, 1)
+        ]
+        return decomposition.with_smooth(_smooth(density, powers, blanket=holder is None))
+
+
+def _smooth(
+    density: HalfDensity, powers: Sequence[tuple[int, int, int]], *, blanket: bool
+) -> Smooth:
+    """Return the continuous law.
+
+    Args:
+        density: of the far input on one half, and the ratio u of the near one to it.
+        powers: which powers of u are, on both halves, a/c, b/c and c over the far input's density.
+        blanket: whether c is the blanket and not a law.
+    """
+    rate = density.rate
+    pieces = tuple(
+        Piece(density.log_scale, density.curvature, density.slope - c * rate, a * rate, b * rate)
+        for a, b, c in powers
+    )
+    atoms: tuple[Atom, ...] = ()
+    if density.end is not None:
+        near, far = density.end
+        last = rate * density.length
+        atoms = tuple(Atom(a * last, b * last, near if c else far) for a, b, c in powers)
+    residual = density.residual if blanket else 0.0
+    return Smooth(pieces, density.length, atoms, residual, density.panel)
 
 
 def _join(first: FloatArray, second: FloatArray) -> FloatArray:

@@ -29,6 +29,7 @@ def estimate_log_delta(decomposition: Decomposition, n: int, epsilon: float) -> 
 
 
 def _estimate(decomposition: Decomposition, n: int, epsilon: float) -> tuple[float, float]:
+    decomposition = decomposition.sketch
     law = decomposition.at(min(epsilon, MAX_EPSILON0)).lower
     if law.values.max() <= 0:
         return -math.inf, -math.inf

@@ -52,11 +52,11 @@ def choose_grid(
         kernel: the function that is averaged.
 
     Returns:
-        None if there would be too many nodes.
+        None if there would be too many nodes, or no tilt on some side is known well enough.
     """
     theta, points = tilted.theta, mgfs.points
     c = kernel.curvature
-    heights = mgfs.values - tilted.log_mgf
+    heights = mgfs.values + mgfs.errors - tilted.log_mgf
     heights += 0.5 * tau**2 * (points * (points + c) - theta * (theta + c))
     heights += _log_peaks(points, c)
     # q/(1-q) e^height = allowance/2  =>  q = 1/(1 + 2 e^height/allowance)
@@ -66,7 +66,10 @@ def choose_grid(
     cut = _FIRST_CUT
     while tau * math.exp(-cut * cut / 2) / (math.pi * cut**3) > allowance:
         cut += _CUT_STEP
-    step = 2 * math.pi / max(float(lengths[right]), float(lengths[left]))
+    longest = max(float(lengths[right]), float(lengths[left]))
+    if longest == math.inf:
+        return None
+    step = 2 * math.pi / longest
     count = cut / tau / step
     return Grid(step, max(math.ceil(count), 1), left, right) if count < _MAX_COUNT else None
 

@@ -1,0 +1,167 @@
+r"""A law of finitely many atoms that stands for a continuous one, up to an error of its transform.
+
+The transform of a law P is :math:`M(z)=E e^{zG}`, :math:`z=\theta+it`. If the atoms are the nodes
+of a quadrature, it differs from that of the continuous law by at most a bound that grows with t
+and, at t = 0, with theta. Nothing else is known of the two laws: means of single summands may not
+be taken from the one for the other. What may be is said in :mod:`shuffledp.divergence.transform`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.arrays import UNIT, FloatArray, IntArray
+from shuffledp.decomposition.gparv import Law
+
+_ROUND_UP = 1 + 1e-6
+_MAX_LOG = 700.0
+_FAR = 1e90
+_CLEAR = 1e-7  # of the errors of exponents, which are covered by rounding up
+
+
+@dataclass(frozen=True, eq=False)
+class TransformBound:
+    r"""Bounds on the error of the transform, for every panel of a quadrature.
+
+    In strip k of ellipse r around panel p the integrand is at most
+    :math:`e^{\text{log\_size}+\max(\theta\,\text{top}+|t|\,\text{turn},\,0)}`, the factor of the
+    rule and a factor 2 included, so that this bounds the errors of the integrals of
+    :math:`e^{zG}c` and of :math:`(e^{zG}-1)c`. What all of a panel can add is a bound as well:
+    twice its sum of :math:`w(1+e^{\theta g})` and its error at t = 0.
+
+    Where t is large, the continuous parts of the true law add at most V/t to :math:`|M(z)|`: a
+    density h of G, tilted, has at most two extremes on a piece, so that h at the ends and its
+    variation add up to at most :math:`4\max h`, and an integration by parts shows the rest. On
+    stretches of the panels the tilted density is at most
+    :math:`e^{\text{log\_density}+\theta\,\text{largest}}`. Only panels without gaps between them
+    may be left of a piece.
+
+    Attributes:
+        log_size: one row per panel, then ellipse, then strip.
+        top: of the same shape.
+        turn: of the same shape.
+        points: how many of the first atoms of the law belong to each panel.
+        log_density: one row per panel, then stretch.
+        largest: of the same shape.
+        piece: the number of each panel's piece.
+    """
+
+    log_size: FloatArray
+    top: FloatArray
+    turn: FloatArray
+    points: int
+    log_density: FloatArray
+    largest: FloatArray
+    piece: IntArray
+
+    def in_units(self, factor: float) -> TransformBound:
+        """Return the bounds for ``factor`` times G."""
+        return TransformBound(
+            self.log_size,
+            factor * self.top,
+            factor * self.turn,
+            self.points,
+            self.log_density - math.log(factor),
+            factor * self.largest,
+            self.piece,
+        )
+
+    def of(self, panels: NDArray[np.bool_], log_mass: float) -> TransformBound:
+        """Return the bounds for some of the panels, for c divided by their mass."""
+        return TransformBound(
+            self.log_size[panels] - log_mass,
+            self.top[panels],
+            self.turn[panels],
+            self.points,
+            self.log_density[panels] - log_mass,
+            self.largest[panels],
+            self.piece[panels],
+        )
+
+    def variation(self, theta: float) -> float:
+        """Return V: the continuous parts add at most V/t to |M(theta + it)|."""
+        logs = (self.log_density + theta * self.largest).max(axis=1)
+        most = np.array([logs[self.piece == number].max() for number in np.unique(self.piece)])
+        with np.errstate(over="ignore"):
+            return float(4 * np.exp(most).sum()) * _ROUND_UP
+
+    def panel_errors(self, theta: float, t: float) -> FloatArray:
+        """Bound the error of every panel at theta + it; it grows with t, at t = 0 with theta."""
+        exponent = self.log_size + np.maximum(theta * self.top + t * self.turn, 0.0)
+        least = exponent.max(axis=2).min(axis=1)
+        bounds: FloatArray = np.exp(np.minimum(least, _MAX_LOG)) * _ROUND_UP
+        bounds[least >= _MAX_LOG] = np.inf
+        return bounds
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothLaw(Law):
+    """The nodes of a quadrature, and bounds on the error of their transform.
+
+    Values and weights have errors besides, as those of every law.
+    """
+
+    bound: TransformBound
+
+    def scaled(self, factor: float) -> SmoothLaw:
+        """Return the law of ``factor`` times the value, factor > 0."""
+        law = super().scaled(factor)
+        return SmoothLaw(
+            law.values, law.weights, law.value_error, law.weight_error, self.bound.in_units(factor)
+        )
+
+    @property
+    def is_moderate(self) -> bool:
+        """Whether no value is so large that the engine would move it."""
+        return bool(np.abs(self.values).max() < _FAR)
+
+    @property
+    def nodes(self) -> int:
+        """How many of the first atoms are nodes; the others are atoms of the true law."""
+        return self.bound.points * len(self.bound.log_size)
+
+    def given(
+        self, panels: NDArray[np.bool_], log_mass: float, error: float, *, atoms: bool
+    ) -> SmoothLaw:
+        """Return the law given that an output lies in some panels.
+
+        Args:
+            panels: which ones; without gaps in a piece.
+            log_mass: the logarithm of their probability.
+            error: bound on its error.
+            atoms: whether all that is not in panels is kept as well.
+        """
+        others = np.full(self.size - self.nodes, atoms)
+        kept = np.concatenate([np.repeat(panels, self.bound.points), others])
+        return SmoothLaw(
+            self.values[kept],
+            self.weights[kept] * math.exp(-log_mass),
+            self.value_error[kept],
+            self.weight_error[kept] + error + UNIT * (8 + abs(log_mass)),
+            self.bound.of(panels, log_mass - error - 1e-9),
+        )
+
+    def transform_errors(self, theta: float, t: FloatArray) -> FloatArray:
+        """Bound the error of M(theta + it) for every t, infinity among them.
+
+        That of exact nodes: the errors of values and weights come on top.
+        """
+        values, weights = self.values[: self.nodes], self.weights[: self.nodes]
+        at_0 = self.bound.panel_errors(theta, 0.0)
+        vague = float((theta * self.value_error + self.weight_error)[: self.nodes].max())
+        if vague > _CLEAR:
+            most = np.full(at_0.size, np.inf)
+        else:
+            with np.errstate(over="ignore"):
+                sizes = weights * (1 + np.exp(theta * values))
+            most = 2 * sizes.reshape(-1, self.bound.points).sum(axis=1) * _ROUND_UP + at_0
+        totals = [
+            most if x == np.inf else np.minimum(self.bound.panel_errors(theta, x), most)
+            for x in t.tolist()
+        ]
+        errors: FloatArray = np.array([total.sum() for total in totals]) * _ROUND_UP
+        return errors

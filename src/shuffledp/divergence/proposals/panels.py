@@ -1,0 +1,144 @@
+"""How far to follow a continuous law, and how fine its panels should be."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from shuffledp.decomposition import Law, Smooth, SmoothLaw
+from shuffledp.decomposition.smooth import Quadrature
+from shuffledp.divergence.blocks import BlockSum
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES
+from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
+from shuffledp.divergence.proposals.size import below, estimate_saddle
+from shuffledp.divergence.smooth_jumps import JumpRule
+
+_FEWEST = 24  # summands, below which cells do as well
+_SHARE_OF_TAIL = 0.1  # of the tolerance
+_SHARE_OF_PANELS = 0.02
+_STEP = 0.125  # of the end, so that few rules are made
+_HALVINGS = 4
+_PANEL_FACTOR, _CLASS_FACTOR = 0.5, 1.0  # logarithms of ratios within a panel, and a class
+_WAVES = 8 / 20  # waves that matter, over the deviation of the rest, and those a panel can follow
+_FEWEST_PANELS, _MOST_PANELS = 3, 64  # of a class
+_FEW, _FEW_ERROR, _FAR_ERROR = 1000, 0.02, 0.05  # of the transform, far out
+_SMALL = 0.8  # moduli of the characteristic function whose powers are negligible
+_NEGLIGIBLE, _TOO_LARGE = -16.0, -8.0  # logarithms of powers of moduli
+_LEAST_ROOM = 0.15
+_MAX_KURTOSIS = 8.0  # of the tilted sum
+_AGREES = 1.2  # by how much a saddle point may exceed the estimate before jumps rule
+
+
+@lru_cache(maxsize=16)
+def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
+    """Choose the coarsest rule that is good enough; None where large jumps or few users rule."""
+    if n < _FEWEST:
+        return None
+    try:
+        return _choose(smooth, n, epsilon, rtol)
+    except BEYOND_DOUBLES:
+        return None
+
+
+def choose_jump_rule(smooth: Smooth, n: int, epsilon: float, rtol: float) -> JumpRule | None:
+    """Choose rules and which panels are jumps; None if there are none, or cells are quicker."""
+    if n < _FEWEST or smooth.is_bounded:
+        return None
+    growing = [piece for piece in smooth.pieces if piece.rate0 > 0]
+    if len(growing) != 1:
+        return None
+    try:
+        plan, guess = _plan(smooth, n, epsilon, rtol)
+    except BEYOND_DOUBLES:
+        return None
+    if not 0 < plan.level < math.inf:
+        return None
+    end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
+    rate = growing[0].rate0
+    width = min(smooth.panel / 4, _PANEL_FACTOR / rate)
+    rule = smooth.quadrature(end, width / 1.6 if n < _FEW else width)
+    edges = rule.panels.edges.tolist()
+    first = int(np.searchsorted(edges, math.log(plan.level + math.exp(epsilon)) / rate))
+    if not 0 < first < rule.panels.count:
+        return None
+    rest = below(plan.level, _plain(rule.law(epsilon)))
+    # Losses beyond the level are negligible at the tilts that matter.
+    usual = np.where(rest.values < -plan.level, 0.0, rest.values)
+    wave = _WAVES / math.sqrt(n * float(rest.weights @ usual**2))
+    fine, cuts = edges[:first], []
+    classes = max(round((end - edges[first]) * rate / _CLASS_FACTOR), 1)
+    for left, right in pairwise(np.linspace(edges[first], end, classes + 1).tolist()):
+        range_of_g = math.exp(rate * right) - math.exp(rate * left)
+        panels = min(max(math.ceil(wave * range_of_g), _FEWEST_PANELS), _MOST_PANELS)
+        cuts.append(len(fine))
+        # Between values of equal distance, or nearly so.
+        span = np.linspace(math.exp(rate * left), math.exp(rate * right), panels + 1)[1:-1]
+        fine += [left, *(np.log(span) / rate).tolist()]
+    cuts.append(len(fine))
+    return JumpRule(rule, first, smooth.rule([*fine, edges[-1]]), tuple(cuts), plan.orders)
+
+
+def _plain(nodes: SmoothLaw) -> Law:
+    return Law(nodes.values, nodes.weights, nodes.value_error, nodes.weight_error)
+
+
+@lru_cache(maxsize=16)
+def _plan(smooth: Smooth, n: int, epsilon: float, rtol: float) -> tuple[JumpPlan, float]:
+    """Return what to take for jumps, in units of G, and an estimate of log delta."""
+    law = smooth.sketch.at(epsilon).lower
+    scale = max(float(np.abs(law.values).max()), 1.0)
+    total = BlockSum.of((law.scaled(1 / scale), n))
+    plan = choose_jumps(total, rtol)
+    log_mean = plan.log_mean if plan.level < math.inf else estimate_saddle(total).log_mean
+    log_delta = log_mean - math.log(n) + math.log(scale)
+    return JumpPlan(plan.level * scale, plan.orders, log_mean), log_delta
+
+
+def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
+    if smooth.sketch.at(epsilon).lower.values.max() <= 0:
+        return None
+    guess = math.inf if smooth.is_bounded else _plan(smooth, n, epsilon, rtol)[1]
+    end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
+    rule = smooth.quadrature(end, smooth.panel)
+    nodes = rule.law(epsilon)
+    estimate = estimate_saddle(BlockSum.of((_plain(nodes), n)))
+    if estimate.kurtosis > _MAX_KURTOSIS or estimate.log_mean - math.log(n) > guess + _AGREES:
+        return None
+    theta = estimate.theta
+    far_out = _far_out(nodes, theta, n)
+    allowed = _FEW_ERROR if n < _FEW else _FAR_ERROR
+    for halving in range(_HALVINGS):
+        if halving:
+            rule = smooth.quadrature(end, smooth.panel / 2**halving)
+            nodes = rule.law(epsilon)
+        near, far = nodes.transform_errors(theta, np.array([theta, far_out]))
+        if n * near <= _SHARE_OF_PANELS * rtol and far <= allowed:
+            return rule
+    return None
+
+
+def _far_out(nodes: SmoothLaw, theta: float, n: int) -> float:
+    """Return up to which t nodes are needed: beyond, powers of the modulus are negligible."""
+    tilted = np.exp(theta * nodes.values) * nodes.weights
+    still = float(tilted[nodes.nodes :].sum() / tilted.sum())
+    if still > math.exp(_TOO_LARGE / n):
+        return math.inf
+    room = min(math.exp(_NEGLIGIBLE / n), max(_SMALL, (1 + still) / 2)) - still
+    return nodes.bound.variation(theta) / float(tilted.sum()) / max(room, _LEAST_ROOM)
+
+
+def _end(smooth: Smooth, log_mass: float) -> float:
+    """Return where to end so that no more than this mass lies beyond."""
+    if smooth.is_bounded:
+        return smooth.length
+    low, high = 1, math.ceil(smooth.length / _STEP)
+    while low < high:
+        middle = (low + high) // 2
+        if smooth.exposed(middle * _STEP) <= math.exp(log_mass):
+            high = middle
+        else:
+            low = middle + 1
+    return min(low * _STEP, smooth.length)

@@ -1,0 +1,110 @@
+r"""Delta of continuous laws from the nodes of a quadrature instead of cells.
+
+A law with unbounded ratios is followed up to some end; what lies beyond is put to G = 0. There
+:math:`G_+\le a/c` and :math:`G_-\le e^\varepsilon b/c`, and :math:`x_+` moves by at most as much as
+x, so with the masses a and b beyond the end
+
+.. math:: \delta'-e^\varepsilon b\le\delta\le\delta'+a .
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+
+from shuffledp.arrays import UNIT
+from shuffledp.decomposition import Decomposition, Smooth
+from shuffledp.decomposition.smooth import Quadrature
+from shuffledp.divergence.blocks import BlockSum
+from shuffledp.divergence.contour import chernoff_log_mean, contour_log_mean
+from shuffledp.divergence.elementary import can_be_positive
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
+from shuffledp.divergence.engine import log_delta, log_delta_bound
+from shuffledp.divergence.proposals.panels import choose_jump_rule, choose_quadrature
+from shuffledp.divergence.smooth_jumps import JumpRule, log_mean_with_jumps
+
+_MAX_WORK = 6e5
+_MAX_WORK_WITH_JUMPS = 3e6
+_FINEST_WITH_JUMPS = 3e-5
+_CELLS_WITH_JUMPS = 5e-4  # about the width of what cells can say where jumps rule
+_SHARE_OF_CONTOUR = 0.8  # of the tolerance; the rest is for what lies beyond the end
+_USUAL_RTOL = 1e-4
+
+
+def log_delta_at(
+    decomposition: Decomposition, n: int, epsilon: float, *, rtol: float = 1e-4
+) -> LogEnclosure:
+    """Enclose log delta at an epsilon: by quadrature if the law is smooth and that is enough.
+
+    >>> from shuffledp.randomizers import Gaussian, Pair
+    >>> noise = Gaussian(sigma=1.0).blanket(Pair(0, 1))
+    >>> found = log_delta_at(noise, 10_000, 0.0601)
+    >>> cells = log_delta(noise.at(0.0601), 10_000, rtol=1e-2)
+    >>> found.width < 1e-4, cells.lower < found.lower < found.upper < cells.upper
+    (True, True)
+    """
+    found = LogEnclosure(-math.inf, math.inf)
+    if decomposition.smooth is not None:
+        with suppress(*BEYOND_DOUBLES):
+            found = _log_delta(decomposition.smooth, n, epsilon, rtol)
+        if found.width <= max(rtol, _CELLS_WITH_JUMPS):
+            return found
+    return found.intersect(log_delta(decomposition.at(epsilon), n, rtol=rtol))
+
+
+def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float) -> LogEnclosure:
+    """Enclose log delta by the rule that is proposed, with jumps or without."""
+    rule = choose_quadrature(smooth, n, epsilon, rtol)
+    if rule is not None:
+        return log_delta_by_rule(rule, n, epsilon, rtol)
+    rtol = max(rtol, _FINEST_WITH_JUMPS)
+    plan = choose_jump_rule(smooth, n, epsilon, rtol)
+    if plan is None:
+        return LogEnclosure(-math.inf, math.inf)
+    return log_delta_by_jumps(plan, n, epsilon, rtol)
+
+
+def log_delta_by_rule(rule: Quadrature, n: int, epsilon: float, rtol: float) -> LogEnclosure:
+    """Enclose log delta by the nodes of a quadrature."""
+    law = rule.law(epsilon)
+    total = BlockSum.of((law, n))
+    if not (law.is_moderate and can_be_positive(total)):
+        return LogEnclosure(-math.inf, math.inf)
+    mean = contour_log_mean(total, _SHARE_OF_CONTOUR * rtol, _MAX_WORK)
+    return _delta(rule, n, epsilon, mean)
+
+
+def log_delta_by_jumps(plan: JumpRule, n: int, epsilon: float, rtol: float) -> LogEnclosure:
+    """Enclose log delta by the nodes of a quadrature whose last panels are jumps."""
+    tolerance = _SHARE_OF_CONTOUR * rtol
+    mean = log_mean_with_jumps(plan, n, epsilon, tolerance, _MAX_WORK_WITH_JUMPS)
+    return _delta(plan.rule, n, epsilon, mean)
+
+
+def log_delta_bound_at(decomposition: Decomposition, n: int, epsilon: float) -> float:
+    """Return an upper bound on log delta from one tilt, much cheaper than an enclosure."""
+    if decomposition.smooth is not None:
+        rule = choose_quadrature(decomposition.smooth, n, epsilon, _USUAL_RTOL)
+        if rule is not None:
+            law = rule.law(epsilon)
+            total = BlockSum.of((law, n))
+            with suppress(*BEYOND_DOUBLES):
+                if law.is_moderate and can_be_positive(total):
+                    bound = LogEnclosure(-math.inf, chernoff_log_mean(total))
+                    return _delta(rule, n, epsilon, bound).upper
+    return log_delta_bound(decomposition.at(epsilon), n)
+
+
+def _delta(rule: Quadrature, n: int, epsilon: float, mean: LogEnclosure) -> LogEnclosure:
+    """Turn the enclosure of log E[S_+] of the law up to its end into that of log delta."""
+    log_n = math.log(n)
+    # The logarithm is good to two units in the last place.
+    kept = LogEnclosure(mean.lower - log_n, mean.upper - log_n).widen(4 * UNIT * log_n)
+    if rule.exposed == 0:
+        return kept
+    lost = epsilon + math.log(rule.exposed)  # the logarithm of e^epsilon b, or more
+    lower = -math.inf
+    if kept.lower > lost + 1:
+        lower = kept.lower + math.log1p(-math.exp(lost - kept.lower + 1e-9))
+    ends = LogEnclosure(lower, kept.plus(0.0, rule.exposed).upper)
+    return ends.widen(8 * UNIT * (1 + abs(lost)))
