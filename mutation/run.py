@@ -44,6 +44,9 @@ _ENUMERATION = [
 ]
 _TILT = ["tests/divergence/test_tilt_errors.py", "tests/divergence/test_tilt.py", *_BLOCKS]
 
+_NOISE = ["tests/decomposition/test_panels.py", "tests/decomposition/test_noise_nodes.py"]
+_NOISE_SUMS = ["tests/divergence/test_noise_sums.py"]
+
 _LAWS = ["tests/rounds/test_loss_laws.py"]
 
 #: Each core module with the tests that know it best.
@@ -59,8 +62,11 @@ MODULES = {
     "decomposition/lattice.py": ["tests/decomposition/test_lattice.py"],
     "decomposition/masses.py": ["tests/decomposition/test_masses.py"],
     "decomposition/mixture.py": _COMPONENTS,
+    "decomposition/panels.py": _NOISE,
     "decomposition/product.py": ["tests/decomposition/test_faint.py", *_COMPONENTS],
     "decomposition/segments.py": _COMPONENTS,
+    "decomposition/smooth.py": _NOISE,
+    "decomposition/transform.py": _NOISE,
     "divergence/blocks.py": _BLOCKS,
     "divergence/characteristic.py": ["tests/divergence/test_nodes.py"],
     "divergence/coarsening.py": ["tests/divergence/test_coarsening.py"],
@@ -92,10 +98,13 @@ MODULES = {
     "divergence/rare.py": ["tests/divergence/test_rare.py"],
     "divergence/shares.py": ["tests/divergence/test_swap.py"],
     "divergence/slots.py": ["tests/divergence/test_swap.py"],
+    "divergence/smooth.py": _NOISE_SUMS,
+    "divergence/smooth_jumps.py": _NOISE_SUMS,
     "divergence/stretches.py": ["tests/divergence/test_stretches.py"],
     "divergence/swap.py": ["tests/divergence/test_swap.py"],
     "divergence/terms.py": ["tests/divergence/test_jumps.py"],
     "divergence/tilt.py": _TILT,
+    "divergence/transform.py": _NOISE_SUMS,
     "divergence/two_counts.py": ["tests/accounting/test_unary_sums.py"],
     "rounds/composition.py": ["tests/rounds/test_rounds_composition.py"],
     "rounds/dominated.py": _LAWS,

@@ -99,7 +99,7 @@ def test_a_bracket_whose_ends_cross(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cheap_bound_below_the_enclosure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shuffledp.accounting.candidates.log_delta_bound", lambda *_: -1e6)
+    monkeypatch.setattr("shuffledp.accounting.candidates.log_delta_bound_at", lambda *_: -1e6)
     randomizer = MatrixRandomizer([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.0, 0.5, 0.5]])
     with pytest.raises(ContradictionError):
         ShuffleAccountant(randomizer, N).get_delta(0.1)
@@ -143,6 +143,6 @@ def test_python_users_are_protected(many: bool, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_second_look_that_contradicts_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([LogEnclosure(-5.0, -4.9), LogEnclosure(-4.0, -3.9)])
-    monkeypatch.setattr(profile_point, "log_delta", lambda *_, rtol: next(answers))
+    monkeypatch.setattr(profile_point, "log_delta_at", lambda *_, rtol: next(answers))
     with pytest.raises(ContradictionError):
         profile_point.enclose_log_delta(DECOMPOSITION, 10**6, 1e-6, 1e-4)

@@ -57,11 +57,11 @@ class Problem:
         self.evaluated: list[float] = []
         self.cheap = 0.4  # how much worse the cheap bound is
         self.singular: tuple[list[float], list[float]] = ([], [])
-        monkeypatch.setattr(inversion, "log_delta", self.log_delta)
+        monkeypatch.setattr(inversion, "log_delta_at", self.log_delta)
         monkeypatch.setattr(
             inversion,
             "enclose_log_delta",
-            lambda _, n, epsilon, rtol: inversion.log_delta(epsilon, n, rtol=rtol),
+            lambda law, n, epsilon, rtol: inversion.log_delta_at(law, n, epsilon, rtol=rtol),
         )
         monkeypatch.setattr(
             inversion, "log_delta_bound", lambda e, n: self.function(e) + self.cheap
@@ -70,7 +70,7 @@ class Problem:
         monkeypatch.setattr(proposals, "estimate_log_delta", self.estimate)
         monkeypatch.setattr(Guide, "_gaussian_guess", lambda guide: 0.3)
 
-    def log_delta(self, epsilon: float, n: int, *, rtol: float) -> LogEnclosure:
+    def log_delta(self, _: object, n: int, epsilon: float, *, rtol: float) -> LogEnclosure:
         self.evaluated.append(epsilon)
         value = self.function(epsilon)
         return LogEnclosure(value - self.below, value + self.above)
@@ -160,12 +160,12 @@ def test_vague_evaluations_leave_the_cheap_bound(
     target, plain = -8.0, problem.log_delta
     exact = root(problem.function, target, 4.0)
 
-    def vague(epsilon: float, n: int, *, rtol: float) -> LogEnclosure:
+    def vague(law: object, n: int, epsilon: float, *, rtol: float) -> LogEnclosure:
         if epsilon >= where:
             return LogEnclosure(-math.inf, min(0.0, problem.function(epsilon) + problem.cheap))
-        return plain(epsilon, n, rtol=rtol)
+        return plain(law, n, epsilon, rtol=rtol)
 
-    monkeypatch.setattr(inversion, "log_delta", vague)
+    monkeypatch.setattr(inversion, "log_delta_at", vague)
     interval = problem.search(point(target)).run()
     assert interval.lower <= exact <= interval.upper
     assert interval.upper <= root(problem.function, target - problem.cheap, 4.0) + 1e-3
