@@ -162,7 +162,7 @@ def test_every_command_is_tried():
             assert "mechanism" not in {option.name for option in main.commands[name].params}
 
 
-@pytest.mark.heavy(keep=12)
+@pytest.mark.heavy(keep=5)
 @pytest.mark.parametrize("mechanism", FOREIGN)
 @pytest.mark.parametrize("command", [name for name, line in COMMANDS.items() if line is not None])
 def test_commands(command, mechanism, tmp_path, monkeypatch):

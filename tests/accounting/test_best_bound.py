@@ -42,7 +42,7 @@ TIGHT = [
 ]
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("n", [1500, 5000, 7000, 10**6])
 def test_types_of_very_different_tilts_do_not_make_it_loose(n):
     """Inputs near each other have tilts of their own, far from the one that matters."""
@@ -71,6 +71,7 @@ def test_references():
     assert laplace.bound == "swap"
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize(
     "text",
     [
@@ -116,7 +117,7 @@ def test_a_bound_below_the_attack_raises_the_alarm(monkeypatch):
         ShuffleAccountant("krr(k=3, epsilon0=1)", 100, bound="best").get_delta(0.1)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "text",
     [
@@ -137,6 +138,7 @@ def test_it_falls_with_the_number_of_users_and_epsilon(text):
     assert all(b < a for a, b in pairwise(deltas))
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(("rows", "proof"), [(7, "swap"), (17, "blanket")])
 def test_pairs_of_a_matrix(rows, proof):
     """The blanket discards most pairs; of too many the rest takes too long."""
@@ -147,6 +149,7 @@ def test_pairs_of_a_matrix(rows, proof):
     assert (report.guarantee.upper < 1.001 * report.lower_bound) == (proof == "swap")
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("text", "n"),
     [("krr(k=3, epsilon0=1)", 300), ("oue(epsilon0=2)", 1000), ("gaussian(sigma=2)", 1000)],

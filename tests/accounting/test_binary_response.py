@@ -72,6 +72,7 @@ def test_answers_are_exact(text):
     assert accountant.get_delta(2.0) == blanket_accountant(text, 7).get_delta(2.0)
 
 
+@pytest.mark.heavy
 def test_it_falls_with_n_and_epsilon():
     """The truth does, and so does what is exact; beyond 2000 users the swap bound takes over."""
     sizes = [10, 100, 500, 1999, 2000, 2001, 4000]

@@ -62,7 +62,7 @@ FAMILIES = {
 }
 
 
-@pytest.mark.heavy(keep=7)
+@pytest.mark.heavy(keep=5)
 @pytest.mark.parametrize("text", FAMILIES)
 @pytest.mark.parametrize(("n", "epsilon", "delta"), [(1000, 0.3, 1e-6), (10**7, 0.01, 1e-9)])
 def test_the_answer_is_safe_and_a_little_more_is_not(

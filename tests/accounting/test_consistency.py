@@ -109,6 +109,7 @@ def test_epsilon_is_narrow_also_where_the_level_is_rounded(
     assert interval.upper <= randomizer.epsilon0 * (1 + HAIR)
 
 
+@pytest.mark.heavy
 @settings(max_examples=150)
 @given(randomizer=support_mechanisms(), n=user_counts, delta=deltas, bound=bounds)
 def test_asking_back(randomizer: LocalRandomizer, n: int, delta: float, bound: Bound) -> None:
@@ -136,6 +137,7 @@ def test_delta_is_narrow_and_above_the_lower_bound(
     assert accountant.delta_lower_bound(epsilon) <= delta.upper
 
 
+@pytest.mark.heavy
 @settings(max_examples=150)
 @given(randomizer=support_mechanisms(), n=user_counts, delta=deltas)
 def test_the_lower_bound_of_epsilon_is_below_the_upper_one(
@@ -150,6 +152,7 @@ def test_the_lower_bound_of_epsilon_is_below_the_upper_one(
         assert found >= delta * (1 - 2e-4)
 
 
+@pytest.mark.heavy
 @settings(max_examples=150)
 @given(
     randomizer=support_mechanisms(),

@@ -57,6 +57,7 @@ class Mumbling(KRR):
         return KRR(k=self.k, epsilon0=level).blanket(Pair(0, 1))
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("level", [2.0, 299.0])
 def test_pairs_with_the_same_text_are_both_compared(level: float) -> None:
     mechanism = Mumbling(k=4, epsilon0=level)

@@ -77,7 +77,7 @@ def cases() -> list[object]:
     ]
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(("name", "level", "n"), cases())
 def test_all_answers_fit_together(name: str, level: float, n: int) -> None:
     randomizer = MAKERS[name](level)
@@ -98,7 +98,7 @@ def test_all_answers_fit_together(name: str, level: float, n: int) -> None:
         assert (intervals[0].upper < 2e-12) == (n == MANY)
 
 
-@pytest.mark.heavy(keep=5)
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("delta", [TINY_DELTA, 1e-9])
 @pytest.mark.parametrize("level", [1e-6, 50.0])
 @pytest.mark.parametrize("name", ["krr", "binary", "blh", "rappor", "oue", "hadamard", "any"])

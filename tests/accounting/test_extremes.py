@@ -90,6 +90,7 @@ def test_delta_one_asks_for_nothing_even_without_any_privacy(make: type, epsilon
     assert ShuffleAccountant(randomizer, 1).epsilon_interval(1.0) == Interval(0.0, 0.0)
 
 
+@pytest.mark.heavy(keep=7)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=str)
 def test_epsilon_zero_is_the_total_variation_distance(randomizer: LocalRandomizer) -> None:
     """For one user: sum of (a - b)_+ over the components."""
@@ -155,6 +156,7 @@ def test_huge_levels_get_an_answer(make: type, epsilon0: float, n: int) -> None:
         assert delta.upper > 0.99
 
 
+@pytest.mark.heavy(keep=7)
 @pytest.mark.parametrize("epsilon0", [40.0, 100.0, 150.0])
 @pytest.mark.parametrize("n", [2, 76, 100, 10**5, 10**9])
 @pytest.mark.parametrize("gap", [1e-3, 1e-9, 1e-13, 1e-15])
@@ -230,6 +232,7 @@ class TestMatrices:
         assert found.lower == pytest.approx(expected.lower, rel=1e-12)
         assert found.upper == pytest.approx(expected.upper, rel=1e-12)
 
+    @pytest.mark.heavy(keep=4)
     @pytest.mark.parametrize("n", [1, 2, 50, 10**6])
     @pytest.mark.parametrize("mass", [0.5, 0.125, 1e-6])
     def test_an_output_that_gives_its_sender_away(self, mass: float, n: int) -> None:
@@ -260,6 +263,7 @@ class TestMatrices:
         assert accountant.get_epsilon(0.5) == math.inf
         assert accountant.get_epsilon(1.0) == 0
 
+    @pytest.mark.heavy(keep=1)
     @pytest.mark.parametrize("tiny", [1e-12, 1e-60, 1e-120, 1e-200, 1e-250])
     @pytest.mark.parametrize("n", [1, 10, pytest.param(10**6, marks=pytest.mark.slow)])
     def test_tiny_entries(self, tiny: float, n: int) -> None:

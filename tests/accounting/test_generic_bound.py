@@ -91,6 +91,7 @@ def standard_clone(epsilon0: float) -> Decomposition:
     return Decomposition.from_coefficients([likely, unlikely], [unlikely, likely], [clone, clone])
 
 
+@pytest.mark.heavy(keep=6)
 @pytest.mark.parametrize("epsilon0", [0.01, 0.5, 1.0, 3.0, 8.0])
 @pytest.mark.parametrize("n", [1, 2, 10, 1000, 10**6, 10**12])
 def test_the_generic_bound_is_below_the_standard_clone(epsilon0: float, n: int) -> None:

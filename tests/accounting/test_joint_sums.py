@@ -113,7 +113,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(("n", "parts"), CASES)
 @pytest.mark.parametrize("growth", [Fraction(1), Fraction(3, 2), Fraction(4)])
 def test_all_datasets_of_few_users(n, parts, growth):
@@ -196,6 +196,7 @@ def test_limits_on_what_changes():
     assert both.upper < three.lower
 
 
+@pytest.mark.heavy
 def test_answers_say_what_they_are_about():
     report = ShuffleAccountant(NORMAL, 100, view="sum", rtol=RTOL).epsilon_report(1e-4)
     assert report.bound == "composition"

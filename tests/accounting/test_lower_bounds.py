@@ -20,7 +20,7 @@ def _wide_enclosures_are_allowed_to_say_so() -> None:
     warnings.simplefilter("ignore", AccuracyWarning)
 
 
-@pytest.mark.heavy(keep=20)
+@pytest.mark.heavy(keep=15)
 @pytest.mark.parametrize("k", [3, 10, 100])
 @pytest.mark.parametrize("epsilon0", [0.1, 0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("n", [1000, 10**4, 10**6, 10**9])

@@ -52,7 +52,7 @@ REFERENCE = [
 ]
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(("k", "groups", "dummies", "epsilon", "expected"), REFERENCE)
 def test_reference_values(k, groups, dummies, epsilon, expected):
     accountant = krr(k, *groups, dummies=dummies)
@@ -100,6 +100,7 @@ EXACT = [
 ]
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(("k", "own", "others", "growth", "value", "low", "high"), EXACT)
 def test_both_ends(k, own, others, growth, value, low, high):
     counts = Counter(others)
@@ -166,6 +167,7 @@ def test_all_datasets_of_few_users(k, ratios, growth):
     assert truth <= tier.guarantee.upper * SLACK
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("n", "expected"),
     [
@@ -206,6 +208,7 @@ def test_one_tier_is_the_accountant():
         assert accountant.epsilon_tiers(1e-6)[0].lower_bound == alone.epsilon_lower_bound(1e-6)
 
 
+@pytest.mark.heavy
 def test_more_company_never_hurts():
     deltas = [krr(10, (2, 50), (4, n), dummies=m).deltas(0.5)[0] for n, m in ((1, 0), (50, 0))]
     deltas += [krr(10, (2, 50), (4, 50), dummies=m).deltas(0.5)[0] for m in (1, 100, 10_000)]

@@ -53,7 +53,7 @@ def local(place: int, bound: str) -> ShuffleAccountant:
     return ShuffleAccountant(MatrixRandomizer(rows), 1, bound=bound)
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.filterwarnings("ignore::shuffledp.AccuracyWarning")
 @pytest.mark.parametrize("bound", ["best", "blanket"])
 @pytest.mark.parametrize("at_most", [1, 2, 3])
@@ -92,6 +92,7 @@ def test_what_reveals_most_is_taken_first_and_as_often_as_it_happens():
     assert not some.meets(found.upper * 0.99, 1e-6)
 
 
+@pytest.mark.heavy
 def test_the_order_of_kinds_does_not_matter():
     first = Rounds([(WEEKLY, 2), (SURVEY, 2)], at_most=3).get_epsilon(1e-6)
     second = Rounds([(SURVEY, 2), (WEEKLY, 2)], at_most=3).get_epsilon(1e-6)
@@ -126,6 +127,7 @@ def test_other_answers_count_the_same_rounds():
     assert upper_log_delta(some)(0.3) == pytest.approx(upper_log_delta(taken)(0.3), rel=1e-3)
 
 
+@pytest.mark.heavy
 def test_reports_say_how_many_are_taken():
     report = Rounds([(WEEKLY, 52), (SURVEY, 4)], at_most=10).epsilon_report(1e-6)
     assert "at most 10 for each user" in str(report)

@@ -58,6 +58,7 @@ def check_delta_of_epsilon(accountant: ShuffleAccountant, delta: float) -> None:
         assert fresh.get_delta(epsilon) <= delta
 
 
+@pytest.mark.heavy
 @settings(max_examples=80)
 @given(randomizer=mechanisms, n=user_counts, delta=deltas, rtol=tolerances)
 def test_delta_of_epsilon_is_at_most_the_target(
@@ -85,7 +86,7 @@ EXTREMES: list[LocalRandomizer] = [
 ]
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("randomizer", EXTREMES, ids=str)
 def test_extreme_targets_are_kept(randomizer: LocalRandomizer) -> None:
     for n in (1, 7) if isinstance(randomizer, Laplace | Gaussian) else (1, 2, 50, 10**13):
@@ -107,6 +108,7 @@ def test_a_comparison_agrees_with_the_number(
         assert fresh.meets(epsilon, target) == (found <= target)
 
 
+@pytest.mark.heavy
 @settings(max_examples=30)
 @given(randomizer=mechanisms, n=user_counts, share=st.floats(0.0, 1.1), rtol=tolerances)
 def test_epsilon_of_delta_is_the_epsilon_up_to_rtol(
@@ -160,7 +162,7 @@ def test_a_calibrated_level_keeps_both_targets(
     check_target(parse_family(family)(level.epsilon0), n, epsilon, delta)
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 0.3])
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 1 / 3])
 def test_the_example_that_broke_its_word(epsilon: float, delta: float) -> None:

@@ -26,7 +26,7 @@ def one(name: str) -> ShuffleAccountant:
     return ShuffleAccountant(MatrixRandomizer(rows), 1)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("epsilon", "delta", "order"), [(0.5, 0.2, 3.0), (0.9, 0.12, 5.0), (0.6, 0.05, 15.0)]
 )

@@ -70,7 +70,7 @@ def test_reference_value_of_noise():
     assert found.width <= 1e-3 * found.upper
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "n", "delta", "times", "attained"),
     [("krr(10, 2)", 10**4, 1e-6, 52, 0.6605356), ("krr(2, 2)", 10**4, 1e-6, 16, 0.3746818)],
@@ -162,6 +162,7 @@ def test_rounds_can_be_added_in_any_order_and_grouping():
     assert (WEEKLY.rounds(2, rtol=1e-2) + WEEKLY.rounds(2)).rtol == 1e-3
 
 
+@pytest.mark.heavy
 def test_more_rounds_reveal_more_but_less_than_their_sum():
     values = [WEEKLY.rounds(times).get_epsilon(1e-6) for times in (1, 2, 4, 52, 10**6, 10**9)]
     assert values == sorted(values)
@@ -171,6 +172,7 @@ def test_more_rounds_reveal_more_but_less_than_their_sum():
         assert rounds.naive_epsilon(1e-6) >= times * WEEKLY.get_epsilon(1e-6 / times) * (1 - 1e-9)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("times", [4, 10**6, 10**9])
 @pytest.mark.parametrize("delta", [1e-3, 1e-20])
 def test_answers_are_narrow_and_keep_their_word(times, delta):
@@ -206,6 +208,7 @@ def test_many_rounds_of_few_users_cost_no_more_than_their_levels():
             assert found.width <= 1e-3 * found.upper
 
 
+@pytest.mark.heavy
 def test_outputs_that_only_one_input_has():
     """There delta does not go to 0: below it, no epsilon is enough."""
     rounds = blanket_accountant("matrix([[0.5, 0.5, 0], [0.3, 0.4, 0.3]])", n=20).rounds(4)
@@ -236,6 +239,7 @@ def test_participation_in_few_of_many_rounds():
         limited + WEEKLY.rounds(3)
 
 
+@pytest.mark.heavy
 def test_the_best_bound_is_never_the_larger_one():
     """Its cells are wider; where the blanket decides, that must not show."""
     best = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).rounds(52)

@@ -94,7 +94,7 @@ def divergence(
     return low0 - level * high1, high0 - level * low1
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=str)
 @pytest.mark.parametrize(("n", "epsilon"), [(3, 0.25)])
 def test_runs_on_the_named_datasets_show_the_lower_bound(randomizer, n, epsilon):
@@ -109,7 +109,7 @@ def test_runs_on_the_named_datasets_show_the_lower_bound(randomizer, n, epsilon)
     assert low > 0.5 * report.lower_bound  # the runs tell something
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=str)
 def test_runs_on_other_datasets_stay_below_the_guarantee(randomizer):
     """The others hold different inputs, which no lower bound looks at."""

@@ -113,6 +113,7 @@ def exact_sum_delta(alpha: Fraction, bound: int, n: int, growth: Fraction, reach
     )
 
 
+@pytest.mark.heavy(keep=5)
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("bound", [1, 2, 3])
 @pytest.mark.parametrize("growth", [Fraction(1), Fraction(5, 4), Fraction(7, 2)])
@@ -228,7 +229,7 @@ def test_some_sums_tell_everything(text):
     assert "as good as the multiset" in sums.epsilon_report(1e-6).view_in_words
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     "text",
     [

@@ -121,6 +121,7 @@ def test_single_datasets(mechanism, n, epsilon, third, same):
         assert found.upper <= expected * (1 + 1e-5)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("mechanism", "expected"),
     [
@@ -187,7 +188,7 @@ def test_the_datasets_are_those_of_the_lower_bound():
     assert other.lower_bound == pytest.approx(0.0015524167328526124)
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("mechanism", "n", "expected"),
     [

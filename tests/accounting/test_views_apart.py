@@ -73,12 +73,14 @@ def test_more_rounds_of_sums_fit():
     assert times[0] > times[1] > 0
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("order", [("sum", "multiset"), ("multiset", "sum")])
 def test_renyi_divergences_are_kept_for_each_view(order):
     found = {view: renyi_divergence(asked(view, bound="blanket"), 2.0) for view in order}
     assert found["sum"] < found["multiset"]
 
 
+@pytest.mark.heavy
 def test_renyi_divergences_know_the_corrupted():
     krr = "krr(3, 1)"
     honest = renyi_divergence(ShuffleAccountant(krr, 100, bound="blanket"), 2.0)
@@ -87,6 +89,7 @@ def test_renyi_divergences_know_the_corrupted():
     assert renyi_divergence(corrupted, 2.0) == few > honest
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("n", [40, pytest.param(10**6, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("mechanism", [OUE(2.0), UnaryEncoding(0.75, 0.25, 2)], ids=str)
 def test_sums_of_bits_have_datasets_for_many_rounds(mechanism, n):

@@ -69,6 +69,7 @@ OVERFLOWING = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy(keep=5)
 @pytest.mark.parametrize(("rows", "n", "epsilon"), OVERFLOWING)
 def test_no_pair_is_skipped(rows: list[list[float]], n: int, epsilon: float) -> None:
     check(MatrixRandomizer(rows), n, epsilon)
@@ -128,6 +129,7 @@ def test_random_matrices_at_length(block: int) -> None:
         check(matrix, n, float(matrix.epsilon0 * (1 - 10.0 ** -rng.uniform(0, 5))))
 
 
+@pytest.mark.heavy
 @settings(max_examples=80)
 @given(rows=randomizers(inputs=3), share=st.floats(0.05, 0.95))
 def test_one_user_is_the_local_guarantee(rows: list[tuple[Fraction, ...]], share: float) -> None:
@@ -145,6 +147,7 @@ def test_one_user_is_the_local_guarantee(rows: list[tuple[Fraction, ...]], share
     assert interval.upper >= exact * (1 - 1e-12) - 1e-16
 
 
+@pytest.mark.heavy
 def test_an_obviously_worst_pair_is_named() -> None:
     close = [0.26, 0.25, 0.25, 0.24]
     rows = [[0.25] * 4, close, [0.24, 0.26, 0.25, 0.25], [0.97, 0.01, 0.01, 0.01]]
@@ -178,6 +181,7 @@ def test_which_pair_is_worst_depends_on_epsilon() -> None:
     check(matrix, 1, 2.0)
 
 
+@pytest.mark.heavy
 def test_many_rows_are_compared_and_the_worst_is_named() -> None:
     rng = np.random.default_rng(3)
     rows = 0.02 * rng.random((12, 6)) + 1 / 6

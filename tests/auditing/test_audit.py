@@ -18,7 +18,7 @@ def run_audit(text: str, n: int, **options) -> Audit:
     return audit(ShuffleAccountant(parse(text), n), rng=np.random.default_rng(3), **options)
 
 
-@pytest.mark.heavy(keep=5)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("text", MECHANISMS)
 @pytest.mark.parametrize("target", [{"target_delta": 1e-3}, {"target_epsilon": 0.3}], ids=str)
 def test_audits_agree_and_show_something(text, target):
@@ -142,6 +142,7 @@ def test_huge_likelihood_ratios():
     assert found.lower_bound > 4
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize(
     ("text", "message"),
     [

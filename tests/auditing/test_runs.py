@@ -57,7 +57,7 @@ def assert_mean(values: np.ndarray, mean: float) -> None:
     assert abs(values.mean() - mean) < 4.5 * error + 1e-12
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("text", MECHANISMS)
 def test_runs_have_the_certified_divergence(text):
     """The mean of (1 - e^(epsilon - T))_+ is the hockey-stick divergence of the datasets.
@@ -72,6 +72,7 @@ def test_runs_have_the_certified_divergence(text):
         assert_mean(np.maximum(np.exp(second) - math.exp(0.4), 0), delta)
 
 
+@pytest.mark.heavy(keep=5)
 @pytest.mark.parametrize("text", MECHANISMS)
 def test_ratios_are_those_of_probabilities(text):
     """Each law has total mass 1 under the other one, where that can produce all it produces."""

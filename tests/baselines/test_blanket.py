@@ -147,7 +147,7 @@ def test_moments_published_for_krr_and_laplace(mechanism, epsilon0, share, n):
         assert analysis(randomizer, n).get_delta(epsilon) == pytest.approx(wanted, rel=rel)
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("epsilon0", [1e-12, 0.1, 1.0, 4.0, 20.0])
 @pytest.mark.parametrize("n", [1, 7, 1000])
 @pytest.mark.parametrize(("analysis", "inequality"), GENERIC)
@@ -269,6 +269,7 @@ class TestSearch:
         assert bound.get_epsilon(1.0) == 0
         assert bound.get_delta(1e-300) == 1
 
+    @pytest.mark.heavy(keep=2)
     def test_no_amplification_is_said_not_answered_by_epsilon0(self, analysis):
         bound = analysis(KRR(k=10, epsilon0=4.0), 20)
         with pytest.raises(NoAnswerError, match="below 4, where delta is 0 even without"):

@@ -215,7 +215,7 @@ class TestGhazi:
         assert bound.get_delta(epsilon * (1 + 1e-3)) < 1e-6
         assert bound.get_epsilon(0.0) <= 2.0
 
-    @pytest.mark.heavy(keep=1)
+    @pytest.mark.heavy
     @pytest.mark.parametrize("epsilon0", [1e-12, 1e-3, 1.0, 8.0])
     @pytest.mark.parametrize("k", [2, 100, 10**6])
     def test_below_the_guarantee(self, epsilon0, k):

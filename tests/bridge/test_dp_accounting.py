@@ -61,6 +61,7 @@ def test_counts_and_nested_events():
     assert empty.get_epsilon(1e-6) == 0
 
 
+@pytest.mark.heavy
 def test_with_a_central_mechanism():
     gaussian = dp.GaussianDpEvent(10.0)
     central = dp.pld.PLDAccountant(REPLACE, WIDTH).compose(gaussian, 4).get_epsilon(1e-6)

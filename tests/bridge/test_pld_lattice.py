@@ -43,6 +43,7 @@ def local_profile(k, epsilon0, epsilon):
         return sum(max(a - scale * b, 0) for a, b in ((large, small), (small, large), (rest, rest)))
 
 
+@pytest.mark.heavy(keep=7)
 @pytest.mark.parametrize("width", [0.3, 0.01, 1 / 3, 1e-3])
 @pytest.mark.parametrize(("k", "epsilon0"), [(2, 1.0), (5, 0.7)])
 def test_one_user_exactly(k, epsilon0, width):

@@ -20,6 +20,7 @@ from shuffledp.rounds.node import Point
 ORDERS = (1.001, 1.5, 2, 8, 64, 1e4)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("epsilon0", [1e-3, 1.0, 5.0])
 def test_one_user_exactly(epsilon0):
     one = ShuffleAccountant(f"krr(k=2, epsilon0={epsilon0})", 1)

@@ -28,7 +28,7 @@ def certificate() -> Certificate:
     return certify(accountant, target_delta=1e-6)
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("text", "n"),
     [
@@ -143,6 +143,7 @@ def test_tiny_deltas() -> None:
     verify(Certificate.from_json(issued.to_json()))
 
 
+@pytest.mark.heavy
 def test_files_are_written_out(tmp_path) -> None:
     path = tmp_path / "channel.csv"
     path.write_text("0.75, 0.25\n0.25, 0.75\n")

@@ -126,7 +126,7 @@ def masses(found: BallDecomposition) -> list[arb]:
     return [weight, first, second]
 
 
-@pytest.mark.heavy(keep=6)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("text", MECHANISMS)
 @pytest.mark.parametrize("side", ["lower", "upper"])
 def test_both_sides_keep_all_masses(text: str, side: str) -> None:

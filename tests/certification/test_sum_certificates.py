@@ -27,6 +27,7 @@ def sums(n, sigma=1.5):
     return ShuffleAccountant(f"gaussian({sigma})", n, view="sum")
 
 
+@pytest.mark.heavy(keep=5)
 @pytest.mark.parametrize("n", [1, 7, 10**4, 10**12])
 @pytest.mark.parametrize("question", [{"target_delta": 1e-9}, {"target_epsilon": 1e-6}])
 def test_what_is_proved_is_true_and_close(n, question):

@@ -50,7 +50,7 @@ def test_wrong_bound() -> None:
         certify("blh(epsilon0=1)", n=1000, target_delta=1e-6, bound="swap")  # type: ignore[arg-type]
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("text", "n"),
     [
@@ -82,7 +82,7 @@ def test_answers_of_the_accountant_are_proved(text: str, n: int, question: str) 
     verify(Certificate.from_json(issued.to_json()))
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "n"),
     [

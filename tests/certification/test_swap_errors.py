@@ -112,6 +112,7 @@ def number(x: acb) -> complex:
     return complex(float(x.real.mid()), float(x.imag.mid()))
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("types", [2, 3])
 @pytest.mark.parametrize("slack", [1e-3, 1e9])
 def test_all_backgrounds_are_below_the_bound(

@@ -280,6 +280,7 @@ def judge(generator: Generator, count: int) -> None:
     assert proved > 0
 
 
+@pytest.mark.heavy
 def test_proofs_are_above_the_truth() -> None:
     judge(Generator(71, (), effort=2_000), 16)
 

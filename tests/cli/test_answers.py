@@ -115,6 +115,7 @@ def test_text_and_json_agree_and_round_to_the_safe_side(arguments):
     assert (reason is None) or f"the blanket bound stands, because {reason}." in meaning(text)
 
 
+@pytest.mark.heavy(keep=6)
 @pytest.mark.parametrize("arguments", ASKED)
 def test_lines_are_short_and_aligned(arguments):
     text = ask(*arguments)
@@ -166,6 +167,7 @@ def test_delta_is_that_of_the_library():
     assert answer["log_guarantee_reason"] is None
 
 
+@pytest.mark.heavy
 def test_rtol_is_passed_on_and_decides_the_digits():
     arguments = ("epsilon", "krr(10, 2)", "-n", "1000", "--delta", "1e-6", "--bound", "blanket")
     wide = read_json(ask(*arguments, "--rtol", "0.1", "--json"))
@@ -216,6 +218,7 @@ def test_calibrated_level_is_safe_and_rounded_down():
     assert accountant.get_delta(1.0) <= 1e-6
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("epsilon", ["0.1", "0.3", "1", "0.123456789"])
 def test_the_text_shows_the_target_that_is_met(epsilon):
     question = ("calibrate", "krr(k=10)", "-n", "1000", "--epsilon", epsilon, "--delta", "1e-6")
@@ -312,6 +315,7 @@ def test_mechanism_that_is_not_pure_has_no_level():
     assert "not pure LDP" in answer["ldp_level_reason"]
 
 
+@pytest.mark.heavy
 def test_missed_rtol_is_said_in_words():
     arguments = (
         "delta",

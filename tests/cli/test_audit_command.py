@@ -107,6 +107,7 @@ def test_bad_options(arguments: tuple[str, ...], message: str) -> None:
     assert message in result.stderr
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("mechanism", "n", "message"),
     [

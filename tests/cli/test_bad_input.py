@@ -96,6 +96,7 @@ def bad_values() -> Iterator[tuple[str, str, str]]:
             yield from ((command, name, value) for value in BAD[name])
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("command", VALID)
 def test_valid_values_are_valid(command):
     assert run(*assemble(command, VALID[command])).exit_code == 0

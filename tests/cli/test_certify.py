@@ -149,6 +149,7 @@ def test_missing_package(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
         assert 'pip install "shuffledp[certify]"' in refused(*arguments, code=1)
 
 
+@pytest.mark.heavy
 def test_ball_arithmetic_is_not_loaded_for_other_commands() -> None:
     code = "import sys, shuffledp.cli, shuffledp.certification; sys.exit('flint' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -87,6 +87,7 @@ def test_json():
         assert curve["rtol_reached"] == [True] * 3
 
 
+@pytest.mark.heavy
 @pytest.mark.processes
 def test_all_bounds_and_their_gaps():
     result = run_with_notes(*RAPPOR, "--bound", "all")

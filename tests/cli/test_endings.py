@@ -104,7 +104,7 @@ def end(process, number):
     return *process.communicate(timeout=LIMIT), process.returncode
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("phase", "number"),
     [
@@ -121,7 +121,7 @@ def test_a_request_to_end_leaves_nothing(folder, phase, number):
     assert names(folder) == ["answers.csv"]
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("phase", PHASES)
 def test_the_next_run_removes_what_a_killed_one_left(folder, phase):
     with paused(PHASES[phase]) as process:

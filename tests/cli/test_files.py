@@ -70,6 +70,7 @@ def aggregated(*paths):
     return aggregator.estimate()
 
 
+@pytest.mark.heavy
 def test_randomize_says_how_private_the_reports_are(folder):
     result = made()
     report = ShuffleAccountant(KRR(k=3, epsilon0=2.0), 90).epsilon_report(1e-6)
@@ -108,6 +109,7 @@ def test_estimate_prints_a_table(folder):
         np.testing.assert_allclose([float(row[column]) for row in table[1:]], expected, atol=0.006)
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("option", ["--json", "--csv"])
 def test_estimate_for_programs(folder, option):
     made()
@@ -150,6 +152,7 @@ def test_projection_is_called_biased(folder):
     assert "biased" not in run("estimate", "reports.csv").stdout
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("values", ["red, green,blue", "labels.txt"])
 def test_labels_from_a_list_or_a_file(folder, values):
     (folder / "labels.txt").write_text("red\ngreen\nblue\n")
@@ -177,6 +180,7 @@ def test_parts_that_tell_different_things_are_told_apart(folder):
     assert "\nage (discrete_laplace(epsilon0=2.0, bound=1)): mean " in text
 
 
+@pytest.mark.heavy
 def test_several_files(folder):
     made()
     made(out="more.csv")
@@ -198,6 +202,7 @@ def test_a_single_report_of_a_sample_has_unknown_errors(folder):
     assert "unknown to unknown" in run("estimate", "reports.csv").stdout
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("arguments", "mechanism", "warning"),
     [
@@ -314,6 +319,7 @@ def test_wrong_endings(folder):
     assert "must end in .csv or .parquet, got 'people.txt'" in result.stderr
 
 
+@pytest.mark.heavy
 def test_existing_reports_need_force(folder):
     made()
     result = randomize()
@@ -348,6 +354,7 @@ def test_bad_estimates(several_reports, monkeypatch, arguments, message, code):
     assert message in result.stderr
 
 
+@pytest.mark.heavy
 def test_without_pyarrow(folder, monkeypatch):
     made(out="reports.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)

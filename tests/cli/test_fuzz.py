@@ -117,7 +117,7 @@ def check_whole(written: dict[Path, bytes]) -> None:
             assert content.endswith(b"\n")
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("command", [name for name in ENDING if name != "plan"])
 def test_lines(command: str, folder: Path) -> None:
     @settings(max_examples=examples(EXAMPLES.get(command, COMMON)))
@@ -144,6 +144,7 @@ def test_lines_at_length(command: str, folder: Path) -> None:
     check()
 
 
+@pytest.mark.heavy
 @settings(max_examples=60)
 @given(st.data())
 def test_damaged_files(folder: Path, data: st.DataObject) -> None:

@@ -52,6 +52,7 @@ def test_rounds_are_recorded_and_shown(path):
     assert f"still fit  {fitting} of " in answer("ledger", "show", str(path), *KIND)
 
 
+@pytest.mark.heavy
 def test_the_budget_is_kept(path):
     before = path.read_bytes()
     result = run("ledger", "add", str(path), *KIND, "--times", "1e6")
@@ -136,6 +137,7 @@ def test_randomize_with_a_ledger(path, tmp_path):
     assert path.read_bytes().startswith(before[0])
 
 
+@pytest.mark.heavy
 def test_an_adaptive_ledger(tmp_path):
     path = str(tmp_path / "free.jsonl")
     run("ledger", "new", path, *BUDGET, "--adaptive", "--bound", "blanket")

@@ -187,6 +187,7 @@ def test_chart_files(tmp_path, quick_chart, monkeypatch):
     assert files == [str(numbers)]
 
 
+@pytest.mark.heavy
 def test_chart_without_matplotlib(tmp_path, quick_chart, monkeypatch):
     def missing(chart, path):
         raise MissingExtraError("matplotlib")
@@ -201,6 +202,7 @@ def test_chart_without_matplotlib(tmp_path, quick_chart, monkeypatch):
     assert (tmp_path / "errors.csv").exists()
 
 
+@pytest.mark.heavy
 def test_chart_of_epsilon_0(tmp_path):
     question = ("plan", "-n", "9", "--epsilon", "0", "--delta", "1", "--domain", "3")
     result = run(*question, "--chart", str(tmp_path / "errors.csv"))

@@ -30,11 +30,12 @@ def test_answer():
     assert "With 10,000 users" in result.stdout
 
 
+@pytest.mark.heavy
 def test_version():
     assert run("--version").stdout == f"shuffledp {__version__}\n"
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -65,6 +66,7 @@ def test_warnings_are_not_shown_even_when_all_are_asked_for():
     assert "Note:" in result.stdout
 
 
+@pytest.mark.heavy
 def test_a_closed_pipe_is_no_error():
     reader, writer = os.pipe()
     os.close(reader)
@@ -75,6 +77,7 @@ def test_a_closed_pipe_is_no_error():
     assert result.stderr == b""
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 def test_a_full_disk_is_said():
     with Path("/dev/full").open("w") as full:

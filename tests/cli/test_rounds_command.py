@@ -51,6 +51,7 @@ def test_delta_of_several_kinds():
     assert only["times"] == 4
 
 
+@pytest.mark.heavy
 def test_how_many_rounds_fit():
     question = ("rounds", "krr(k=10, epsilon0=2)", "-n", "1e4", "--epsilon", "1", "--delta", "1e-6")
     text = ask(*question)

@@ -126,6 +126,7 @@ def test_every_user_in_one_shuffle():
     assert "It holds if no user is in two files." in " ".join(text.split())
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("quick")
 def test_charts_of_estimates(folder):
     pytest.importorskip("matplotlib")
@@ -172,6 +173,7 @@ def test_a_chart_of_one_mechanism(folder):
     assert "must end in one of" in refused("estimate", "reports.csv", "--chart", "a.gif")
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("quick")
 def test_ledgers_record_every_shuffle(folder):
     rows(300).to_csv("people.csv", index=False)

@@ -28,6 +28,7 @@ def publish(table, mechanism, column="colour", *more):
     return out, run(*line, "--delta", "1e-6", "--view", "sum", "-o", str(out), *more)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("mechanism", "column", "more"),
     [

@@ -39,6 +39,7 @@ def counts_of(path):
     return [lines.count(str(value)) for value in range(3)]
 
 
+@pytest.mark.heavy
 def test_files_of_known_tiers(tmp_path):
     files = [collect(tmp_path, CAREFUL, 300, 1), collect(tmp_path, CARELESS, 600, 2)]
     found = asked(*map(str, files), "--tiers")

@@ -255,6 +255,7 @@ def test_attempts_that_do_not_count_are_never_read(monkeypatch, tmp_path):
     assert names(tmp_path) == ["out.csv", "out.csv.json", "people"]
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("far", [False, True])
 def test_groups_of_rows_do_not_show_the_buckets(monkeypatch, tmp_path, far):
     monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
@@ -393,6 +394,7 @@ def test_parts_of_a_table(tmp_path):
             parts_of(tmp_path / pattern)
 
 
+@pytest.mark.heavy
 def test_reports_do_not_join_what_is_read(tmp_path):
     source = write_people(tmp_path / "people")
     with pytest.raises(DataError, match="it is in the folder that is read"):

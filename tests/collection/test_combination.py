@@ -157,6 +157,7 @@ def test_batches_of_larger_tables_add_up(monkeypatch):
     assert table.n == 200
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     "second",
     [OUE(epsilon0=3.0, domain_size=4), SubsetSelection(3.0, domain_size=4, size=2)],

@@ -28,7 +28,7 @@ def repeat(values: object, times: int) -> object:
     return np.tile(values, times)
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_unbiased_and_covered(case):
     found = collect(case, np.random.default_rng(11), RUNS)

@@ -209,6 +209,7 @@ def test_randomize_refuses_tables_of_names():
     assert randomizer.randomize(frame.to_numpy()).shape == (2,)
 
 
+@pytest.mark.heavy
 def test_the_packages_are_not_imported():
     code = (
         "import sys\n"

@@ -32,6 +32,7 @@ PAPER = [
 ]
 
 
+@pytest.mark.heavy
 def test_every_order_is_as_likely():
     rng = np.random.default_rng(1)
     counts = Counter(tuple(shuffle(np.arange(4), rng).tolist()) for _ in range(24_000))
@@ -111,6 +112,7 @@ def expected_error(epsilon0: float, frequencies: np.ndarray, n: int) -> float:
     return math.sqrt(variance.sum())
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(("epsilon0", "error"), PAPER[:3])
 def test_the_experiment_of_the_paper(epsilon0, error):
     assert_like_the_paper(epsilon0, error, repetitions=300, tolerance=0.06)

@@ -27,6 +27,7 @@ def added_up(reports):
     return aggregators
 
 
+@pytest.mark.heavy
 def test_both_are_unbiased_with_the_errors_that_they_state():
     rng = np.random.default_rng(11)
     truth = np.array([0.5, 0.375, 0.125])

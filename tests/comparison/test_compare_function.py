@@ -154,6 +154,7 @@ def test_notebook_display_is_escaped(found, tmp_path):
         ET.fromstring(text)
 
 
+@pytest.mark.heavy
 def test_missed_precision_is_a_warning():
     with pytest.warns(AccuracyWarning, match="valid but wider than rtol") as caught:
         compare(KRR(k=3, epsilon0=1.0), 10**15, 1e-12, rtol=1e-10)

@@ -168,6 +168,7 @@ class TestPlot:
         assert figure.get_size_inches().tolist() == size
         assert pyplot.get_fignums() == [1]
 
+    @pytest.mark.heavy
     def test_many_curves_have_a_legend_beside_them(self, pyplot):
         many = curve(TEXT, x=[100, 200], target_delta=1e-3, bounds="all", rtol=0.1)
         texts = ["krr(4, 1)", "krr(5, 1)", "krr(6, 1)"]
@@ -204,6 +205,7 @@ def test_notebook_display(found):
         assert lower * 0.998 < float(row[2]) <= lower
 
 
+@pytest.mark.heavy
 def test_notebook_display_says_what_it_leaves_out():
     long = curve(TEXT, x=range(100, 160), target_delta=0.1, bounds="guarantee", rtol=0.5)
     rows = ET.fromstring(long._repr_html_()).find("tbody")
@@ -294,6 +296,7 @@ def test_delta_0_has_no_place_on_its_axis():
         curve(abs, "epsilon0", [1.0], n=10, target_delta=0.1)
 
 
+@pytest.mark.heavy
 def test_against_rounds():
     found = curve(
         "krr(k=10, epsilon0=2)",

@@ -88,7 +88,7 @@ def test_missed_precision_is_noticed():
     assert math.isfinite(rough.number)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("axis", AXES)
 def test_curves_are_monotone(axis):
     ends = {"users": (100, 10**6), "epsilon0": (0.1, 4.0), "delta": (1e-9, 0.1), "rounds": (1, 52)}

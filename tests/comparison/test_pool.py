@@ -66,6 +66,7 @@ def test_one_core_computes_here(monkeypatch):
     assert compute(abs, [-1, -2]) == [1, 2]
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("processes", [1, 2])
 def test_an_error_is_raised_as_it_is(processes):
     with pytest.raises(ValueError, match="math domain error"):

@@ -67,7 +67,7 @@ def test_products_stay_on_the_lattice():
     assert whole.upper.size <= (reach / step + 2) ** 2
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("seed", range(4))
 def test_products_enclose_the_exact_product(seed):
     factors = [cloud(3 * seed + i, size, 0.8) for i, size in enumerate((70, 80, 5))]
@@ -108,7 +108,7 @@ LARGE = {
 }
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", LARGE)
 def test_large_products_stay_small_and_quick(name):
     blankets = [part.blanket(part.neighbours()[0]) for part in LARGE[name]]

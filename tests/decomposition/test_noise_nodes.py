@@ -54,7 +54,7 @@ def check(law: SmoothLaw, exact: mp.mpc, z: complex) -> float:
     return error
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("holder", [None, 0, 1])
 def test_the_transform_of_normal_noise(sigma, holder):
@@ -70,7 +70,7 @@ def test_the_transform_of_normal_noise(sigma, holder):
     assert sigma > 2 or max(errors) > 1e-9  # bounds that are put to the test
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("epsilon0", [0.5, 4.0])
 @pytest.mark.parametrize("holder", [None, 0, 1])
 def test_the_transform_of_laplace_noise(epsilon0, holder):

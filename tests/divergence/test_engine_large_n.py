@@ -145,7 +145,7 @@ MECHANISMS = {
 }
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize(("n", "sigmas"), [(10**7, 3.0), (10**9, 6.0), (10**12, 0.0)])
 def test_support_mechanisms_by_quadrature(name: str, n: int, sigmas: float) -> None:
@@ -216,6 +216,7 @@ TWO_ATOMS = [
 ]
 
 
+@pytest.mark.heavy(keep=5)
 @pytest.mark.parametrize(("x", "y", "w", "n", "epsilon"), TWO_ATOMS)
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6])
 def test_two_atoms_by_the_incomplete_beta_function(

@@ -111,6 +111,7 @@ def contains(enclosure: LogEnclosure, ends: tuple[float, float]) -> bool:
     return enclosure.lower <= ends[1] and ends[0] <= enclosure.upper
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6])
 @settings(max_examples=400)
 @given(case=cases())
@@ -129,7 +130,7 @@ def undoubtedly_positive(case: Case) -> bool:
     return bool(law.values[top] > 8 * law.value_error[top])
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6])
 @settings(max_examples=400)
 @given(case=cases())

@@ -85,7 +85,7 @@ def test_exact_values_are_enclosed_tightly(counts: list[int], values: list[int],
     assert enclosure.width < 1e-12
 
 
-@pytest.mark.heavy(keep=6)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("n", [50, 800, 2999, 3138, 9000, 31_123, 99_000])
 @pytest.mark.parametrize(
     ("x", "y", "w", "epsilon"),

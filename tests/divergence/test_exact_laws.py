@@ -74,7 +74,7 @@ def test_many_draws_of_two_atoms(binary: Atoms) -> None:
     )
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("n", "sigmas"), [(10**8, 0.0), (10**9, 2.0), (10**12, 0.0), (10**12, 6.0)]
 )

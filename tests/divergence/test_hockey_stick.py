@@ -56,6 +56,7 @@ def binomial_delta(epsilon0: float, rounds: int, epsilon: float) -> mpmath.mpf:
         return total
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize(
     ("epsilon0", "rounds", "epsilon"),
     [

@@ -197,6 +197,7 @@ def test_a_jump_has_to_overcome_the_drift(n: int) -> None:
     assert enclosure.width <= 1e-4
 
 
+@pytest.mark.heavy
 def test_values_of_all_magnitudes() -> None:
     """Gains and losses over thirty orders of magnitude, more and more rarely."""
     sizes = 10.0 ** np.arange(1, 31)

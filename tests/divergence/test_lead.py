@@ -51,7 +51,7 @@ CASES = [
 ]
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(("text", "n", "epsilon"), CASES, ids=lambda value: str(value)[:24])
 def test_mixtures(text, n, epsilon):
     """Every number of users examined in vain has its own, arbitrary mixture."""

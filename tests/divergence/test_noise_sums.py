@@ -48,7 +48,7 @@ def meet(first: LogEnclosure, second: LogEnclosure) -> bool:
     return first.lower <= second.upper and second.lower <= first.upper
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("mechanism", "tilts"),
     [
@@ -131,6 +131,7 @@ def test_any_rule_meets_the_cells(mechanism, holder, n, depth, end, width):
     assert log_delta_bound_at(made, n, epsilon) >= max(found.lower, cells.lower)
 
 
+@pytest.mark.heavy
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from([Gaussian(sigma=0.5), Gaussian(sigma=1.0)]),
@@ -194,6 +195,7 @@ def test_a_division_that_leaves_something_out_says_nothing():
         assert log_delta_by_jumps(plan, 1000, 0.1, 1e-3).width == math.inf
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("mechanism", "n", "epsilon"),
     [
@@ -220,6 +222,7 @@ def test_what_lies_beyond_the_end_is_covered(mechanism, end):
     assert found.upper >= exact.lower
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize(
     ("mechanism", "n", "epsilon"),
     [
@@ -240,6 +243,7 @@ def test_answers_are_narrow_and_inside_those_of_cells(mechanism, n, epsilon):
         assert found == log_delta_at(made, n, epsilon, rtol=1e-4)
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize(
     ("mechanism", "n", "epsilon"),
     [

@@ -89,6 +89,7 @@ def test_files_are_short():
     assert not long, long
 
 
+@pytest.mark.heavy
 def test_modules_import_each_other_in_one_direction():
     """Not only the parts: also the modules of one part, by what they import when loaded."""
     graph = layers.modules()

@@ -52,7 +52,7 @@ class TestPictures:
     def matplotlib(self) -> None:
         pytest.importorskip("matplotlib")
 
-    @pytest.mark.heavy(keep=1)
+    @pytest.mark.heavy
     @pytest.mark.parametrize(
         ("name", "start", "end"),
         [
@@ -72,6 +72,7 @@ class TestPictures:
         assert path.read_bytes() == content
         assert [file.name for file in tmp_path.iterdir()] == [name]
 
+    @pytest.mark.heavy
     def test_nothing_half_written(self, tmp_path):
         with pytest.raises(FileNotFoundError):
             draw(ONE, tmp_path / "missing" / "a.png")
@@ -108,6 +109,7 @@ class TestPictures:
         (axes,) = figure(chart(y_log=False)).axes
         assert [note.get_text() for note in axes.texts] == ["no values to show"]
 
+    @pytest.mark.heavy(keep=3)
     @pytest.mark.parametrize("log", [True, False])
     @pytest.mark.parametrize("values", [(0.25,), (0.25, 0.25)], ids=len)
     def test_a_single_value(self, values, log):
@@ -123,7 +125,7 @@ class TestPictures:
         assert 0 < axes.get_ylim()[0] < 1e-290
         assert labels(axes.yaxis)[:2] == ["$10^{-300}$", "$10^{-250}$"]
 
-    @pytest.mark.heavy(keep=2)
+    @pytest.mark.heavy(keep=1)
     @pytest.mark.parametrize(
         ("low", "high", "expected"),
         [
@@ -149,6 +151,7 @@ class TestPictures:
         assert a_lower.get_linestyle() == b_lower.get_linestyle() == "--"
         assert len(axes.collections) == 2
 
+    @pytest.mark.heavy
     def test_one_sided_groups_have_no_shade(self):
         upper, lower = lines("a")
         other = Line("b", X[:3], (1.0, 1.0, 1.0), "lower", "b")

@@ -24,7 +24,7 @@ def shuffled(folder, batches, count, rng=None, rows=2):
         return list(buckets.empty(rows))
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("count", [1, 3])
 def test_all_orders_are_equally_likely(tmp_path, count):
     rng, runs = np.random.default_rng(count), 960

@@ -51,6 +51,7 @@ def test_reports_are_those_of_the_mechanism_in_another_order(tmp_path, text, suf
         np.testing.assert_allclose(section.estimate.standard_errors, own.standard_errors, rtol=1e-9)
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize(
     "text", ["krr(k=4, epsilon0=2.0)", "oue(epsilon0=2.0, domain_size=11)", "laplace(epsilon0=2.0)"]

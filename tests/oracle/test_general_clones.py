@@ -76,6 +76,7 @@ def judge_named_clones(seed: int, count: int) -> None:
     assert verdict.questions > 4 * count
 
 
+@pytest.mark.heavy
 def test_random_decompositions() -> None:
     judge_clones(301, 60)
 

@@ -56,7 +56,7 @@ def test_plans_for_an_error(n: int, delta: float) -> None:
         assert_private(option.ours.randomizer, n, option.ours.epsilon, delta)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "family",
     [

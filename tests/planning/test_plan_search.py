@@ -198,6 +198,7 @@ def test_no_finite_epsilon(monkeypatch):
     assert Guarantee(10, 1e-6).least_epsilon(KRR(3, 1.0)) is None
 
 
+@pytest.mark.heavy
 def test_only_what_runs_is_offered():
     assert runs(LocalHash(1.0, buckets=4, domain_size=10**6))
     assert not runs(LocalHash(1.0, buckets=2**40, domain_size=10**6))

@@ -129,12 +129,14 @@ def test_error_out_of_reach_of_all():
         plan(n=100, target_delta=DELTA, target_error=1e-100, domain_size=10)
 
 
+@pytest.mark.heavy
 def test_generous_error():
     found = plan(n=100, target_delta=DELTA, target_error=1e12, domain_size=3)
     assert found.best.ours.randomizer.epsilon0 == 1e-9
     assert found.best.ours.epsilon <= 1e-9
 
 
+@pytest.mark.heavy
 def test_known_distribution_of_a_mean():
     ends = (0.5, 0.0, 0.0, 0.0, 0.5)
     target = {"n": USERS, "target_epsilon": 0.5, "target_delta": DELTA, "task": "mean"}

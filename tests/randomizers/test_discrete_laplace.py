@@ -54,6 +54,7 @@ class TestSmallBound:
             assert_same_law(made, expected)
             assert_same_law(made.upper, expected)
 
+    @pytest.mark.heavy(keep=5)
     def test_end_points_are_the_universally_worst_pair(self, level, bound):
         worst = DiscreteLaplace(epsilon0=level, bound=bound).blanket(Pair(0, bound))
         matrix = MatrixRandomizer(clamped_geometric_matrix(bound, level))

@@ -99,7 +99,7 @@ def test_tail_ratio_is_within_its_declared_error(sigma):
     assert off <= blanket.log_ratio_error[top], float(off)
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_masses_of_cells_are_integrals_of_the_densities(sigma):
     cells = Gaussian(sigma=sigma).half_cells()

@@ -81,7 +81,7 @@ def upper_delta(randomizer, n: int, epsilon: float) -> float:
 # The product of the matrices
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(6))
 def test_joint_of_matrices_is_the_kronecker_product(seed):
     rng = np.random.default_rng(seed)
@@ -259,6 +259,7 @@ def test_retuned_mechanisms_are_not_monotone():
 SYMMETRIC = (*FIVE_POINT, Laplace(epsilon0=0.5), DiscreteLaplace(epsilon0=1.0, bound=4))
 
 
+@pytest.mark.heavy(keep=7)
 @pytest.mark.parametrize("part", SYMMETRIC, ids=str)
 def test_joints_of_symmetric_mechanisms_have_a_proved_worst_pair(part):
     whole = joint(part, KRR(k=3, epsilon0=0.5))

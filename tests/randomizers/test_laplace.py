@@ -127,7 +127,7 @@ def published_excess(t: float, level: float, epsilon: float) -> float:
     return float(blanket + (1 - gamma) * max(-t, 0))
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9])
 @pytest.mark.parametrize("level", [0.1, 1.0, 4.0])
 def test_cells_enclose_the_published_law_in_convex_order(level, share):
@@ -165,7 +165,7 @@ def test_published_law_has_its_jumps():
     assert jump == pytest.approx(math.exp(-1) / 2, rel=1e-12)
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("share", [0.0, 0.5])
 @pytest.mark.parametrize("level", [0.1, 1.0, 4.0])
 def test_backgrounds_enclose_the_law_of_two_datasets(level, share):

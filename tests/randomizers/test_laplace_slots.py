@@ -61,7 +61,7 @@ def test_all_triples_are_dominated(epsilon0):
         ), (x, other, v, epsilon)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("epsilon0", [1e-9, 1e-3, 0.1, 2.0, 8.0, 30.0])
 def test_means_and_masses(epsilon0):
     """All laws have mass 1 and the mean 1 - e^epsilon."""

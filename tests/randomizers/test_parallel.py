@@ -42,6 +42,7 @@ def overlap(first, second) -> bool:
     return gap <= 1e-8 * max(first.upper, second.upper)
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("seed", range(6))
 def test_parallel_of_matrices_is_the_stacked_matrix(seed):
     rng = np.random.default_rng(seed)
@@ -71,6 +72,7 @@ def test_parallel_of_randomized_responses_is_the_stacked_matrix():
     assert report.lower_bound == pytest.approx(reference.lower_bound, rel=2e-4)
 
 
+@pytest.mark.heavy
 def test_randomized_response_beside_a_matrix_is_the_stacked_matrix():
     """The guarantee is valid, and the datasets of the lower bound exist."""
     rng = np.random.default_rng(2)

@@ -39,6 +39,7 @@ def silenced(matrix: np.ndarray, rate: float) -> MatrixRandomizer:
     return MatrixRandomizer(np.hstack([rate * matrix, silent]))
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("rate", [0.001, 0.25, 0.5, 0.999])
 def test_subsampling_adds_a_constant_output(rate):
     sampled, whole = subsample(KRR(k=3, epsilon0=1.0), rate), silenced(krr_matrix(3, 1.0), rate)

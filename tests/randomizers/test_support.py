@@ -129,7 +129,7 @@ def test_level_is_that_of_the_matrix(case):
     assert randomizer.epsilon0 == pytest.approx(matrix.epsilon0, rel=1e-12)
 
 
-@pytest.mark.heavy(keep=40)
+@pytest.mark.heavy(keep=39)
 def test_blanket_is_that_of_the_matrix_for_every_ordered_pair(case):
     randomizer, matrix = case
     (pair,) = randomizer.neighbours()
@@ -148,7 +148,7 @@ def test_blanket_of_an_unchanged_input_is_that_of_the_matrix(case):
         assert_same_law(matrix.blanket(rows).merge(), closed)
 
 
-@pytest.mark.heavy(keep=13)
+@pytest.mark.heavy(keep=6)
 def test_backgrounds_are_those_of_the_matrix(case):
     randomizer, matrix = case
     inputs = range(min(len(matrix.matrix), 5))

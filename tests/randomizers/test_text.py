@@ -390,6 +390,7 @@ def test_very_long_text_is_refused_and_not_repeated():
     assert len(str(error.value)) < 500
 
 
+@pytest.mark.heavy
 def test_errors_repeat_only_the_start_of_long_text():
     for reader in (parse, parse_family):
         for text in (

@@ -82,6 +82,7 @@ def test_the_page_says_what_was_asked(page, report):
     assert "shuffledp epsilon 'krr(k=4, epsilon0=1.0)' -n 500 --delta 1e-6" in text
 
 
+@pytest.mark.heavy
 def test_what_if_numbers_are_those_of_accountants(page, found):
     text = read(page).text
     alone = ShuffleAccountant(KRR, n=250).get_epsilon(1e-6)
@@ -99,6 +100,7 @@ def test_what_if_numbers_are_those_of_accountants(page, found):
         assert round_up(case.epsilon) in text
 
 
+@pytest.mark.heavy
 def test_true_alarms_are_never_understated(found):
     accountant = ShuffleAccountant(KRR, n=500)
     for rate, hits in found.hits:
@@ -121,6 +123,7 @@ def test_the_page_is_complete_in_itself(page):
     assert all(dict(reader.attributes).get(name) for name in ("lang", "alt"))
 
 
+@pytest.mark.heavy
 def test_texts_are_escaped(found, page):
     attack = " ".join(ATTACKS)
     reader = read(write_page(found, Cover(title=attack, organisation=attack, contact=attack)))
@@ -268,6 +271,7 @@ def test_the_question_of_a_plan(tmp_path: Path, asked, shares, users):
     assert "no attribute 'rooms'" in said("--from", plan, "--attribute", "rooms")
 
 
+@pytest.mark.heavy
 def test_the_question_of_a_certificate(tmp_path: Path, asked):
     pytest.importorskip("flint")
     made = CliRunner().invoke(main, ["certify", "krr(2, 1)", "-n", "20", "--delta", "1e-2"])

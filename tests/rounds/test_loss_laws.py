@@ -33,6 +33,7 @@ def places(ratios: list[Fraction]) -> list[Fraction]:
     return sorted({a + (b - a) * Fraction(k, 7) for a, b in pairwise(marks) for k in range(8)})
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 def test_the_true_profile_lies_between(noise):
     rng = random.Random(7)

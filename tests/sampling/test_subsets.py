@@ -15,7 +15,7 @@ from shuffledp.sampling.subsets import listed_subsets, packed_subsets
 CASES = [(2, 1), (5, 1), (5, 2), (5, 4), (9, 3), (10, 1), (10, 5), (17, 15), (17, 2)]
 
 
-@pytest.mark.heavy(keep=6)
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize(("domain", "size"), CASES)
 @pytest.mark.parametrize("choose", [packed_subsets, listed_subsets])

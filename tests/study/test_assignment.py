@@ -66,6 +66,7 @@ def test_batches_do_not_show_how_rows_came(sizes, rows):
         assert [int(x) for batch in batches for x in batch[column]] == list(range(first))
 
 
+@pytest.mark.heavy
 def test_the_guarantee_is_that_of_the_weakest_group():
     made = design("one public attribute per user")
     each = [

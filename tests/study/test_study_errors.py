@@ -41,7 +41,7 @@ def predictions(made):
     return Predictions.together(asked, parts)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_planned_errors_are_met(strategy):
     """Shares of all users: the prediction is exact but for who is asked; else it is a bound."""
@@ -105,7 +105,7 @@ def subgroups(estimate, made):
     ]
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_standard_errors_are_right(strategy):
     """Errors in units of their standard error, of ratios too, have mean 0 and variance 1."""

@@ -236,12 +236,14 @@ def test_too_many_questions(waiting, tmp_path):
     assert statuses == [200, 200]
 
 
+@pytest.mark.heavy
 def test_arguments_cannot_become_options():
     command = Served("epsilon", "", served(main.commands)[0].parameters)
     found = command.arguments([("mechanism", "--out=x"), ("n", "5 --json")])
     assert found == ("epsilon", "--json", "--users=5 --json", "--", "--out=x")
 
 
+@pytest.mark.heavy
 def test_a_port_that_is_taken():
     with listen() as door:
         port = door.getsockname()[1]

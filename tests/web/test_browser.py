@@ -168,7 +168,7 @@ def test_the_address_holds_the_question_and_a_phone_shows_it(page, address):
     assert download.value.path().read_text(encoding="utf-8").startswith("<svg")
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", ["laplace(epsilon0=1, domain='interval')", "a'b\"$(ls)`ls`\\"])
 def test_texts_survive_copying(page, address, text):
     page.goto(f"{address}?mechanism={quote(text)}")

@@ -48,6 +48,7 @@ def test_long_work_that_nobody_waits_for_is_stopped():
     run(test)
 
 
+@pytest.mark.heavy
 def test_short_work_is_finished():
     async def test(workers: Workers) -> None:
         before = await process(workers)
