@@ -78,6 +78,7 @@ bench: $(DEV) ## measure speed
 	$(BIN)/python benchmarks/study.py
 	$(BIN)/python benchmarks/cluster.py
 	$(BIN)/python benchmarks/page.py
+	$(BIN)/python benchmarks/libraries.py
 
 mutation: export OPENBLAS_NUM_THREADS = 1
 mutation: export OMP_NUM_THREADS = 1

@@ -1,7 +1,8 @@
 """Ratios of running times, measured in one run: ``make bench`` or ``python benchmarks/run.py``.
 
 Every line compares two times of this machine; no absolute time is stated. Medians of several
-calls, except for the paper's own algorithm, which is run once because it takes minutes.
+calls, except for the paper's own algorithm, which is run once because it takes minutes. A run of
+all groups writes its table into ``docs/performance.md``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from timing import seconds, warm_seconds
@@ -44,6 +46,7 @@ from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer, Pair
 from shuffledp.rounds.profile import Fineness
 
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 USERS = [10**i for i in range(13)]
 DELTAS = [1e-3, 1e-6, 1e-10, 1e-30]
 SUPPORT = [
@@ -82,6 +85,12 @@ class Row:
         sign = ">=" if self.at_least else "<="
         mark = "ok" if self.met else "MISSED"
         return f"{self.name:<66} {self.ratio:>12.3g}   {sign} {self.limit:<8g} {mark}"
+
+    @property
+    def cells(self) -> str:
+        """A row of the page's table."""
+        sign = "at least" if self.at_least else "at most"
+        return f"| {self.name} | {self.ratio:.3g} | {sign} {self.limit:g} |"
 
 
 def get_epsilon(randomizer: LocalRandomizer, n: int, delta: float) -> Callable[[], float]:
@@ -334,10 +343,20 @@ GROUPS = {
 }
 
 
+def write_page(rows: list[Row]) -> None:
+    """Replace the table of the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    head, begin, rest = text.partition("<!-- begin: written by benchmarks/run.py -->\n")
+    _, end, tail = rest.partition("<!-- end -->")
+    table = ["| Ratio | Measured | Asked |", "|---|---|---|", *(row.cells for row in rows)]
+    PAGE.write_text(f"{head}{begin}\n" + "\n".join(table) + f"\n\n{end}{tail}", encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("groups", nargs="*", choices=[[], *GROUPS], help="default: all")
-    chosen = parser.parse_args().groups or list(GROUPS)
+    asked = parser.parse_args().groups
+    chosen = asked or list(GROUPS)
     warnings.simplefilter("ignore", AccuracyWarning)
     rows = []
     for name in chosen:
@@ -345,6 +364,8 @@ def main() -> int:
             rows.append(row)
             sys.stdout.write(f"{row}\n")
             sys.stdout.flush()
+    if not asked:
+        write_page(rows)
     missed = sum(not row.met for row in rows)
     sys.stdout.write(f"{len(rows) - missed} met, {missed} missed\n")
     return 1 if missed else 0
