@@ -22,7 +22,7 @@ from shuffledp.sampling.doubles import laplace
 _DOMAINS = ("binary", "interval")
 
 #: Beyond this level the law spreads over so many orders of magnitude that cells do better.
-_MAX_SMOOTH = 12.0
+_MAX_SMOOTH = 6.0
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,7 @@ from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
 from shuffledp.divergence.proposals.size import below, estimate_saddle
 from shuffledp.divergence.smooth_jumps import JumpRule
 
-_FEWEST = 24  # summands, below which cells do as well
+_FEWEST, _FEWEST_WITH_JUMPS = 24, 80  # summands, below which cells do as well
 _SHARE_OF_TAIL = 0.1  # of the tolerance
 _SHARE_OF_PANELS = 0.02
 _STEP = 0.125  # of the end, so that few rules are made
@@ -45,7 +45,7 @@ def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Qu
 
 def choose_jump_rule(smooth: Smooth, n: int, epsilon: float, rtol: float) -> JumpRule | None:
     """Choose rules and which panels are jumps; None if there are none, or cells are quicker."""
-    if n < _FEWEST or smooth.is_bounded:
+    if n < _FEWEST_WITH_JUMPS or smooth.is_bounded:
         return None
     growing = [piece for piece in smooth.pieces if piece.rate0 > 0]
     if len(growing) != 1:
