@@ -101,12 +101,12 @@ def test_sums_of_bits_have_datasets_for_many_rounds(mechanism, n):
     law = found.profile.law("lower", Fineness(0, 0))
     for growth in (1, Fraction(1001, 1000), Fraction(11, 10)):
         assert float(law.at(growth)) <= one.get_delta(math.log(growth)) * (1 + 1e-9)
-    report = one.rounds(2, rtol=0.02).epsilon_report(1e-3)
-    assert 0 < one.epsilon_lower_bound(1e-3) < report.lower_bound < report.guarantee.upper
+    report = one.rounds(2, rtol=0.02).epsilon_report(1e-5)
+    assert 0 < one.epsilon_lower_bound(1e-5) < report.lower_bound < report.guarantee.upper
     assert report.guarantee.upper < 1.05 * report.lower_bound
     assert report.guarantee.upper <= ShuffleAccountant(mechanism, n).rounds(
         2, rtol=0.1
-    ).get_epsilon(1e-3)
+    ).get_epsilon(1e-5)
 
 
 def test_an_answer_asks_its_own_view_again():

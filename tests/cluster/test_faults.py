@@ -37,7 +37,7 @@ pytestmark = [
 ]
 
 SPILL, MIX = "shuffledp.files.spread_buckets:_spill", "shuffledp.files.spread_buckets:_mix"
-SUMS, MERGE = "shuffledp.files.estimation:_sums", "shuffledp.files.estimation:_together"
+SUMS, MERGE = "shuffledp.files.estimation:sums_of", "shuffledp.files.estimation:_together"
 ANSWER = "shuffledp.comparison.question:answer"
 
 

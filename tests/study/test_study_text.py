@@ -113,7 +113,7 @@ BAD = [
     ({**BASE, "attributes": [{"name": "x", "kind": "categories", "size": 1}]}, "size must be"),
     ({**BASE, "attributes": [{**ROOM, "ordered": "yes"}]}, "ordered must be true or false"),
     ({**BASE, "attributes": [AGE], "crosses": [["age"]]}, "needs the names of two or more"),
-    ({**BASE, "attributes": [AGE], "crosses": "age"}, "crosses must be a list of pairs"),
+    ({**BASE, "attributes": [AGE], "crosses": "age"}, "crosses must be a list of lists of names"),
     (
         {**BASE, "attributes": [ROOM], "crosses": [["room", "room"]]},
         "names of two or more attributes",
@@ -126,7 +126,7 @@ BAD = [
             "attributes": [ROOM, {**ROOM, "name": "door"}],
             "crosses": [["room", "door"], ["door", "room"]],
         },
-        "different pairs",
+        "crosses must be of different attributes",
     ),
     ([], "must be a table of fields, got list"),
 ]
