@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import pkgutil
+import signal
 
 import perturbation
 import pytest
@@ -40,6 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell lets what it starts in the background ignore Ctrl-C, and so would all processes below.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("heavy" if _is_heavy(config) else "quick")
     if (seed := config.getoption("--perturb")) is not None:
         perturbation.install(seed)
