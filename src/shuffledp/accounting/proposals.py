@@ -167,7 +167,7 @@ class Guide:
 
     def _gaussian_guess(self) -> float:
         """Return epsilon as if the sum were normal: e^epsilon - 1 is about z sqrt(Var/n)."""
-        law = self.decomposition.sketch.at(0.0).lower
+        law = self.decomposition.start
         top = float(np.abs(law.values).max())
         if top == 0:
             return 0.0

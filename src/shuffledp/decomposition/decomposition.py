@@ -88,6 +88,11 @@ class Decomposition(Components):
         """A decomposition close to this one, with fewer components if it can be: for estimates."""
         return self if self.smooth is None else self.smooth.sketch
 
+    @cached_property
+    def start(self) -> Law:
+        """The law of G at epsilon = 0, of the sketch: for estimates."""
+        return self.sketch.at(0.0).lower
+
     @classmethod
     def silent(cls) -> Decomposition:
         """Return that of one output, which all inputs produce: it reveals nothing.
