@@ -44,7 +44,7 @@ def enclose_log_delta(
 
 
 def _may_be_flat(law: Law, n: int, value: LogEnclosure) -> bool:
-    r"""Whether delta is near that at epsilon = 0, which is at most E[G_+] and std(G)/(2 sqrt(n))."""
+    r"""Whether delta is near that at epsilon = 0, at most E[G_+] and std(G)/(2 sqrt(n))."""
     with np.errstate(over="ignore"):
         spread = math.sqrt(float(law.weights @ law.values**2) / n) / 2
     largest = min(spread, float(law.weights @ np.maximum(law.values, 0.0)))

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from shuffledp.randomizers.base import LocalRandomizer, Values, count_users
+from shuffledp.randomizers.identity import check_identity
 from shuffledp.randomizers.neighbours import pairs_to_compare
 from shuffledp.randomizers.pair import Input, Pair
 
@@ -150,6 +151,7 @@ def check_parts(name: str, parts: Iterable[object]) -> tuple[LocalRandomizer, ..
     for part in parts:
         if not isinstance(part, LocalRandomizer):
             raise TypeError(f"the parts of {name} must be local randomizers, got {part!r}")
+        check_identity(part, f"every part of {name}")
         if not part.is_composable:
             raise ValueError(
                 f"{part} cannot be a part of {name}: its bound does not survive composition; use "

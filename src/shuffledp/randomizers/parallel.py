@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property
 from typing import ClassVar
 
 from shuffledp.randomizers.base import LocalRandomizer, Values
@@ -42,24 +42,22 @@ class Parallel(Mixture):
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
-        object.__setattr__(self, "_domain", reduce(self._meet, self.parts[1:], None))
+        _ = self.input_domain
 
-    def _meet(self, domain: Domain | None, part: LocalRandomizer) -> Domain:
-        known = self.parts[0].input_domain if domain is None else domain
-        met = known.meet(part.input_domain)
-        if met is None:
-            raise ValueError(
-                "the parts of parallel read the same value, so their domains must agree, got "
-                f"{known} and {part.input_domain} (of {part}); if each part reads an attribute of "
-                "its own, use one_of"
-            )
-        return met
-
-    @property
+    @cached_property
     def input_domain(self) -> Domain:
         """The common domain of the parts."""
-        domain: Domain | None = self._domain  # type: ignore[attr-defined]
-        return self.parts[0].input_domain if domain is None else domain
+        domain = self.parts[0].input_domain
+        for part in self.parts[1:]:
+            met = domain.meet(part.input_domain)
+            if met is None:
+                raise ValueError(
+                    "the parts of parallel read the same value, so their domains must agree, got "
+                    f"{domain} and {part.input_domain} (of {part}); if each part reads an "
+                    "attribute of its own, use one_of"
+                )
+            domain = met
+        return domain
 
     @property
     def has_worst_pair(self) -> bool:

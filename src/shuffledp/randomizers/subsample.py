@@ -21,6 +21,7 @@ from shuffledp.randomizers.base import (
     take,
 )
 from shuffledp.randomizers.domain import Domain
+from shuffledp.randomizers.identity import check_identity
 from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits, Rational, decide
 
@@ -50,6 +51,7 @@ class Subsample(LocalRandomizer):
         """Check the parameters."""
         if not isinstance(self.part, LocalRandomizer):
             raise TypeError(f"part must be a local randomizer, got {self.part!r}")
+        check_identity(self.part, "part")
         rate = check_real("rate", self.rate)
         if not 0 < rate <= 1:
             raise ValueError(f"rate must be greater than 0 and at most 1, got {self.rate!r}")

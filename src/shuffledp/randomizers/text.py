@@ -23,6 +23,7 @@ from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.discrete_laplace import DiscreteLaplace
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.hadamard import HadamardResponse
+from shuffledp.randomizers.identity import check_identity
 from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.krr import KRR
 from shuffledp.randomizers.laplace import Laplace
@@ -165,11 +166,10 @@ def as_randomizer(value: object, name: str = "randomizer") -> LocalRandomizer:
 
     Raises:
         ValueError: as for :func:`parse`.
-        TypeError: if it is neither.
+        TypeError: if it is neither, or a mechanism that could be taken for another one.
     """
     if isinstance(value, LocalRandomizer):
-        if getattr(value, "__hash__", None) is None:
-            raise TypeError(f"{name} must be of a frozen dataclass, which {type(value)} is not")
+        check_identity(value, name)
         return value
     if isinstance(value, str):
         return parse(value)
