@@ -92,7 +92,7 @@ class MixedAccountant:
     Args:
         groups: the tiers.
         dummies: reports that are added to the others, drawn from the common blanket law by somebody
-            whom the users trust; see :func:`shuffledp.shuffle`.
+            whom the users trust; see :func:`shuffledp.shuffle`. All tiers must have that law.
         corrupted: how many users the analyst controls, a number or a share, fixed before the
             reports are drawn; the worst ones are assumed.
         rtol: relative width of the enclosures to aim for. The two ends of the bound for different
@@ -124,6 +124,23 @@ class MixedAccountant:
         if self.crowd.honest < 1:
             raise ValueError(f"corrupted must leave at least one of {n} users honest, got {n}")
         self.rtol = check_rtol(rtol)
+        if self.dummies:
+            self._check_common_law()
+
+    def _check_common_law(self) -> None:
+        """Refuse dummies if it is not one law from which they are to be drawn."""
+        first = self.groups[0].randomizer
+        for other in (group.randomizer for group in self.groups):
+            if other.least_blanket_mass is not None:
+                raise ValueError(
+                    f"dummies must be 0 for {other}, which stands for mechanisms without a common "
+                    f"blanket law, got {self.dummies}"
+                )
+            if other.blanket_shape != first.blanket_shape:
+                raise ValueError(
+                    f"dummies must be 0 for tiers without a common blanket law, {first} and "
+                    f"{other}, got {self.dummies}"
+                )
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -236,16 +253,17 @@ class MixedAccountant:
             sizes[group.randomizer] = sizes.get(group.randomizer, 0) + group.n
         return sizes
 
+    def _alike(self, victim: LocalRandomizer) -> list[tuple[LocalRandomizer, int]]:
+        """Return the mechanisms that share a blanket law with one, itself included."""
+        shape = victim.blanket_shape
+        return [(other, n) for other, n in self._sizes.items() if other.blanket_shape == shape]
+
     def _others(self, victim: LocalRandomizer) -> list[tuple[LocalRandomizer, int]]:
         """Return who shares a blanket law with a user, smallest alpha first, without the corrupted.
 
         Pools only lose by it, so the worst users to corrupt are those with the largest alphas.
         """
-        others = [
-            (other, n - (other == victim))
-            for other, n in self._sizes.items()
-            if other.blanket_shape == victim.blanket_shape
-        ]
+        others = [(other, n - (other == victim)) for other, n in self._alike(victim)]
         others.sort(key=lambda item: item[0].epsilon0)
         corrupted, left = self.crowd.corrupted, []
         for other, n in others:
@@ -264,7 +282,7 @@ class MixedAccountant:
         users = own - min(self.crowd.corrupted, own - 1)
         alone = ShuffleAccountant(victim, users, rtol=self.rtol)
         others = self._others(victim)
-        if not self.dummies and all(other == victim for other, _ in others):
+        if not self.dummies and len(self._alike(victim)) == 1:
             return TierBound(self._channel_pools(victim), alone)
         pools = []
         for pair in pairs_to_compare(victim):
