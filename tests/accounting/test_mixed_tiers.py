@@ -184,6 +184,26 @@ def test_three_tiers(n, expected):
     assert accountant.get_epsilon(1e-6) == accountant.epsilons(1e-6)[2]
 
 
+@pytest.mark.heavy
+def test_three_tiers_of_a_million():
+    careless = krr(10, (1, 333_333), (2, 333_333), (4, 333_333)).epsilon_intervals(1e-6)[2]
+    assert careless.lower == pytest.approx(0.016349, rel=1e-3)
+    assert careless.upper == pytest.approx(0.016349, rel=1e-3)
+    alone = ShuffleAccountant(KRR(10, 4.0), 333_333, bound="blanket")
+    assert alone.get_epsilon(1e-6) == pytest.approx(0.057599, rel=1e-4)
+
+
+@pytest.mark.heavy(keep=1)
+@pytest.mark.parametrize(
+    ("dummies", "low", "high"),
+    [(100, 1.081344, 1.083637), (1000, 0.449649, 0.449831), (10_000, 0.138913, 0.138919)],
+)
+def test_dummies_among_a_thousand_users(dummies, low, high):
+    (found,) = krr(10, (4, 1000), dummies=dummies).epsilon_intervals(1e-6)
+    assert found.lower <= high
+    assert low <= found.upper <= high * (1 + 1e-3)
+
+
 def test_tiers_reveal_nearly_as_much_as_is_guaranteed():
     for tier in krr(10, (1, 3333), (2, 3333), (4, 3333)).epsilon_tiers(1e-6):
         assert 0.99 * tier.guarantee.upper < tier.lower_bound <= tier.guarantee.upper
