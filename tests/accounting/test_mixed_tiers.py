@@ -59,7 +59,7 @@ def test_reference_values(k, groups, dummies, epsilon, expected):
     found = accountant.delta_intervals(epsilon)[0]
     assert found.lower * (1 - 1e-12) <= expected <= found.upper * (1 + 1e-12)
     assert found.width < 0.18 * expected
-    (pool,) = accountant._bounds[accountant.groups[0].randomizer].pools
+    ((pool,),) = accountant._bounds[accountant.groups[0].randomizer].families
     closer = pool.log_delta(epsilon, 2e-5)
     assert closer.lower - 1e-12 <= math.log(expected) <= closer.upper + 1e-12
     assert closer.width < 4e-4
@@ -69,7 +69,7 @@ def test_reference_values(k, groups, dummies, epsilon, expected):
 @pytest.mark.parametrize(("k", "groups", "dummies", "epsilon", "expected"), REFERENCE)
 def test_five_digits(k, groups, dummies, epsilon, expected):
     accountant = krr(k, *groups, dummies=dummies)
-    (pool,) = accountant._bounds[accountant.groups[0].randomizer].pools
+    ((pool,),) = accountant._bounds[accountant.groups[0].randomizer].families
     found = pool.log_delta(epsilon, 1e-7)
     assert found.lower - 1e-12 <= math.log(expected) <= found.upper + 1e-12
     assert found.width < 1e-5
@@ -107,7 +107,7 @@ def test_both_ends(k, own, others, growth, value, low, high):
     counts[own] += 1
     groups = [(own, counts.pop(own)), *counts.items()]
     accountant = krr(k, *((math.log(ratio), n) for ratio, n in groups), rtol=1e-8)
-    pool = accountant._bounds[KRR(k, math.log(own))].pools[0]
+    pool = accountant._bounds[KRR(k, math.log(own))].families[0][0]
     mixed = pool.log_delta(math.log(growth), 1e-4)
     assert math.exp(mixed.lower) == pytest.approx(low, rel=2e-4)
     assert math.exp(mixed.upper) == pytest.approx(high, rel=2e-4)

@@ -71,3 +71,25 @@ def test_every_mechanism_of_a_level_has_the_pool_of_the_level(text):
     generic = ShuffleAccountant("any_pure_ldp(epsilon0=2)", 100).randomizer
     special = ShuffleAccountant(text, 100).randomizer
     assert blankets(generic).pool() <= blankets(special).pool()
+
+
+@pytest.mark.parametrize("careless", [(12.0, 1), (12.0, 20), (4.0, 1), (3.0, 3)])
+def test_careless_users_do_not_hurt_the_others(careless):
+    """The bound with the smallest alpha of all would be 13% larger with a user of level 12."""
+    groups = [Group(KRR(3, 1.0), 3), Group(KRR(3, 2.0), 3)]
+    before = MixedAccountant(groups).deltas(0.3)
+    after = MixedAccountant([*groups, Group(KRR(3, careless[0]), careless[1])]).deltas(0.3)
+    assert all(more <= less for more, less in zip(after[:2], before, strict=True))
+
+
+def test_a_matrix_unlike_the_others_does_not_hurt_them():
+    """What all three have in common is nearly nothing."""
+    groups = [
+        Group(MatrixRandomizer([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]), 50),
+        Group(MatrixRandomizer([[0.5, 0.375, 0.125], [0.375, 0.5, 0.125]]), 200),
+    ]
+    unlike = Group(MatrixRandomizer([[0.01, 0.01, 0.98], [0.02, 0.01, 0.97]]), 10)
+    before = MixedAccountant(groups).delta_tiers(0.3)
+    after = MixedAccountant([*groups, unlike]).delta_tiers(0.3)
+    assert before[0].among == after[0].among == "all"
+    assert after[0].guarantee.upper <= before[0].guarantee.upper
