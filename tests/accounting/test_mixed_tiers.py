@@ -59,7 +59,7 @@ def test_reference_values(k, groups, dummies, epsilon, expected):
     found = accountant.delta_intervals(epsilon)[0]
     assert found.lower * (1 - 1e-12) <= expected <= found.upper * (1 + 1e-12)
     assert found.width < 0.18 * expected
-    (pool,) = accountant._bounds[accountant.groups[0].randomizer].pools
+    ((pool,),) = accountant._bounds[accountant.groups[0].randomizer].families
     closer = pool.log_delta(epsilon, 2e-5)
     assert closer.lower - 1e-12 <= math.log(expected) <= closer.upper + 1e-12
     assert closer.width < 4e-4
@@ -69,7 +69,7 @@ def test_reference_values(k, groups, dummies, epsilon, expected):
 @pytest.mark.parametrize(("k", "groups", "dummies", "epsilon", "expected"), REFERENCE)
 def test_five_digits(k, groups, dummies, epsilon, expected):
     accountant = krr(k, *groups, dummies=dummies)
-    (pool,) = accountant._bounds[accountant.groups[0].randomizer].pools
+    ((pool,),) = accountant._bounds[accountant.groups[0].randomizer].families
     found = pool.log_delta(epsilon, 1e-7)
     assert found.lower - 1e-12 <= math.log(expected) <= found.upper + 1e-12
     assert found.width < 1e-5
@@ -107,7 +107,7 @@ def test_both_ends(k, own, others, growth, value, low, high):
     counts[own] += 1
     groups = [(own, counts.pop(own)), *counts.items()]
     accountant = krr(k, *((math.log(ratio), n) for ratio, n in groups), rtol=1e-8)
-    pool = accountant._bounds[KRR(k, math.log(own))].pools[0]
+    pool = accountant._bounds[KRR(k, math.log(own))].families[0][0]
     mixed = pool.log_delta(math.log(growth), 1e-4)
     assert math.exp(mixed.lower) == pytest.approx(low, rel=2e-4)
     assert math.exp(mixed.upper) == pytest.approx(high, rel=2e-4)
@@ -182,6 +182,26 @@ def test_three_tiers(n, expected):
         assert low <= found.upper <= high * (1 + 1e-3)
         assert found.upper <= found.lower * (1 + 2e-3)
     assert accountant.get_epsilon(1e-6) == accountant.epsilons(1e-6)[2]
+
+
+@pytest.mark.heavy
+def test_three_tiers_of_a_million():
+    careless = krr(10, (1, 333_333), (2, 333_333), (4, 333_333)).epsilon_intervals(1e-6)[2]
+    assert careless.lower == pytest.approx(0.016349, rel=1e-3)
+    assert careless.upper == pytest.approx(0.016349, rel=1e-3)
+    alone = ShuffleAccountant(KRR(10, 4.0), 333_333, bound="blanket")
+    assert alone.get_epsilon(1e-6) == pytest.approx(0.057599, rel=1e-4)
+
+
+@pytest.mark.heavy(keep=1)
+@pytest.mark.parametrize(
+    ("dummies", "low", "high"),
+    [(100, 1.081344, 1.083637), (1000, 0.449649, 0.449831), (10_000, 0.138913, 0.138919)],
+)
+def test_dummies_among_a_thousand_users(dummies, low, high):
+    (found,) = krr(10, (4, 1000), dummies=dummies).epsilon_intervals(1e-6)
+    assert found.lower <= high
+    assert low <= found.upper <= high * (1 + 1e-3)
 
 
 def test_tiers_reveal_nearly_as_much_as_is_guaranteed():

@@ -68,10 +68,17 @@ class Candidates(Protocol):
 
 
 class Listed:
-    """A few candidates, each bounded by one tilt of its own."""
+    """A few candidates, each bounded by one tilt of its own.
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
+    Args:
+        candidates: all of them.
+        least_mass: what the common part of a pair has at least, if that may be less than what the
+            candidates say.
+    """
+
+    def __init__(self, candidates: Sequence[Candidate], least_mass: float | None = None) -> None:
         self.candidates = candidates
+        self._least_mass = 1.0 if least_mass is None else least_mass
 
     def leader(self) -> Candidate | None:
         """Return the one with the largest variance of a/c - b/c, the worst one for many users."""
@@ -100,7 +107,8 @@ class Listed:
 
     def pool(self) -> float:
         """Return the least mass of the common part, rounded down; 1 if there are no pairs."""
-        return min((_mass_below(c.decomposition.upper) for c in self.candidates), default=1.0)
+        masses = (_mass_below(c.decomposition.upper) for c in self.candidates)
+        return min(self._least_mass, *masses, 1.0)
 
 
 class MatrixPairs:
@@ -222,7 +230,8 @@ def blankets(randomizer: LocalRandomizer) -> Candidates:
     if type(randomizer) is MatrixRandomizer and randomizer.epsilon0 < math.inf:
         return MatrixPairs(randomizer)
     pairs = pairs_to_compare(randomizer)
-    return Listed([Candidate(pair, None, randomizer.blanket(pair)) for pair in pairs])
+    candidates = [Candidate(pair, None, randomizer.blanket(pair)) for pair in pairs]
+    return Listed(candidates, randomizer.least_blanket_mass)
 
 
 @lru_cache(maxsize=8)

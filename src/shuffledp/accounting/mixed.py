@@ -33,7 +33,6 @@ from shuffledp.interval import Interval, exp_down, exp_up
 from shuffledp.randomizers import (
     LocalRandomizer,
     MatrixRandomizer,
-    Pair,
     as_randomizer,
     pairs_to_compare,
 )
@@ -92,7 +91,7 @@ class MixedAccountant:
     Args:
         groups: the tiers.
         dummies: reports that are added to the others, drawn from the common blanket law by somebody
-            whom the users trust; see :func:`shuffledp.shuffle`.
+            whom the users trust; see :func:`shuffledp.shuffle`. All tiers must have that law.
         corrupted: how many users the analyst controls, a number or a share, fixed before the
             reports are drawn; the worst ones are assumed.
         rtol: relative width of the enclosures to aim for. The two ends of the bound for different
@@ -124,6 +123,23 @@ class MixedAccountant:
         if self.crowd.honest < 1:
             raise ValueError(f"corrupted must leave at least one of {n} users honest, got {n}")
         self.rtol = check_rtol(rtol)
+        if self.dummies:
+            self._check_common_law()
+
+    def _check_common_law(self) -> None:
+        """Refuse dummies if it is not one law from which they are to be drawn."""
+        first = self.groups[0].randomizer
+        for other in (group.randomizer for group in self.groups):
+            if other.least_blanket_mass is not None:
+                raise ValueError(
+                    f"dummies must be 0 for {other}, which stands for mechanisms without a common "
+                    f"blanket law, got {self.dummies}"
+                )
+            if other.blanket_shape != first.blanket_shape:
+                raise ValueError(
+                    f"dummies must be 0 for tiers without a common blanket law, {first} and "
+                    f"{other}, got {self.dummies}"
+                )
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -236,16 +252,17 @@ class MixedAccountant:
             sizes[group.randomizer] = sizes.get(group.randomizer, 0) + group.n
         return sizes
 
+    def _alike(self, victim: LocalRandomizer) -> list[tuple[LocalRandomizer, int]]:
+        """Return the mechanisms that share a blanket law with one, itself included."""
+        shape = victim.blanket_shape
+        return [(other, n) for other, n in self._sizes.items() if other.blanket_shape == shape]
+
     def _others(self, victim: LocalRandomizer) -> list[tuple[LocalRandomizer, int]]:
         """Return who shares a blanket law with a user, smallest alpha first, without the corrupted.
 
         Pools only lose by it, so the worst users to corrupt are those with the largest alphas.
         """
-        others = [
-            (other, n - (other == victim))
-            for other, n in self._sizes.items()
-            if other.blanket_shape == victim.blanket_shape
-        ]
+        others = [(other, n - (other == victim)) for other, n in self._alike(victim)]
         others.sort(key=lambda item: item[0].epsilon0)
         corrupted, left = self.crowd.corrupted, []
         for other, n in others:
@@ -264,8 +281,8 @@ class MixedAccountant:
         users = own - min(self.crowd.corrupted, own - 1)
         alone = ShuffleAccountant(victim, users, rtol=self.rtol)
         others = self._others(victim)
-        if not self.dummies and all(other == victim for other, _ in others):
-            return TierBound(self._channel_pools(victim), alone)
+        if not self.dummies and len(self._alike(victim)) == 1:
+            return TierBound(self._channels(victim), alone)
         pools = []
         for pair in pairs_to_compare(victim):
             blanket = victim.blanket(pair)
@@ -274,32 +291,40 @@ class MixedAccountant:
                 return TierBound((), alone)
             shares = [(Share.of(decomposition), n) for decomposition, n in shared]
             pools.append(Pool(blanket, [*shares, (WHOLE, self.dummies)]))
-        return TierBound(pools, alone)
+        return TierBound([pools], alone)
 
-    def _channel_pools(self, victim: LocalRandomizer) -> list[Pool]:
+    def _channels(self, victim: LocalRandomizer) -> list[list[Pool]]:
         """Return what users of matrices with as many outputs have in common.
 
         All of them run one channel, that of all rows, and each holds an input of their own tier. So
         the blanket of that channel, the smallest probability of each output over all tiers, serves
-        everybody alike.
+        everybody alike. Tiers with little in common make it small, so they come last: there is one
+        family with the nearest tier, one with the two nearest, and so on.
         """
-        if not isinstance(victim, MatrixRandomizer) or type(victim) is not MatrixRandomizer:
+        if type(victim) is not MatrixRandomizer:
             return []
-        alike = [
+        smallest = victim.infimum.masses.doubles()
+        others = [
             (other, n)
             for other, n in self._sizes.items()
-            if isinstance(other, MatrixRandomizer)
-            and type(other) is MatrixRandomizer
+            if type(other) is MatrixRandomizer
             and other.matrix.shape[1] == victim.matrix.shape[1]
+            and other != victim
         ]
-        place = [other for other, _ in alike].index(victim)
-        users = max(sum(n for _, n in alike) - self.crowd.corrupted, 1)
-        channel = MatrixRandomizer(np.concatenate([other.matrix for other, _ in alike]))
-        first = sum(other.matrix.shape[0] for other, _ in alike[:place])
+        others.sort(key=lambda item: -np.minimum(smallest, item[0].infimum.masses.doubles()).sum())
+        own = self._sizes[victim]
+        return [self._channel(victim, own, others[: i + 1]) for i in range(len(others))]
+
+    def _channel(
+        self, victim: MatrixRandomizer, own: int, others: Sequence[tuple[MatrixRandomizer, int]]
+    ) -> list[Pool]:
+        """Return the pools of one channel; none if its rows have nothing in common."""
+        users = max(own + sum(n for _, n in others) - self.crowd.corrupted, 1)
+        rows = [victim.matrix, *(other.matrix for other, _ in others)]
+        channel = MatrixRandomizer(np.concatenate(rows))
         pools = []
-        for pair in pairs_to_compare(victim) if len(alike) > 1 else ():
-            ends = [victim.row_number(x) for x in (pair.first, pair.second)]
-            blanket = channel.blanket(Pair(first + ends[0], first + ends[1]))
+        for pair in pairs_to_compare(victim):
+            blanket = channel.blanket(pair)
             if not can_share(blanket):
                 return []
             pools.append(Pool(blanket, [(Share.of(blanket), users - 1)]))

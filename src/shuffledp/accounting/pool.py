@@ -13,7 +13,8 @@ the probabilities :math:`\alpha_j`, and :math:`\delta\le e_1=E\varphi(M)` with t
 because both are :math:`E[K\varphi(K)]/EK` for the number K of all successes. The first summand has
 :math:`e_1`. The others have :math:`e_1` with one :math:`\alpha_j` replaced by :math:`\alpha_1`, and
 :math:`\varphi` falls: all are at least :math:`e_1` if :math:`\alpha_1` is the smallest one of the
-others, and at most :math:`e_1` if it is the largest one. The two are about 1/n apart.
+others, and at most :math:`e_1` if it is the largest one. The two are about 1/n apart. A few others
+with a very small alpha would spoil the upper one; without them it is a bound, too.
 
 Closer, if that is asked for: :math:`e_1=\int_0^\infty h(v)\,dv` with
 :math:`h(v)=E[e^{-vM}(L_1+\dots+L_M)_+]`, a mixture of falling exponentials. All its derivatives of
@@ -28,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -42,6 +44,8 @@ COARSE = 1e-4
 
 _CLOSE = 100  # times what is asked of log delta is enough for an epsilon
 _FINEST = 5e-6  # of log delta: more would take too long
+
+_WORTH = 2.0  # times what leaving users out may gain is what they may be worth
 
 #: Panels of the integral, in units of one over the mean size of the pool; one more follows.
 _EDGES = (0.0, 2.0, 5.0, 9.0, 15.0, 25.0, 45.0)
@@ -129,11 +133,13 @@ class Pool:
         if not self.others:
             blocks = [(self.own, 1)]
             return _between(self._mean(gparv, blocks, rtol), self._mean(gparv, blocks, rtol))
-        upper = self._mean(gparv, self._with_one_more(0), rtol)
+        first, *fewer = (
+            self._mean(gparv, _with_one_more(self.others[i:], 0), rtol) for i in self._starts
+        )
         if len(self.others) == 1:
-            return upper
-        lower = self._mean(gparv, self._with_one_more(-1), rtol)
-        value = _between(lower, upper)
+            return first
+        lower = self._mean(gparv, _with_one_more(self.others, -1), rtol)
+        value = LogEnclosure(lower.lower, min(bound.upper for bound in (first, *fewer)))
         if rtol >= COARSE or value.width <= _CLOSE * rtol:
             return value
         integral = self._integral(gparv, max(0.1 * _CLOSE * rtol, _FINEST))
@@ -180,11 +186,20 @@ class Pool:
         error += max(share.error for share, _ in blocks) + self.own.error
         return LogEnclosure(value.lower + factor, value.upper + factor).widen(error)
 
-    def _with_one_more(self, index: int) -> list[tuple[Share, int]]:
-        blocks = list(self.others)
-        share, count = blocks[index]
-        blocks[index] = share, count + 1
-        return blocks
+    @cached_property
+    def _starts(self) -> list[int]:
+        r"""From which of the others on, smallest alpha first, an upper bound is worth its time.
+
+        More users never hurt, so each is a bound. Up to :math:`\max\alpha_j-\alpha_1` of a user is
+        lost by a small :math:`\alpha_1`; the users left out are worth the sum of their alphas.
+        """
+        starts, left_out = [0], 0.0
+        smallest = self.others[0][0].alpha
+        for i, ((share, n), (following, _)) in enumerate(pairwise(self.others), 1):
+            left_out += n * share.alpha
+            if left_out <= _WORTH * (following.alpha - smallest):
+                starts.append(i)
+        return starts
 
     def _mean(self, gparv: GPARV, blocks: Sequence[tuple[Share, int]], rtol: float) -> LogEnclosure:
         r"""Enclose the logarithm of :math:`E[(\sum B_iL_i)_+]/\sum\alpha_i`.
@@ -232,6 +247,13 @@ class Pool:
             weights = np.append(weights, share.rest)
             error = np.append(error, -math.log1p(-share.error))
         return Law(values, weights, value_error, error)
+
+
+def _with_one_more(others: Sequence[tuple[Share, int]], index: int) -> list[tuple[Share, int]]:
+    blocks = list(others)
+    share, count = blocks[index]
+    blocks[index] = share, count + 1
+    return blocks
 
 
 def _log_sum(logs: Sequence[float]) -> float:

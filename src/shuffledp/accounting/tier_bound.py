@@ -19,17 +19,18 @@ Among = Literal["all", "own tier"]
 
 
 class TierBound:
-    """Enclosures of the smaller one of two bounds.
+    """Enclosures of the smallest one of several bounds.
 
     Args:
-        pools: one per pair of inputs, over all users who share a blanket; none if nobody does.
+        families: of users who share a blanket, each with one pool per pair of inputs; none if
+            nobody does. Each is a bound, the largest one of its pools.
         alone: the users of the own tier, if the reports of all other tiers are known. What these
             users reveal is a bound, too; it is enclosed from what datasets attain to what is
             proved, by the best bound.
     """
 
-    def __init__(self, pools: Sequence[Pool], alone: ShuffleAccountant) -> None:
-        self.pools, self.alone = pools, alone
+    def __init__(self, families: Sequence[Sequence[Pool]], alone: ShuffleAccountant) -> None:
+        self.families, self.alone = [pools for pools in families if pools], alone
 
     def log_delta(self, epsilon: float) -> LogEnclosure:
         """Enclose log delta."""
@@ -43,7 +44,7 @@ class TierBound:
         with wide_is_enough():
             ends = self.alone.log_delta_interval(epsilon)
         alone = LogEnclosure(ends.lower, ends.upper)
-        if not self.pools:
+        if not self.families:
             return alone, "own tier"
         mixed = self._mixed(epsilon, self.alone.rtol / 8)
         among: Among = "all" if mixed.upper <= alone.upper else "own tier"
@@ -51,10 +52,10 @@ class TierBound:
         return smaller, among
 
     def _mixed(self, epsilon: float, rtol: float) -> LogEnclosure:
-        """Enclose log delta among all users who share a blanket."""
-        values = [pool.log_delta(epsilon, rtol) for pool in self.pools]
+        """Enclose log delta among the users who share a blanket, the smallest of all families."""
+        found = [_largest(pools, epsilon, rtol) for pools in self.families]
         return LogEnclosure(
-            max(value.lower for value in values), max(value.upper for value in values)
+            min(value.lower for value in found), min(value.upper for value in found)
         )
 
     def epsilon(self, delta: float) -> tuple[Interval, bool]:
@@ -67,11 +68,12 @@ class TierBound:
         with wide_is_enough():
             report = self.alone.epsilon_report(delta)
         alone = report.guarantee
-        if not self.pools or delta in (0.0, 1.0) or alone.upper == 0:
+        if not self.families or delta in (0.0, 1.0) or alone.upper == 0:
             return alone, report.rtol_reached
-        users = max(sum(share.alpha * n for share, n in pool.others) for pool in self.pools)
+        pools = [pool for family in self.families for pool in family]
+        users = max(sum(share.alpha * n for share, n in pool.others) for pool in pools)
         start = min(alone.upper, MAX_EPSILON0)
-        start *= math.sqrt(min(1.0, self.alone.n * self.pools[0].own.alpha / max(users, 1e-9)))
+        start *= math.sqrt(min(1.0, self.alone.n * pools[0].own.alpha / max(users, 1e-9)))
         mixed = self._crossing(delta, start, alone.upper)
         # The smaller one of two falling curves is the first one to meet a target.
         found = Interval(min(mixed.lower, alone.lower), min(mixed.upper, alone.upper))
@@ -88,3 +90,8 @@ class TierBound:
                 break
             start = min(0.5 * (found.lower + found.upper), end)
         return found
+
+
+def _largest(pools: Sequence[Pool], epsilon: float, rtol: float) -> LogEnclosure:
+    values = [pool.log_delta(epsilon, rtol) for pool in pools]
+    return LogEnclosure(max(value.lower for value in values), max(value.upper for value in values))

@@ -88,6 +88,8 @@ class TierLeak:
                 mass = source.support_mass(sum(supports), size)
                 if held is not None and supports[self._named.index(held)]:
                     mass *= source.ratio
+                if held is None and all(supports):  # whoever holds what, it is that likely
+                    mass += (source.ratio - 1) * source.full_support_mass
                 masses.append(mass)
             total = sum(masses, Decimal(0)) if held is None else Decimal(1)
             return np.array([float(mass / total) for mass in masses])
@@ -134,8 +136,9 @@ class TierLeak:
         width: float,
     ) -> tuple[float, float]:
         """Enclose the probability that the test accepts."""
-        blocks = [(_law(scores, victim), 1)]
-        blocks += [(_law(scores, law), count) for law, count in others]
+        error = _WEIGHT_ERROR + self.randomizer.law_error
+        blocks = [(_law(scores, victim, error), 1)]
+        blocks += [(_law(scores, law, error), count) for law, count in others]
         ends = []
         for offset in (-width / 2, width / 2):
             total = BlockSum.of(*blocks, offset=offset)
@@ -146,10 +149,10 @@ class TierLeak:
         return (least0 - most1 - slack) / width, (most0 - least1 + slack) / width
 
 
-def _law(scores: FloatArray, weights: FloatArray) -> Law:
+def _law(scores: FloatArray, weights: FloatArray, error: float) -> Law:
     kept = weights > 0
     size = int(kept.sum())
-    return Law(scores[kept], weights[kept], np.zeros(size), np.full(size, _WEIGHT_ERROR))
+    return Law(scores[kept], weights[kept], np.zeros(size), np.full(size, error))
 
 
 def leak_of(randomizer: object, others: Sequence[tuple[object, int]]) -> TierLeak | None:

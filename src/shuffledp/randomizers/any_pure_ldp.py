@@ -12,6 +12,7 @@ import numpy as np
 from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0
+from shuffledp.interval import exp_down
 from shuffledp.randomizers.base import LocalRandomizer, SlotLaws, Values
 from shuffledp.randomizers.domain import Domain, Integers
 from shuffledp.randomizers.krr import KRR
@@ -23,7 +24,8 @@ class AnyPureLDP(LocalRandomizer):
     r"""The generic bound: valid for every epsilon0-LDP randomizer that is fixed in advance.
 
     With ``bound="blanket"`` it is also valid if users answer one after the other, in random order,
-    and each randomizer may depend on earlier reports; for the swap bound that is not proved.
+    and each randomizer may depend on earlier reports; for the swap bound that is not proved, nor if
+    reports are learned adaptively.
 
     The GPARV of any epsilon0-LDP randomizer is dominated in convex order by that of binary
     randomized response, for :math:`|\varepsilon|\le\varepsilon_0`, and beyond that range both
@@ -88,6 +90,15 @@ class AnyPureLDP(LocalRandomizer):
     def blanket(self, pair: Pair) -> Decomposition:
         """Return the blanket of binary randomized response."""
         return KRR(k=2, epsilon0=self.epsilon0).blanket(pair)
+
+    @property
+    def least_blanket_mass(self) -> float | None:
+        r""":math:`1/E`, less than that of binary randomized response.
+
+        All :math:`R(x)\le Ec`, so that :math:`1\le E\sum c`; subsets of all values but one come
+        near it.
+        """
+        return exp_down(-self.epsilon0)
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return the inputs of ternary randomized response; without 2 it is the binary one."""

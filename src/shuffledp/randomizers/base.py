@@ -188,6 +188,15 @@ class LocalRandomizer(ABC):
         return self
 
     @property
+    def least_blanket_mass(self) -> float | None:
+        """The least mass of c, rounded down, if ``blanket`` stands for other mechanisms, else None.
+
+        What stands for many mechanisms bounds what their blankets do; these may themselves be
+        smaller, and need not have a law in common.
+        """
+        return None
+
+    @property
     def aggregate(self) -> Aggregate:
         """What the sum of the vectors that users submit tells; the multiset's bound is always safe.
 

@@ -300,10 +300,13 @@ class MatrixRandomizer(LocalRandomizer):
         return f"MatrixRandomizer({self.matrix.tolist()!r})"
 
     def __eq__(self, other: object) -> bool:
-        """Compare the matrices, entry by entry."""
+        """Compare the matrices, entry by entry, of exactly one class.
+
+        A derived class may state another law, so it must not be taken for this one.
+        """
         if not isinstance(other, MatrixRandomizer):
             return NotImplemented
-        return np.array_equal(self.matrix, other.matrix)
+        return type(self) is type(other) and np.array_equal(self.matrix, other.matrix)
 
     def __hash__(self) -> int:
         """Hash the matrix."""
