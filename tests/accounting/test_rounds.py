@@ -233,6 +233,14 @@ def test_nothing_is_hidden_by_no_noise(n):
         assert renyi_divergence(plainly, 2.0) == math.inf
 
 
+def test_levels_that_are_infinite_add_up():
+    """The lower end of one was the largest double, and two of those are too large for a sum."""
+    kinds = [blanket_accountant(f"matrix([[1, 0], [{p}, {1 - p}]])", n=1) for p in (0.5, 0.25)]
+    assert kinds[0].epsilon_interval(0.0) == Interval(math.inf, math.inf)
+    both = Rounds([(kind, 1) for kind in kinds])
+    assert both.epsilon_interval(0.0) == Interval(math.inf, math.inf)
+
+
 def test_nothing_leaks_from_equal_rows():
     rounds = blanket_accountant("matrix([[0.5, 0.5], [0.5, 0.5]])", n=5).rounds(7)
     assert rounds.get_epsilon(1e-9) == 0
