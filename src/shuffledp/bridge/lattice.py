@@ -63,7 +63,9 @@ def lattice_law(log_delta: Callable[[float], float], end: float, width: float) -
         # of rounding of lambda - 1 and at most as much of log lambda. The product is rounded, too:
         # so both ratios are below the exact multiple, as sums of losses are multiples of the width.
         right.append(_node(node_at(epsilon * _INWARDS, _below(value)).above, place, place_of))
-        left.append(_node(reversed_node_at(epsilon / _INWARDS, _below(value)).above, -place, place_of))
+        left.append(
+            _node(reversed_node_at(epsilon / _INWARDS, _below(value)).above, -place, place_of)
+        )
         if value <= _REACH:
             break
     law = dominating([START, *reversed(left), *right])
