@@ -300,8 +300,8 @@ class MatrixRandomizer(LocalRandomizer):
         return f"MatrixRandomizer({self.matrix.tolist()!r})"
 
     def __eq__(self, other: object) -> bool:
-        """Compare the matrices, entry by entry."""
-        if not isinstance(other, MatrixRandomizer):
+        """Compare the matrices, entry by entry; a class derived from this may have other laws."""
+        if not isinstance(other, MatrixRandomizer) or type(other) is not type(self):
             return NotImplemented
         return np.array_equal(self.matrix, other.matrix)
 
