@@ -5,11 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
+from contextlib import suppress
 from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write ``content`` under another name in the same folder, then give it its name.
+
+    A file that is replaced keeps who may read and write it.
 
     Raises:
         OSError: if the folder cannot be written; what was there before stays.
@@ -20,6 +24,8 @@ def write_whole(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        with suppress(FileNotFoundError):
+            shutil.copymode(path, partial)
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)

@@ -25,6 +25,7 @@ from shuffledp.accounting.assumptions import PLANNED, ROUNDS
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.many_rounds import add_up
 from shuffledp.accounting.one_round import bound_profile
+from shuffledp.accounting.renyi import renyi_divergence
 from shuffledp.rounds.profile import Fineness
 
 WEEKLY = blanket_accountant("krr(k=10, epsilon0=2)", n=10_000)
@@ -218,6 +219,26 @@ def test_outputs_that_only_one_input_has():
     log = rounds.log_delta_interval(50.0)
     assert log.upper >= math.log(lost) - 1e-9
     assert log.upper <= math.log(lost) + 0.01
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_nothing_is_hidden_by_no_noise(n):
+    """Both bounds know that; a delta of 1 is met by every epsilon, no other one by any."""
+    for bound in ("blanket", "best"):
+        plainly = ShuffleAccountant("matrix([[1, 0], [0, 1]])", n=n, bound=bound).rounds(3)
+        assert plainly.get_epsilon(0.5) == math.inf
+        assert plainly.get_epsilon(1.0) == 0
+        assert plainly.get_delta(20.0) == 1
+        assert plainly.delta_lower_bound(20.0) == pytest.approx(1, abs=1e-12)
+        assert renyi_divergence(plainly, 2.0) == math.inf
+
+
+def test_levels_that_are_infinite_add_up():
+    """The lower end of one was the largest double, and two of those are too large for a sum."""
+    kinds = [blanket_accountant(f"matrix([[1, 0], [{p}, {1 - p}]])", n=1) for p in (0.5, 0.25)]
+    assert kinds[0].epsilon_interval(0.0) == Interval(math.inf, math.inf)
+    both = Rounds([(kind, 1) for kind in kinds])
+    assert both.epsilon_interval(0.0) == Interval(math.inf, math.inf)
 
 
 def test_nothing_leaks_from_equal_rows():

@@ -24,11 +24,11 @@ def law_of(collected, width):
 
 
 def profile(law, width, epsilon):
-    """The delta of a lattice law in 50 digits, from the doubles that dp_accounting gets."""
+    """The delta of a lattice law in 50 digits, its losses being exact multiples of the width."""
     terms = (
-        mpmath.mpf(mass) * (1 - mpmath.exp(mpmath.mpf(epsilon) - mpmath.mpf(place * width)))
+        mpmath.mpf(mass) * (1 - mpmath.exp(mpmath.mpf(epsilon) - place * mpmath.mpf(width)))
         for place, mass in law.masses.items()
-        if place * width > epsilon
+        if place * mpmath.mpf(width) > epsilon
     )
     return mpmath.mpf(law.infinite) + mpmath.fsum(terms)
 

@@ -55,6 +55,16 @@ def test_terms_are_rounded_up(order):
                 assert found <= exact / 3 * (1 + 1e-7)
 
 
+@pytest.mark.parametrize("order", [1.5, 2.0, 20.0])
+def test_what_is_at_infinity_may_be_anywhere_up_to_the_end(order):
+    """A pair with losses up to log 4 that the law dominates, but not with its mass put at log 4."""
+    law = LossLaw((Fraction(2),), (Fraction(3, 4),), Fraction(1, 4))
+    pair = LossLaw((Fraction(1), Fraction(4)), (Fraction(1, 2), Fraction(1, 2)), Fraction(0))
+    assert all(pair.at(Fraction(k, 8)) <= law.at(Fraction(k, 8)) for k in range(40))
+    true = math.log(0.5 + 0.5 * 4 ** (order - 1)) / (order - 1)
+    assert true <= _divergence(law, order, math.log(4)) * (1 + 1e-12)
+
+
 def test_what_p_never_does_counts():
     """A law with Q-mass where P has none: log 2 at every order, as P is Q given half of it."""
     law = LossLaw.of([Point(Fraction(-1), Fraction(1)), Point(Fraction(1), Fraction(0))])

@@ -244,6 +244,23 @@ def test_a_link_leads_to_the_one_ledger(ledger, path):
     assert Ledger(path).times == 1
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such modes")
+def test_who_may_read_it_stays(ledger, path):
+    path.chmod(0o600)
+    ledger.add(WEEKLY, N)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_is_read_only_stays_as_it_is(ledger, path, monkeypatch):
+    """It could be replaced in its folder; to an administrator nothing is read-only, hence a fake."""
+    before = path.read_bytes()
+    monkeypatch.setattr("os.access", lambda where, mode: Path(where) != path or mode != os.W_OK)
+    with pytest.raises(DataError, match="cannot write"):
+        ledger.add(WEEKLY, N)
+    assert path.read_bytes() == before
+    assert names(path.parent) == [path.name]
+
+
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()], ids=repr)
 def test_a_failure_leaves_it_as_it_was(ledger, path, monkeypatch, error):
     before = path.read_bytes()

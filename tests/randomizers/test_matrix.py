@@ -394,6 +394,17 @@ def test_path_is_no_part_of_equality():
     assert hash(MatrixRandomizer(BINARY, "somewhere")) == hash(MatrixRandomizer(BINARY))
 
 
+def test_a_class_derived_from_it_is_not_equal():
+    """It may state other laws, and answers are kept for what is equal."""
+
+    class Derived(MatrixRandomizer):
+        pass
+
+    assert Derived(BINARY) != MatrixRandomizer(BINARY)
+    assert MatrixRandomizer(BINARY) != Derived(BINARY)
+    assert Derived(BINARY) == Derived(BINARY)
+
+
 def test_equal_matrices_have_equal_hashes_whatever_the_sign_of_zero():
     plus, minus = MatrixRandomizer([[0.0, 1.0]]), MatrixRandomizer([[-0.0, 1.0]])
     assert plus == minus

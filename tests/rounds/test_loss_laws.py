@@ -212,3 +212,14 @@ def test_lines_from_the_right_are_rounded_up():
             assert lower.at(ratio) <= profile(laws, ratio)
         if len(around) == 4:
             assert lower.at(kink) >= profile(laws, kink) - Fraction(1, 10**12)
+
+
+def test_lines_may_cross_where_doubles_of_x_have_no_digits():
+    """Ratios of 1e-20 are x = -1 in doubles; two lines meet between exact nodes there."""
+    tiny, third = Fraction(1, 10**20), Fraction(1, 3)
+    laws = [(third * tiny, third), (tiny, third), (1 - third * tiny - tiny, third)]
+    ratios = [tiny * k for k in (Fraction(1, 4), Fraction(1, 2), Fraction(2), Fraction(5, 2))]
+    known = [Point(x - 1, profile(laws, x)) for x in (Fraction(0), *ratios)]
+    lower = dominated([Node(point, point) for point in known])
+    for ratio in places(ratios):
+        assert lower.at(ratio) <= profile(laws, ratio)

@@ -9,6 +9,7 @@ from functools import cache, cached_property
 
 from shuffledp.accounting.crowd_size import smallest_crowd
 from shuffledp.accounting.level import (
+    SEARCH_RTOL,
     SMALLEST_EPSILON0,
     Trial,
     first_step,
@@ -28,6 +29,8 @@ from shuffledp.errors import (
     check_users,
 )
 from shuffledp.randomizers import LocalRandomizer, as_family, as_randomizer
+
+_RTOL_OF_ROUNDS = 3e-4  # of epsilon0: bounds of several rounds are wider
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,8 @@ def calibrate_epsilon0(
 
     start = max(epsilon, SMALLEST_EPSILON0)
     retunes = not isinstance(family, str) or not make(start).monotone
-    found = largest_level(attempt, start, look_ahead=retunes)
+    rtol = SEARCH_RTOL if times == 1 else _RTOL_OF_ROUNDS
+    found = largest_level(attempt, start, look_ahead=retunes, rtol=rtol)
     if found is not None:
         found = settle_level(attempt, lambda epsilon0: target.excess(make(epsilon0), n), found)
     if found is None:

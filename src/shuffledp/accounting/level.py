@@ -12,11 +12,13 @@ from shuffledp.errors import MAX_EPSILON0
 #: Where searches for epsilon0 begin.
 SMALLEST_EPSILON0 = 1e-9
 
-_RTOL = 1e-5  # of the largest safe epsilon0
+#: How closely the largest safe epsilon0 is looked for, unless said otherwise.
+SEARCH_RTOL = 1e-5
+
 _MIN_FIRST_STEP, _MAX_FIRST_STEP = 2.0**-23, 2.0**-13
 
 _DIGITS = 7  # of the levels that are tried: outcomes hang on no last bit, and read well
-_NUDGE, _WIDEN = 0.4 * _RTOL, 4.0
+_NUDGE, _WIDEN = 0.4, 4.0  # a step beside the guess, of the tolerance, and its growth
 
 #: How far beyond a failing epsilon0 to look when a family re-tunes itself: 200 steps of 0.2%.
 _LOOK_AHEAD_STEPS, _LOOK_AHEAD_FACTOR = 200, 1.002
@@ -45,15 +47,20 @@ class Trial(Generic[Proof]):
 
 
 def largest_level(
-    attempt: Callable[[float], Trial[Proof]], start: float, *, look_ahead: bool = False
+    attempt: Callable[[float], Trial[Proof]],
+    start: float,
+    *,
+    look_ahead: bool = False,
+    rtol: float = SEARCH_RTOL,
 ) -> tuple[float, Proof] | None:
-    """Return an epsilon0 that is safe while one larger by 1e-5 is not, and why it is safe.
+    """Return an epsilon0 that is safe while one larger by ``rtol`` is not, and why it is safe.
 
     Args:
         attempt: tries an epsilon0.
         start: an epsilon0 of at least 1e-9 that may well be safe.
         look_ahead: whether larger ones may be safe again; then up to 1.5 times the failing one is
             looked at in steps of 0.2%.
+        rtol: how close the two shall be.
 
     Returns:
         None if not even epsilon0 = 1e-9 is safe; 300 if that is.
@@ -64,7 +71,7 @@ def largest_level(
     """
     found = _first(attempt, (start, SMALLEST_EPSILON0))
     while found is not None:
-        found, unsafe = _narrow(attempt, found)
+        found, unsafe = _narrow(attempt, found, rtol)
         if not look_ahead:
             break
         ahead = (unsafe * _LOOK_AHEAD_FACTOR**i for i in range(1, _LOOK_AHEAD_STEPS))
@@ -140,18 +147,19 @@ def _first(
 
 
 def _narrow(
-    attempt: Callable[[float], Trial[Proof]], safe: _Safe[Proof]
+    attempt: Callable[[float], Trial[Proof]], safe: _Safe[Proof], rtol: float
 ) -> tuple[_Safe[Proof], float]:
-    """Raise a safe level until it is within 1e-5 of an unsafe one; return both."""
+    """Raise a safe level until it is within ``rtol`` of an unsafe one; return both."""
     unsafe, gap = math.inf, math.inf
-    nudge, was_safe = _NUDGE, None
-    while safe.level < MAX_EPSILON0 and unsafe > safe.level * (1 + _RTOL):
+    least = nudge = _NUDGE * rtol
+    was_safe = None
+    while safe.level < MAX_EPSILON0 and unsafe > safe.level * (1 + rtol):
         if unsafe == math.inf:
             level = min(2 * safe.level, MAX_EPSILON0)
         else:
             level = _between(safe.level, safe.gap, unsafe, gap, nudge)
         trial = attempt(level)
-        nudge = nudge * _WIDEN if (trial.proof is not None) == was_safe else _NUDGE
+        nudge = nudge * _WIDEN if (trial.proof is not None) == was_safe else least
         was_safe = trial.proof is not None
         if trial.proof is None:
             unsafe, gap = level, trial.gap

@@ -101,10 +101,13 @@ def _upper(above: Point) -> Node:
 
 
 def _divergence(law: LossLaw, order: float, end: float) -> float:
-    r"""Return the divergence of a law whose infinite mass is known to have a loss of ``end``.
+    r"""Return a bound on the divergence of laws below this one that have no loss above ``end``.
 
     With :math:`f(t)=t^\alpha-1-\alpha(t-1)\ge0` it is :math:`E_Q[t^\alpha]-1=E_Q[f(t)]+
-    \alpha(E_Q[t]-1)`, and the last term is at most 0. No terms of the sum cancel.
+    \alpha(E_Q[t]-1)`, and the last term is at most 0. No terms of the sum cancel. What is at
+    infinity here, say m, is somewhere up to the end there: beyond lambda = 1 it adds m to the
+    profile, so at most :math:`m\int\alpha(\alpha-1)\lambda^{\alpha-2}d\lambda\le
+    m\,\alpha\,e^{(\alpha-1)end}`.
     """
     weights = [mass / ratio for mass, ratio in zip(law.masses, law.ratios, strict=True)]
     rest = max(1 - sum(weights, Fraction(0)), Fraction(0))  # where P is 0: f(0) = order - 1
@@ -112,7 +115,7 @@ def _divergence(law: LossLaw, order: float, end: float) -> float:
         terms = [_term(*pair, order) for pair in zip(weights, law.ratios, strict=True)]
         terms.append(enclose(rest).upper * (order - 1))
         if law.infinite:
-            terms.append(_large(law.infinite, (order - 1) * end))
+            terms.append(_large(law.infinite, (order - 1) * end) * order)
     except OverflowError:
         return math.inf
     # Terms are rounded a few times, the sum once. The exponent of a large one is below 710: its

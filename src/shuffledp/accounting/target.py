@@ -13,6 +13,8 @@ from shuffledp.errors import wide_is_enough
 from shuffledp.randomizers import LocalRandomizer
 
 _LITTLE = 2.0**-30
+_ROUGH = 0.03  # relative width of epsilon, of rounds that may be far from the target
+_FAR = 0.03  # of epsilon: more than rough laws are wrong
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,16 @@ class Target:
             gap = accountant.gap(self.epsilon, self.delta)
             if self.rounds == 1 or self.delta == 1 or gap > 0:  # too much in one round already
                 return gap
-            return accountant.rounds(self.rounds).gap(self.epsilon, self.delta)
+            return self._gap_of_rounds(accountant)
+
+    def _gap_of_rounds(self, accountant: ShuffleAccountant) -> float:
+        """Return the gap of all rounds, from rough laws if the target is far away."""
+        rough = accountant.rounds(self.rounds, rtol=_ROUGH)
+        gap = rough.gap(self.epsilon, self.delta)
+        beyond = self.epsilon * (1 + _FAR if gap > 0 else 1 - _FAR)
+        if self.epsilon > 0 and (rough.gap(beyond, self.delta) > 0) == (gap > 0):
+            return gap
+        return accountant.rounds(self.rounds).gap(self.epsilon, self.delta)
 
     def excess(self, randomizer: LocalRandomizer, n: int) -> float:
         """Return by which part of itself ``get_epsilon(delta)`` is above epsilon, or 0.

@@ -60,9 +60,12 @@ def lattice_law(log_delta: Callable[[float], float], end: float, width: float) -
         # Delta falls: a bound at a slightly smaller epsilon is one at this epsilon, too.
         value = log_delta(epsilon * _INWARDS)
         # The exponential moves a point by 6 units in the last place outwards, a relative 12 units
-        # of rounding of lambda - 1 and at most as much of log lambda.
+        # of rounding of lambda - 1 and at most as much of log lambda. The product is rounded, too:
+        # so both ratios are below the exact multiple, as sums of losses are multiples of the width.
         right.append(_node(node_at(epsilon * _INWARDS, _below(value)).above, place, place_of))
-        left.append(_node(reversed_node_at(epsilon, _below(value)).above, -place, place_of))
+        left.append(
+            _node(reversed_node_at(epsilon / _INWARDS, _below(value)).above, -place, place_of)
+        )
         if value <= _REACH:
             break
     law = dominating([START, *reversed(left), *right])

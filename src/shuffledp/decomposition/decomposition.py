@@ -226,7 +226,7 @@ class Decomposition(Components):
         slack = 2 * self.singular_error + 4 * UNIT * np.abs(finite_or_zero(singular))
         errors = np.concatenate([2 * self.log_ratio_error + rounding, slack])
         candidates = np.concatenate([ratios, singular])
-        exact = errors == 0
+        exact = (errors == 0) | np.isinf(candidates)
         lower = np.where(exact, candidates, np.nextafter(candidates - errors, -np.inf))
         upper = np.where(exact, candidates, np.nextafter(candidates + errors, np.inf))
         return Interval(float(lower.max()), float(upper.max()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import sys
@@ -349,7 +350,12 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _write(path: Path, entries: Entries) -> None:
-    """Replace the file; once this returns, not even a loss of power takes it back."""
+    """Replace the file; once this returns, not even a loss of power takes it back.
+
+    Whoever made it read-only does not want more lines in it, although it could be replaced.
+    """
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     write_whole(path, entries.text.encode())
     if sys.platform != "win32":  # where folders cannot be opened
         folder = os.open(path.parent, os.O_RDONLY)

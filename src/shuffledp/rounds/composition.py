@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 from shuffledp.arrays import UNIT
@@ -50,11 +51,8 @@ class Composition:
         """The logarithm of the probability that all losses are finite."""
         total = 0.0, 0.0
         for law, times in self.rounds:
-            lost = enclose(1 - law.kept)
-            total = (
-                total[0] + times * math.log1p(-lost.upper),
-                total[1] + times * math.log1p(-lost.lower),
-            )
+            lower, upper = _logs(law.kept)
+            total = total[0] + times * lower, total[1] + times * upper
         # A logarithm has 4 units, a product one, and each sum one.
         slack = (len(self.rounds) + 8) * UNIT
         return Interval(total[0] * (1 + slack), total[1] * (1 - slack))
@@ -71,7 +69,9 @@ class Composition:
 
     @cached_property
     def largest(self) -> float:
-        """No sum of finite losses is larger."""
+        """No sum of finite losses is larger; minus infinity if a law has none."""
+        if not all(law.masses for law, _ in self.rounds):
+            return -math.inf
         ends = [(times, float(law.values[-1])) for law, times in self._blocks]
         # Products and sums are rounded once each.
         slack = (len(ends) + 2) * UNIT * sum(times * abs(end) for times, end in ends)
@@ -83,3 +83,16 @@ class Composition:
         pairs = [(law.moments, times) for law, times in self.rounds]
         mean = sum(times * moment[0] for moment, times in pairs)
         return mean, math.sqrt(sum(times * moment[1] for moment, times in pairs))
+
+
+def _logs(kept: Fraction) -> tuple[float, float]:
+    """Return the logarithms of the doubles around a probability, from its small side."""
+    if 2 * kept > 1:
+        lost = enclose(1 - kept)
+        return math.log1p(-lost.upper), math.log1p(-lost.lower)
+    ends = enclose(kept)
+    return _log(ends.lower), _log(ends.upper)
+
+
+def _log(number: float) -> float:
+    return math.log(number) if number > 0 else -math.inf

@@ -68,10 +68,10 @@ def dominated(nodes: Sequence[Node], floor: Fraction = _ZERO) -> LossLaw:
         pairwise(lower), from_left, from_right[1:], strict=False
     ):
         exact = left.crossing(right)
-        if exact is None:
-            continue
-        x = Fraction(float(exact))
-        if before.x < x < after.x:
+        if exact is not None and before.x < exact < after.x:
+            x = Fraction(float(exact))
+            if not before.x < x < after.x:  # doubles next to -1 are too far apart
+                x = exact
             points.append(Point(x, min(left.at(x), right.at(x))))
     points.append(_end(from_left[-1], floor))
     return LossLaw.of(_cut(lower_hull(points), floor)).without_faint(moved_to_infinity=False)
