@@ -1,4 +1,4 @@
-"""Both ends of what sums of few users reveal, to the last bit: fractions, and e^epsilon enclosed."""
+"""Both ends of what sums of few users reveal, to the last bit: fractions, e^epsilon enclosed."""
 
 from __future__ import annotations
 
