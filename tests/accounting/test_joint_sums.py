@@ -245,3 +245,39 @@ def test_derived_classes_have_the_guarantee_of_the_multiset():
     derived = Skewed(joint("krr(2, 1)", "krr(2, 1)").parts)
     report = ShuffleAccountant(derived, 9, view="sum").delta_report(0.1)
     assert "the guarantee is that of the multiset" in report.view_in_words
+
+
+@pytest.mark.heavy(keep=1)
+@pytest.mark.parametrize(("n", "part"), [(1, MANY_BITS), (2, BITS), (2, SKEWED)])
+@pytest.mark.parametrize("growth", [Fraction(1), Fraction(2)])
+def test_two_rounds_of_sums(n, part, growth):
+    """What users hold may differ from round to round, as attributes do."""
+    laws, text = part
+    rounds = ShuffleAccountant(text, n, view="sum").rounds(2)
+    exact = float(truth([laws, laws], n, growth, 2))
+    found = rounds.delta_interval(math.log(growth))
+    assert found.lower <= exact * (1 + 1e-12)
+    assert rounds.delta_lower_bound(math.log(growth)) <= exact * (1 + 1e-12)
+    assert exact <= found.upper * (1 + 1e-12)
+
+
+@pytest.mark.heavy(keep=1)
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("growth", [Fraction(1), Fraction(3)])
+def test_joints_within_joints(n, growth):
+    laws, texts = [part[0] for part in (BITS, SKEWED, BINARY)], (BITS[1], SKEWED[1], BINARY[1])
+    nested = joint(joint(*texts[:2]), texts[2])
+    corrupted = ShuffleAccountant(nested, n + 2, corrupted=2, view="sum", rtol=RTOL)
+    exact = float(truth(laws, n, growth, 3))
+    found = corrupted.delta_interval(math.log(growth))
+    assert found.lower <= exact * (1 + 1e-12)
+    assert exact <= found.upper * (1 + 1e-12)
+
+
+def test_rounds_of_no_finite_level():
+    """Both bounds, and different mechanisms: their levels cannot be added as doubles."""
+    exposed = "matrix([[1.0, 0.0], [0.5, 0.5]])", "matrix([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])"
+    for bound in ("best", "blanket"):
+        sums = ShuffleAccountant(joint(*exposed), 2, view="sum", rtol=RTOL, bound=bound)
+        assert 0.7 < sums.get_delta(0.0) < 0.8
+        assert sums.get_epsilon(0.0) == math.inf

@@ -161,3 +161,23 @@ def test_files_of_reports_can_be_poisoned_too(tmp_path):
     aggregator = Aggregator(KRR)
     aggregator.add_sum([50, 25, 25], 100)
     assert answer["estimates"][0]["largest_shifts"] == aggregator.largest_shifts(5).tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "mechanism", "message"),
+    [
+        ('{"n": 9, "sum": 4.5}', "krr(k=3, epsilon0=2)", "add up to counts, got a sum"),
+        ('{"n": 9, "counts": [5, 4]}', "laplace(1)", "add up to a sum, got counts"),
+        (
+            '{"n": 9, "counts": [5, 4]}',
+            "joint(krr(2, 1), krr(2, 1))",
+            "total must be the sum of one attribute",
+        ),
+    ],
+)
+def test_the_wrong_kind_of_sum(tmp_path, content, mechanism, message):
+    path = tmp_path / "sum.json"
+    path.write_text(content)
+    result = run("estimate", "--from-counts", str(path), "--mechanism", mechanism)
+    assert result.exit_code == 1
+    assert message in result.output

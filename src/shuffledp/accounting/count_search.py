@@ -101,13 +101,13 @@ class CountSearch:
         variances = [self.own.one * self.own.zero, self.other.one * self.other.zero]
         least = min(mass * common.one * common.zero, *variances) * 0.9  # some are not counted on
         # Delta comes from counts so many standard deviations away, and falls as fast there.
-        away = math.sqrt(self._pull * self.epsilon / (self.own.one - self.other.one))
+        away = math.sqrt(self._pull * self.epsilon / self._apart)
         halvings = sum(away > distance for distance in _DISTANCES)
         least, largest = (math.sqrt(x * self.others) for x in (least, max(variances)))
         return _grid(least, largest, halvings)
 
     def corners(self) -> tuple[Bounds, int]:
-        """Return the larger delta of two datasets, and what all others hold there: 0, 1 or 2.
+        """Return the largest delta if all others hold the same, and what they hold: 0, 1 or 2.
 
         The user's values are 0 and 1; a third one is 2.
         """
@@ -126,7 +126,7 @@ class CountSearch:
     def _corners(self, cut: float) -> tuple[Bounds, int]:
         """Do as ``corners``; cells of counts serve cuts of 0."""
         found = {
-            held: self._all_hold(held, cut) for held in ((0, 1) if self.two_values else (2, 0))
+            held: self._all_hold(held, cut) for held in ((0, 1) if self.two_values else (2, 0, 1))
         }
         worst = max(found, key=lambda held: found[held].lower)
         return found[worst], worst
@@ -248,7 +248,14 @@ class CountSearch:
         """
         rates = [1 / (self.others * bit.one * bit.zero) for bit in (self.own, self.other)]
         largest = rates[0] + rates[1] if self.two_values else max(rates) + rates[1]
-        return self.epsilon / ((self.own.one - self.other.one) * largest)
+        return self.epsilon / (self._apart * largest)
+
+    @cached_property
+    def _apart(self) -> float:
+        """By how much a 1 is likelier at the own value; doubles next to 1 may not tell."""
+        if self.ones is None:
+            raise ValueError("there are no cells")
+        return float(self.ones[0] - self.ones[1])
 
     def _law(self, own: int, other: int, common: int, cut: float) -> CountLaw:
         key = (own, other, common, cut)

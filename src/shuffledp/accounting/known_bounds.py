@@ -60,7 +60,9 @@ class KnownBounds:
         """The privacy of the sum itself, where it is known."""
         if not self._is_known or isinstance(self.randomizer, Joint):
             return None
-        return ExactSum(self.randomizer, self.crowd.honest, self.rtol, self._proved)
+        return ExactSum(
+            self.randomizer, self.crowd.honest, self.rtol, self._proved, self._proved_epsilon
+        )
 
     @cached_property
     def joint(self) -> JointSums | None:

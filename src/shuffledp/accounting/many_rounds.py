@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TypeVar
@@ -216,9 +217,14 @@ def add_up(terms: Sequence[tuple[float, int]]) -> Interval:
     >>> total.lower < 0.5 < total.upper, add_up([(0.0, 5)])
     (True, Interval(lower=0.0, upper=0.0))
     """
-    total = math.fsum(number * times for number, times in terms)
+    infinite = any(number == math.inf and times for number, times in terms)
+    try:
+        total = math.fsum(number * times for number, times in terms if times)
+    except OverflowError:  # the largest double is a lower end of what may be infinite
+        total = math.inf
     # Each product is rounded once, and so is the sum.
-    return Interval(total * (1 - 4 * UNIT), total * (1 + 4 * UNIT))
+    lower = total * (1 - 4 * UNIT)
+    return Interval(lower if infinite else min(lower, sys.float_info.max), total * (1 + 4 * UNIT))
 
 
 def _between(attained: float, proved: float) -> Interval:

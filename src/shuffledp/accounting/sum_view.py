@@ -50,7 +50,8 @@ def check_view(view: View) -> View:
 _VAGUE = 0.1  # of log delta
 _CLOSE = 0.5  # of log delta: the multiset has hardly any less
 _FEW_CUTS = 60  # where many epsilons are asked for: about 1% of epsilon
-_FINE = 1e-4  # of epsilon, for what two datasets attain
+_FINE = 1e-4  # of epsilon, for what some datasets attain
+_NEXT_TO_END = 0.9  # of the epsilon at which delta is 0
 
 #: How far above that to look, and with how much effort.
 _STEPS = ((0.003, 60), (0.005, 400), (0.01, 600), (0.02, 600), (0.05, 600), (0.2, 600))
@@ -83,6 +84,7 @@ class ExactSum:
         rtol: relative width of enclosures of epsilon.
         multiset: bounds log delta from above if all reports are seen, for the same users, and says
             what proves it.
+        multiset_root: bounds epsilon from above if all reports are seen.
     """
 
     def __init__(
@@ -91,8 +93,10 @@ class ExactSum:
         n: int,
         rtol: float,
         multiset: Callable[[float], tuple[float, Proof]],
+        multiset_root: Callable[[float], float],
     ) -> None:
         self.n, self.rtol, self.multiset = n, rtol, multiset
+        self.multiset_root = multiset_root
         self.evaluate, self.end = _noise(randomizer, n)
         self.pair = randomizer.neighbours()[0]
         seen = randomizer.aggregate
@@ -112,7 +116,7 @@ class ExactSum:
         if epsilon not in self._known:
             value = self.evaluate(epsilon)
             proof: Proof = "exact"
-            if value.width > _VAGUE or self.bits is not None:
+            if value.width > _VAGUE or self._may_equal_multiset(epsilon):
                 bound, other = self.multiset(epsilon)
                 if bound < value.lower:
                     raise ContradictionError(
@@ -148,8 +152,30 @@ class ExactSum:
             end = 0.0 if delta == 1 else self.end
             return Interval(end, end), "exact"
         if delta not in self._roots:
-            self._roots[delta] = self._above_corners(delta) or self._crossing(delta)
+            found = self._above_corners(delta) or self._crossing(delta)
+            self._roots[delta] = self._of_multiset(delta, found[0]) or found
         return self._roots[delta]
+
+    def _of_multiset(self, delta: float, found: Interval) -> tuple[Interval, Proof] | None:
+        """Return what was found with the epsilon of the multiset for an end, if it is smaller."""
+        if not self._may_equal_multiset(found.upper):
+            return None
+        if found.upper <= MAX_EPSILON0 and exp_up(self.multiset(found.upper)[0]) > delta:
+            return None  # the multiset's is larger
+        epsilon = self.multiset_root(delta)
+        if epsilon < found.lower:
+            raise ContradictionError(
+                f"the sum attains an epsilon of {found.lower!r}, the multiset's is at most "
+                f"{epsilon!r}"
+            )
+        if epsilon >= found.upper or epsilon > MAX_EPSILON0:
+            return None
+        value, proof = self._value(epsilon)
+        return (Interval(found.lower, epsilon), proof) if exp_up(value.upper) <= delta else None
+
+    def _may_equal_multiset(self, epsilon: float) -> bool:
+        """Whether the multiset may reveal hardly any more: its bound counts where it is smaller."""
+        return self.bits is not None or self.n == 1 or epsilon > _NEXT_TO_END * self.end
 
     def gap(self, epsilon: float, delta: float) -> float:
         """Return how far :meth:`log_delta` ends above the logarithm of ``delta``, about.
@@ -191,7 +217,7 @@ class ExactSum:
         return found, self.proof(found.upper)
 
     def _above_corners(self, delta: float) -> tuple[Interval, Proof] | None:
-        """Look a little above the epsilon of two datasets that may well be the worst ones."""
+        """Look a little above the epsilon of datasets that may well be the worst ones."""
         if self.bits is None:
             return None
         corner = _corner_epsilon(self.bits, self.n, delta)
@@ -319,7 +345,7 @@ def _bits(n: int, seen: BitSums) -> Callable[[float], LogEnclosure]:
 
 
 def _corner_epsilon(seen: BitSums, n: int, delta: float) -> Interval:
-    """Enclose the epsilon of two datasets that may well be the worst ones."""
+    """Enclose the epsilon of datasets that may well be the worst ones."""
 
     def attained(epsilon: float) -> LogEnclosure:
         search = search_of(n, seen, epsilon)

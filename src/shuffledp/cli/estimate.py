@@ -194,7 +194,9 @@ def _to_text(estimation: Estimation, rows: Sequence[_Rows], project: bool) -> st
     head = [how, ("users", f"{estimation.n:,}")]
     if estimation.sidecars:
         epsilon, delta = estimation.guarantee
-        head.append(("guarantee", f"epsilon = {round_up(epsilon)} at delta = {plain(delta)}"))
+        seen = ", the sum alone" if estimation.sidecars[0].view == "sum" else ""
+        claim = f"epsilon = {round_up(epsilon)} at delta = {plain(delta)}{seen}"
+        head.append(("guarantee", claim))
     lines = ["\n".join(f"{label:<11}{value}" for label, value in head)]
     lines += [table.to_text() for table in rows]
     notes = list(_notes(estimation, project))

@@ -40,6 +40,13 @@ class JointTally(Tally):
             sums += part.count(checked[f"part{i}"])
         return sums
 
+    def published(self, total: object, n: int) -> State:
+        """Refuse: every attribute has a sum of its own, which is all that its estimate needs."""
+        raise TypeError(
+            f"total must be the sum of one attribute, and {self.randomizer} has "
+            f"{len(self._parts)}: add each to an Aggregator of its part"
+        )
+
     @property
     def subject(self) -> Subject:
         """The subjects of all attributes."""

@@ -209,8 +209,8 @@ def _at_nodes(
         phase_error += UNIT * part.number * np.where(small, 64 * tau**3, 16 * tau)
     values = np.exp(log_modulus) * np.exp(1j * phase) * (2.0 / grid.period)
     values[0] = 1.0 / grid.period
-    # The last terms are of the turns, and of adding up.
-    relative = UNIT * (64 + 32 * np.abs(log_modulus)) + phase_error + UNIT * (48 + tau.size)
+    # The last terms are of the turns, and of adding up two real products for every node.
+    relative = UNIT * (64 + 32 * np.abs(log_modulus)) + phase_error + UNIT * (48 + 2 * tau.size)
     return values, relative
 
 

@@ -31,12 +31,16 @@ from numpy.typing import NDArray
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.divergence.enclosure import LogEnclosure
 
-_DEPTH = 46.0  # e^-46 of M(theta)^n e^(-theta t) is what aliases and missing nodes may add
+# e^-46 of M(theta)^n e^(-theta t) is what aliases and missing nodes may add, or less where that
+# hides the sign of D.
+_DEPTHS = (46.0, 92.0, 184.0)
+_VAGUE = 0.1  # of log delta
 _MAX_NODES = 1 << 22
 _MAX_STEPS = 200
 _TILTS = (0.01, 0.03, 0.1, 0.3, 0.6, 0.9)
 _MAX_UNIT_ERROR = 0.02  # of the logarithm of the units, which bounds of aliases can bear
 _MAX_PERIOD = 2.0**52
+_MAX_EXPONENT = 300.0  # of the growth of p between two thresholds
 
 
 @dataclass(frozen=True)
@@ -62,10 +66,22 @@ def geometric_log_shift(n: int, rate: float, bound: int, epsilon: float) -> Shif
     if n == 1:
         return Shift(_alone(rate, bound, epsilon))
     guess = _threshold(n, rate, bound, epsilon)
-    contour = None if guess is None else _Contour.near(n, rate, bound, epsilon, guess)
-    if guess is None or contour is None:
-        return _NOTHING_KNOWN
-    low, high = _sign_change(contour, guess, bound)
+    best = _NOTHING_KNOWN
+    if guess is None:
+        return best
+    for depth in _DEPTHS:
+        contour = _Contour.near(n, rate, bound, epsilon, guess, depth)
+        if contour is None:
+            break
+        best = min(best, _along(contour, guess), key=lambda shift: shift.log_delta.width)
+        if best.log_delta.width <= _VAGUE:
+            break
+    return best
+
+
+def _along(contour: _Contour, guess: int) -> Shift:
+    """Enclose log delta by one contour, which serves thresholds near ``guess``."""
+    low, high = _sign_change(contour, guess, contour.bound)
     if low is None or high is None:
         return _NOTHING_KNOWN
     value = contour.evaluate(high, tail=True)
@@ -137,10 +153,12 @@ def _between(contour: _Contour, low: int, high: int) -> float:
     """
     if high - low <= 1:
         return 0.0
+    if contour.rate * (high - low) > _MAX_EXPONENT:
+        return math.inf
     last = contour.evaluate(high, tail=False).upper
     # Ratios of neighbours are at least alpha.
-    growth = math.exp(min(contour.rate * (high - low), 700.0))
-    return (high - low - 1) * last * growth * (1 + 16 * UNIT)
+    growth = math.exp(contour.rate * (high - low))
+    return (high - low - 1) * last * growth * (1 + 1e-12)
 
 
 @dataclass(frozen=True)
@@ -174,16 +192,18 @@ class _Contour:
     dropped: float  # bound on |M(z)/M(theta)|^n at the nodes that were left out
 
     @classmethod
-    def near(cls, n: int, rate: float, bound: int, epsilon: float, t: int) -> _Contour | None:
+    def near(
+        cls, n: int, rate: float, bound: int, epsilon: float, t: int, depth: float
+    ) -> _Contour | None:
         """Return nodes that serve thresholds near t; None if there would be too many."""
         theta = _saddle(n, rate, t)
         v = _v(rate, theta)
         farthest = theta + _TILTS[-1] * min(theta, rate - theta)
         if n * _cumulant_error(rate, farthest) + 8 * UNIT * theta * t > _MAX_UNIT_ERROR:
             return None
-        deep = _DEPTH + 1.5 * math.log(n)  # probabilities and their differences are small, too
-        depth = deep + max(theta * t - n * _cumulant(rate, theta), 0.0) + epsilon
-        length = max(depth / theta, 2 * deep / (rate - theta))
+        deep = depth + 1.5 * math.log(n)  # probabilities and their differences are small, too
+        fallen = deep + max(theta * t - n * _cumulant(rate, theta), 0.0) + epsilon
+        length = max(fallen / theta, 2 * deep / (rate - theta))
         if length > _MAX_PERIOD:
             return None
         period = math.ceil(length) | 1

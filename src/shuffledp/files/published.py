@@ -46,6 +46,12 @@ class Published:
         Raises:
             DataError: if it cannot be a sum of reports of this mechanism.
         """
+        kinds = {"frequencies": "counts", "mean": "a sum"}
+        given, wanted = "counts" if isinstance(self.total, list) else "a sum", randomizer.estimates
+        if wanted is not None and kinds[wanted] != given:
+            raise DataError(
+                f"no sum of reports of {randomizer}: these add up to {kinds[wanted]}, got {given}"
+            )
         candidates = None
         if isinstance(self.total, list) and isinstance(randomizer, SupportRandomizer):
             candidates = range(len(self.total)) if randomizer.inputs is None else None

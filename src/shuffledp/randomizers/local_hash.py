@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 
 from shuffledp.arrays import IntArray
 from shuffledp.errors import check_size
+from shuffledp.randomizers.aggregate import Aggregate, BitSums, OnlyMultiset
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.krr import KRR
+from shuffledp.randomizers.masses import working_digits
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.randomizers.tuning import nearest_to_exp
 from shuffledp.sampling import Bits
@@ -30,6 +33,10 @@ from shuffledp.sampling.layout import unsigned
 
 #: A function may take as many integers as a polynomial has coefficients.
 _MAX_WORDS = 3
+
+#: Why nothing more is known of a sum than of the multiset.
+_LIMITED = "hash functions of a domain of no known size are independent at three inputs only"
+_TOO_LARGE = "hash functions of so large a domain are independent at three inputs only"
 
 #: Relative error of the masses of a family of polynomials instead of all functions.
 _POLYNOMIAL_ERROR = 2.0**-48
@@ -75,6 +82,32 @@ class _LocalHash(SupportRandomizer):
     def triples_look_alike(self) -> bool:
         """True: any three hash values are independent."""
         return True
+
+    @property
+    def aggregate(self) -> Aggregate:
+        r"""The counts of supported values: bits of an unary encoding, if all functions are drawn.
+
+        Given the report and the bucket of the true value, the buckets of all other values are
+        independent and uniform. So a report supports the true value with probability
+        :math:`E/(E+g-1)` and every other one with probability 1/g, all independently.
+        """
+        # Exactly these classes: one derived from them may state another law.
+        if type(self) not in (BinaryLocalHash, LocalHash):
+            return OnlyMultiset()
+        size, buckets = self.domain_size, self.hash_buckets
+        if size is None or AllFunctions(buckets, size).words > _MAX_WORDS:
+            return OnlyMultiset(_LIMITED if size is None else _TOO_LARGE)
+        with working_digits(self.digits):
+            rest = (buckets - 1) / (self.ratio + (buckets - 1))
+            own, other = Fraction(1 - rest), Fraction(1, buckets)
+            zero = float(rest)
+        return BitSums(
+            (float(own), zero),
+            (float(other), float(1 - other)),
+            size == 2,
+            self.epsilon0,
+            (own, other),
+        )
 
     def support_mass(self, supported: int, named: int) -> Decimal:
         r"""Return :math:`\frac{g}{E+g-1}\,g^{-m}(1-1/g)^{t-m}`: hash values are independent."""
