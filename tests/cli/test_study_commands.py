@@ -27,6 +27,13 @@ kind = "yes/no"
 missing = "leave out"
 """
 
+STUDY = {
+    "n": 500,
+    "epsilon": 1.0,
+    "delta": 1e-6,
+    "attributes": [{"name": "member", "kind": "yes/no"}],
+}
+
 CERTIFIED = Guarantee(epsilon=2.0, delta=1e-6, lower_bound=1.9)
 
 
@@ -162,6 +169,33 @@ def test_charts_of_plans(folder, monkeypatch):
         .splitlines()[1]
         .startswith('"500 users, epsilon = 1, delta = 1e-6",member,separate shuffles,0.0')
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "replaced"),
+    [
+        (("--out", "plan.json", "--chart", "plan.png"), "plan.json"),
+        (("--out", "plan.json", "--chart", "./plan.json"), "plan.json"),
+        (("--chart", "study.svg"), "study.json"),
+    ],
+)
+def test_charts_replace_neither_plan_nor_study(folder, options, replaced):
+    line = ("plan", "--study", "study.json", *options)
+    Path("study.json").write_text(json.dumps(STUDY))
+    assert f"would replace '{replaced}': choose another name" in refused(*line)
+    assert [path.name for path in folder.iterdir()] == ["study.json"]
+    said = refused("plan", "--study", "study.json", "--out", "./study.json")
+    assert "it is the study that is read" in said
+
+
+@pytest.mark.parametrize("chart", ["reports.png", "reports.csv", "reports.csv.json"])
+def test_charts_replace_no_reports(folder, chart):
+    Path("people.csv").write_text("x\n" + "0\n1\n" * 5)
+    line = ("randomize", "people.csv", "--column", "x", "--mechanism", "krr(k=2, epsilon0=3)")
+    ask(*line, "--delta", "0.01", "--out", "reports.csv")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert "would replace 'reports.csv" in refused("estimate", "reports.csv", "--chart", chart)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_a_chart_of_one_mechanism(folder):

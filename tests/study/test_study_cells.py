@@ -234,7 +234,7 @@ def test_bad_proposals():
     with pytest.raises(ValueError, match="two attributes are called 'age'"):
         Study.from_frame(pandas_frame(), attributes=[AGE, AGE], **TARGET)
     twice = pd.DataFrame([[True, False]], columns=["x", "x"])
-    with pytest.raises(ValueError, match="two columns called 'x'$"):
+    with pytest.raises(ValueError, match=r"two columns called 'x'$"):
         Study.from_frame(twice, **TARGET)
     empty = pd.DataFrame({"x": [None, None]})
     with pytest.raises(ValueError, match="column 'x' has no answers"):

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from shuffledp.accounting import Group, OpenGroup
+from shuffledp.cli.chart_files import keep_apart
 from shuffledp.cluster import Client
 from shuffledp.files import (
     DataError,
@@ -62,6 +63,8 @@ class EstimateRequest:
         for message, is_wrong in refused.items():
             if is_wrong:
                 raise click.UsageError(message)
+        read = self.reports if self.from_counts is None else (self.from_counts,)
+        keep_apart(self.charts, [*read, *map(sidecar_path, read)])
 
     def files(self, estimation: Estimation) -> tuple[Path, ...]:
         """Return the files that sidecars belong to."""

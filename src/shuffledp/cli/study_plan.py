@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.chart_files import write_chart
+from shuffledp.cli.chart_files import keep_apart, write_chart
 from shuffledp.cli.document import envelope
 from shuffledp.cli.terminal import counter
 from shuffledp.figures import Mark, Panel, RowChart
@@ -43,7 +43,11 @@ def plan_of_study(options: Mapping[str, Any]) -> None:
         raise click.UsageError("--cluster is for one attribute: studies are planned here")
     study = _read(options["study_file"])
     out = None if options["out"] is None else Path(options["out"])
+    source = Path(options["study_file"])
+    keep_apart(options["charts"], [source] if out is None else [source, out])
     if out is not None:
+        if out.resolve() == source.resolve():
+            raise click.UsageError(f"cannot write {str(out)!r}: it is the study that is read")
         try:
             check_writable(out)
         except (OSError, ValueError) as error:
