@@ -26,8 +26,8 @@ class Quantile:
 
     Attributes:
         label: the first category up to which the estimated share reaches the probability.
-        lower: the first one up to which the share may reach it.
-        upper: the first one up to which the share reaches it surely, at the confidence level.
+        lower: the first one up to which the share may reach it, at the confidence level.
+        upper: the first one from which on the share surely reaches it, at the confidence level.
     """
 
     label: str
@@ -118,6 +118,12 @@ class Answers:
     def quantile(self, probability: float, level: float = 0.95) -> Quantile:
         """Return a quantile of those who answered, with the categories that it may be.
 
+        The truth is above ``upper`` only if the share up to the category before it, which is too
+        small, seems to reach the probability surely; below ``lower`` only if the share up to it
+        does not seem to reach it. Each is one estimate that errs to one side, whatever the others
+        do: half of 1 - level. Estimated shares need not grow from category to category, so that
+        the first share that surely reaches the probability would be too low an end.
+
         Raises:
             ValueError: if the categories are not ordered.
         """
@@ -134,9 +140,9 @@ class Answers:
         def first(ends: list[float]) -> str:
             return next((labels[i] for i, end in enumerate(ends) if end >= q), labels[-1])
 
-        return Quantile(
-            first(cumulated), first([c + e for c, e in pairs]), first([c - e for c, e in pairs])
-        )
+        too_small = (i for i, (c, e) in enumerate(pairs) if c - e < q)
+        last = max(too_small, default=-1)
+        return Quantile(first(cumulated), first([c + e for c, e in pairs]), labels[last + 1])
 
     def top(self, count: int) -> list[Place]:
         """Return the largest shares, each with how probably the next one is really larger.
