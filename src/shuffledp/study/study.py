@@ -130,7 +130,7 @@ class Study:
         file = Path(path)
         raw = file.read_bytes()
         try:
-            text = raw.decode("utf-8")
+            text = raw.decode("utf-8-sig")
             is_json = file.suffix.lower() == ".json"
             return cls.from_dict(json.loads(text) if is_json else tomllib.loads(text))
         except (ValueError, TypeError, RecursionError) as error:
