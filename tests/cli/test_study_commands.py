@@ -119,6 +119,43 @@ def test_cross_tables():
     text = ask("estimate", "reports.csv")
     assert "region x member" in text
     assert "(missing), yes" in text
+    assert json.loads(ask("estimate", "reports.csv", "--json"))["top"] == {}
+
+
+@pytest.mark.usefixtures("quick")
+def test_subgroups_and_largest_shares(folder):
+    rows(2000).to_csv("people.csv", index=False)
+    design("joint report").save("plan.json")
+    ask("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
+    line = ("estimate", "reports.csv", "--given", "region=north", "--top", "2")
+    text = " ".join(ask(*line).split())
+    assert "member among region = north frequency" in text
+    assert "score among region = north frequency" in text
+    assert (
+        "Largest shares of region, with the probability that the next one is really larger" in text
+    )
+    document = json.loads(ask(*line, "--json"))
+    assert [place["label"] for place in document["top"]["region"]] == ["north", "south"]
+    assert set(document["top"]["member"][0]) == {"label", "share", "wrong"}
+    assert "age" not in document["top"]
+    last = document["estimates"][-2]
+    assert (last["column"], last["values"]) == ("member among region = north", ["no", "yes"])
+    assert abs(sum(last["estimates"]) - 1) < 1e-9
+    for given, message in (
+        ("region", "must be NAME=VALUE, each name once, got 'region'"),
+        ("region=east", "attribute 'region' has no value 'east'"),
+        ("age=3", "there is no cross table of age and one more attribute"),
+        ("rgion=north", "there is no cross table of rgion and one more attribute"),
+    ):
+        assert message in refused("estimate", "reports.csv", "--given", given)
+    twice = ("--given", "region=north", "--given", "region=south")
+    assert "each name once" in refused("estimate", "reports.csv", *twice)
+    ask("randomize", "people.csv", "--column", "score", "--mechanism", "krr(k=6, epsilon0=3)",
+        "--delta", "1e-3", "--out", "one.csv")  # fmt: skip
+    for option in (("--given", "region=north"), ("--top", "1")):
+        assert f"{option[0]} is for the reports of a plan" in refused(
+            "estimate", "one.csv", *option
+        )
 
 
 @pytest.mark.usefixtures("quick")

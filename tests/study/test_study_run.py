@@ -208,6 +208,11 @@ def test_estimates_with_labels():
     assert score.top(5)[3].wrong > 1e-4
     frame = estimate.to_frame()
     assert isinstance(frame, pd.DataFrame)
+    other = estimate.to_frame(library="polars")
+    assert isinstance(other, pl.DataFrame)
+    assert other.to_dicts() == frame.to_dict("records")
+    with pytest.raises(ValueError, match="library must be 'pandas' or 'polars', got 'dask'"):
+        estimate.to_frame(library="dask")
     row = frame[(frame.attribute == "region") & (frame.value == "south")].iloc[0]
     assert row.lower_all < row.lower < row.estimate < row.upper < row.upper_all
     with pytest.raises(ValueError, match="no ordered categories"):

@@ -69,7 +69,7 @@ class Answers:
     @property
     def labels(self) -> tuple[str, ...]:
         """The values that shares belong to; missing answers among them if they are a category."""
-        return self.attribute.labels if self._leaves_out else self.attribute.values
+        return self.attribute.counted
 
     @property
     def shares(self) -> Estimate | None:

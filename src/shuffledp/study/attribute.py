@@ -127,6 +127,11 @@ class Attribute:
         return (*self.labels, MISSING_LABEL) if self.may_miss else self.labels
 
     @property
+    def counted(self) -> tuple[str, ...]:
+        """The values that shares belong to, the missing answer unless it is left out."""
+        return self.labels if self.missing == "leave out" else self.values
+
+    @property
     def _place(self) -> str:
         return f"attribute {shorten(self.name, _MAX_ECHO)!r}"
 
