@@ -71,6 +71,9 @@ def test_the_whole_way(folder):
     text = ask("plan", "--study", "study.toml", "--out", "plan.json")
     assert "Best: separate shuffles\nmember: krr(k=3, epsilon0=" in text
     assert "in inverse proportion" in text
+    assert "Standard error at worst, of one value for any data: member 0.0" in " ".join(
+        text.split()
+    )
     assert text.endswith("Written: plan.json\n")
     text = ask("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
     assert "strategy   separate shuffles\nusers      500\n" in text

@@ -87,7 +87,11 @@ def test_files(tmp_path, strategy, suffix):
         FRAME.to_csv(source, index=False)
     else:
         FRAME.to_parquet(source)
-    files = randomize_file(made, source, tmp_path / f"reports.{suffix}", seed=11)
+    seen: list[int] = []
+    files = randomize_file(
+        made, source, tmp_path / f"reports.{suffix}", seed=11, on_rows=seen.append
+    )
+    assert seen == [N]
     names = [path.name for path in files]
     if len(made.shuffles) > 1:
         about = ["_".join(one.names) for one in made.shuffles]

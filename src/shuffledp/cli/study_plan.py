@@ -141,6 +141,14 @@ def _table(made: StudyPlan) -> list[str]:
     ]
 
 
+def _worst(option: StudyOption) -> str:
+    errors = {
+        **option.predictions.attributes,
+        **{" x ".join(names): one for names, one in option.predictions.crosses.items()},
+    }
+    return ", ".join(f"{name} {round_up(one.max_error)}" for name, one in errors.items())
+
+
 def _notes(made: StudyPlan) -> Iterator[str]:
     study, best = made.study, made.best
     users = users_of(best.shuffles, study.n)
@@ -152,6 +160,7 @@ def _notes(made: StudyPlan) -> Iterator[str]:
         f"{what} ({round_up(best.epsilon)}, {plain(study.delta)})-differentially private if "
         f"{study.n:,} users take part."
     )
+    yield f"Standard error at worst, of one value for any data: {_worst(best)}."
     if any(attribute.kind == "number" for attribute in study.attributes):
         yield "Errors of means are in parts of the range from low to high."
     if any(attribute.missing == "leave out" for attribute in study.attributes):
