@@ -44,7 +44,7 @@ LONG = {
 NOTEBOOKS = {
     "notebooks/mechanism": (1, 3),
     "notebooks/rounds": (1, 1),
-    "notebooks/study": (1, 3),
+    "notebooks/study": (3, 4),
 }
 
 #: Packages without which the examples of a page cannot run.
