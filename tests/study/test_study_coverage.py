@@ -117,3 +117,32 @@ def test_cells_of_cross_tables_have_right_error_bars(strategy):
         squares = np.square(np.array(found)).mean()  # over cells and repetitions
         assert abs(squares - 1) < 0.15
         assert abs(np.array(found).mean()) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "missing"),
+    [
+        ("krr(k=3, epsilon0=6)", "error"),
+        ("krr(k=4, epsilon0=6)", "leave out"),
+        ("discrete_laplace(epsilon0=20, bound=4)", "error"),
+        ("krr(k=3, epsilon0=1)", "error"),
+    ],
+)
+@pytest.mark.parametrize("halves", [True, False], ids=["between points", "uniform"])
+def test_errors_of_means_include_rounding(mechanism, missing, halves):
+    """Between two points errors are right, elsewhere up to a half too large."""
+    n, rng = 1000, np.random.default_rng(5)
+    attribute = Attribute.number("x", 20, 80, missing=missing)
+    shuffle = Shuffle(("x",), parse(mechanism))
+    made = StudyDesign(Study((attribute,), n, 20.0, 1e-6), "one", (shuffle,), 20.0, {})
+    step = 60 / (made.encodings(shuffle)[0].points - 1)
+    values = np.full(n, 20 + step / 2) if halves else rng.uniform(20, 80, n)
+    if missing != "error":
+        values[rng.random(n) < 0.2] = np.nan
+    frame, scores = pd.DataFrame({"x": values}), []
+    for _ in range(REPETITIONS):
+        mean = estimate_reports(randomize_frame(made, frame, rng))["x"].mean
+        scores.append((mean.values[0] - np.nanmean(values)) / mean.standard_errors[0])
+    spread = 4 / math.sqrt(2 * REPETITIONS)
+    assert (1 if halves else 2 / 3) - spread < np.std(scores) < 1 + spread
+    assert abs(np.mean(scores)) < 4 / math.sqrt(REPETITIONS)
