@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -317,6 +318,33 @@ def test_files_that_do_not_belong_together(tmp_path):
         estimate_study_files([*run[0], *run[0]])
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"total": None},
+        {"total": {"epsilon": 1.0}},
+        {"total": {"epsilon": "1", "delta": 1e-6, "lower_bound": 0.5}},
+        {"total": {"epsilon": 1.0, "delta": -1, "lower_bound": 0.5}},
+        {"shuffle": -1},
+        {"shuffle": 4},
+        {"design": []},
+        {"users": True},
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("quick")
+def test_sidecars_that_contradict_themselves(tmp_path, change):
+    FRAME.to_csv(tmp_path / "people.csv", index=False)
+    made = design("separate shuffles")
+    path, sidecar = next(
+        iter(randomize_file(made, tmp_path / "people.csv", tmp_path / "r.csv").items())
+    )
+    forged = replace(sidecar, plan={**sidecar.plan, **change})
+    path.with_name(f"{path.name}.json").write_text(forged.to_json())
+    with pytest.raises(DataError, match=r"the sidecar of .* contradicts itself"):
+        estimate_study_files([path])
+
+
 def test_designs_are_read_back(tmp_path):
     for strategy in STRATEGIES:
         made = design(strategy)
@@ -354,6 +382,9 @@ def test_designs_that_contradict_themselves():
         (changed(0, mechanism="krr(k=3"), "krr"),
         (changed(1, mechanism="joint(krr(2, 1), krr(2, 1))"), "does not read 1 attributes"),
         ({k: v for k, v in good.items() if k != "study"}, "it has no 'study'"),
+        (good | {"strategy": None}, "its strategy must be a text"),
+        (good | {"predicted_errors": []}, "its predicted errors a table"),
+        (good | {"guarantee": {"epsilon": "x"}}, "epsilon must be a real number"),
         (
             good | {"study": good["study"] | {"crosses": [["region", "member"]]}},
             "cross table of region, member needs one joint",

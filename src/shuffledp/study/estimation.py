@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from shuffledp.collection import Aggregator, Estimate
 from shuffledp.collection.cross import CrossTable
 from shuffledp.collection.moments import Moments
+from shuffledp.errors import check_epsilon, check_integer, check_probability
 from shuffledp.extras import import_extra
-from shuffledp.files import Column, DataError, Estimation, Section, Sidecar
+from shuffledp.files import Column, DataError, Estimation, Guarantee, Section, Sidecar
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.estimation import checked_sidecar
 from shuffledp.files.formats import is_csv, reports_in
@@ -204,6 +205,7 @@ def estimate_study_files(paths: Sequence[Path]) -> StudyEstimation:
     for i, sidecar in enumerate(sidecars):
         if sidecar.plan is None:
             raise DataError(f"{str(paths[i])!r} is not of a plan, as {str(paths[0])!r} is")
+        _check_plan(paths[i], sidecar)
         if _plan(sidecar)["design"] != _plan(sidecars[0])["design"]:
             raise DataError(f"{str(paths[i])!r} is of another plan than {str(paths[0])!r}")
         for j in range(i):
@@ -232,6 +234,22 @@ def estimate_study_files(paths: Sequence[Path]) -> StudyEstimation:
 
 def _plan(sidecar: Sidecar) -> Any:
     return sidecar.plan
+
+
+def _check_plan(path: Path, sidecar: Sidecar) -> None:
+    """Find out whether a sidecar says of which plan and shuffle it is, and what all reveal.
+
+    Raises:
+        DataError: if it does not.
+    """
+    plan = _plan(sidecar)
+    try:
+        total = Guarantee(**plan["total"])
+        check_epsilon(total.epsilon, "epsilon")
+        check_probability("delta", total.delta)
+        check_integer("shuffle", plan["shuffle"], 0, len(plan["design"]["shuffles"]) - 1)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"the sidecar of {str(path)!r} contradicts itself: {error}") from None
 
 
 def _users(path: Path, sidecar: Sidecar, one: Shuffle) -> int:
