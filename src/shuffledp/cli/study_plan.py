@@ -163,7 +163,7 @@ def _notes(made: StudyPlan) -> Iterator[str]:
     yield f"Standard error at worst, of one value for any data: {_worst(best)}."
     if any(attribute.kind == "number" for attribute in study.attributes):
         yield "Errors of means are in parts of the range from low to high."
-    if any(attribute.missing == "leave out" for attribute in study.attributes):
+    if any(attribute.is_among_answers for attribute in study.attributes):
         yield (
             "Errors of shares and means among those who answer are larger, in inverse proportion "
             "to their share."

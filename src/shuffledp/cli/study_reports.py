@@ -97,7 +97,7 @@ def study_notes(estimation: StudyEstimation) -> Iterator[str]:
     if left:
         yield f"No reports were given about {', '.join(left)}."
     for name, answers in known.items():
-        if answers.attribute.missing == "leave out":
+        if answers.attribute.is_among_answers:
             yield f"Shares and means of {name} are those among people who answered."
         if answers.attribute.ordered:
             middle = answers.quantile(0.5)

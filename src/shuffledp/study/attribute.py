@@ -132,6 +132,11 @@ class Attribute:
         return self.labels if self.missing == "leave out" else self.values
 
     @property
+    def is_among_answers(self) -> bool:
+        """Whether what is estimated is about people who answered, and others may be missing."""
+        return self.missing == "leave out" or (self.kind == "number" and self.may_miss)
+
+    @property
     def _place(self) -> str:
         return f"attribute {shorten(self.name, _MAX_ECHO)!r}"
 
