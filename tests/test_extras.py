@@ -25,6 +25,7 @@ INSTALL = {
     "matplotlib": 'pictures need matplotlib: pip install "shuffledp[plot]"',
     "pyarrow": 'Parquet files need pyarrow: pip install "shuffledp[parquet]"',
     "pandas": 'data frames need pandas: pip install "shuffledp[pandas]"',
+    "polars": 'data frames of polars need polars: pip install "shuffledp[polars]"',
     "dp_accounting": 'privacy loss distributions need dp-accounting: pip install "shuffledp[pld]"',
     "flint": 'proofs need python-flint: pip install "shuffledp[certify]"',
     "fastapi": 'local pages need fastapi: pip install "shuffledp[web]"',

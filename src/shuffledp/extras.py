@@ -23,6 +23,7 @@ _PACKAGES = {
     "flint": _Package("python-flint", "certify", "proofs"),
     "matplotlib": _Package("matplotlib", "plot", "pictures"),
     "pandas": _Package("pandas", "pandas", "data frames"),
+    "polars": _Package("polars", "polars", "data frames of polars"),
     "plotly": _Package("plotly", "web", "local pages"),
     "pyarrow": _Package("pyarrow", "parquet", "Parquet files"),
     "starlette": _Package("fastapi", "web", "local pages"),

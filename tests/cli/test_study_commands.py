@@ -27,6 +27,13 @@ kind = "yes/no"
 missing = "leave out"
 """
 
+STUDY = {
+    "n": 500,
+    "epsilon": 1.0,
+    "delta": 1e-6,
+    "attributes": [{"name": "member", "kind": "yes/no"}],
+}
+
 CERTIFIED = Guarantee(epsilon=2.0, delta=1e-6, lower_bound=1.9)
 
 
@@ -64,6 +71,9 @@ def test_the_whole_way(folder):
     text = ask("plan", "--study", "study.toml", "--out", "plan.json")
     assert "Best: separate shuffles\nmember: krr(k=3, epsilon0=" in text
     assert "in inverse proportion" in text
+    assert "Standard error at worst, of one value for any data: member 0.0" in " ".join(
+        text.split()
+    )
     assert text.endswith("Written: plan.json\n")
     text = ask("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
     assert "strategy   separate shuffles\nusers      500\n" in text
@@ -112,6 +122,43 @@ def test_cross_tables():
     text = ask("estimate", "reports.csv")
     assert "region x member" in text
     assert "(missing), yes" in text
+    assert json.loads(ask("estimate", "reports.csv", "--json"))["top"] == {}
+
+
+@pytest.mark.usefixtures("quick")
+def test_subgroups_and_largest_shares(folder):
+    rows(2000).to_csv("people.csv", index=False)
+    design("joint report").save("plan.json")
+    ask("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
+    line = ("estimate", "reports.csv", "--given", "region=north", "--top", "2")
+    text = " ".join(ask(*line).split())
+    assert "member among region = north frequency" in text
+    assert "score among region = north frequency" in text
+    assert (
+        "Largest shares of region, with the probability that the next one is really larger" in text
+    )
+    document = json.loads(ask(*line, "--json"))
+    assert [place["label"] for place in document["top"]["region"]] == ["north", "south"]
+    assert set(document["top"]["member"][0]) == {"label", "share", "wrong"}
+    assert "age" not in document["top"]
+    last = document["estimates"][-2]
+    assert (last["column"], last["values"]) == ("member among region = north", ["no", "yes"])
+    assert abs(sum(last["estimates"]) - 1) < 1e-9
+    for given, message in (
+        ("region", "must be NAME=VALUE, each name once, got 'region'"),
+        ("region=east", "attribute 'region' has no value 'east'"),
+        ("age=3", "there is no cross table of age and one more attribute"),
+        ("rgion=north", "there is no cross table of rgion and one more attribute"),
+    ):
+        assert message in refused("estimate", "reports.csv", "--given", given)
+    twice = ("--given", "region=north", "--given", "region=south")
+    assert "each name once" in refused("estimate", "reports.csv", *twice)
+    ask("randomize", "people.csv", "--column", "score", "--mechanism", "krr(k=6, epsilon0=3)",
+        "--delta", "1e-3", "--out", "one.csv")  # fmt: skip
+    for option in (("--given", "region=north"), ("--top", "1")):
+        assert f"{option[0]} is for the reports of a plan" in refused(
+            "estimate", "one.csv", *option
+        )
 
 
 @pytest.mark.usefixtures("quick")
@@ -162,6 +209,33 @@ def test_charts_of_plans(folder, monkeypatch):
         .splitlines()[1]
         .startswith('"500 users, epsilon = 1, delta = 1e-6",member,separate shuffles,0.0')
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "replaced"),
+    [
+        (("--out", "plan.json", "--chart", "plan.png"), "plan.json"),
+        (("--out", "plan.json", "--chart", "./plan.json"), "plan.json"),
+        (("--chart", "study.svg"), "study.json"),
+    ],
+)
+def test_charts_replace_neither_plan_nor_study(folder, options, replaced):
+    line = ("plan", "--study", "study.json", *options)
+    Path("study.json").write_text(json.dumps(STUDY))
+    assert f"would replace '{replaced}': choose another name" in refused(*line)
+    assert [path.name for path in folder.iterdir()] == ["study.json"]
+    said = refused("plan", "--study", "study.json", "--out", "./study.json")
+    assert "it is the study that is read" in said
+
+
+@pytest.mark.parametrize("chart", ["reports.png", "reports.csv", "reports.csv.json"])
+def test_charts_replace_no_reports(folder, chart):
+    Path("people.csv").write_text("x\n" + "0\n1\n" * 5)
+    line = ("randomize", "people.csv", "--column", "x", "--mechanism", "krr(k=2, epsilon0=3)")
+    ask(*line, "--delta", "0.01", "--out", "reports.csv")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert "would replace 'reports.csv" in refused("estimate", "reports.csv", "--chart", chart)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_a_chart_of_one_mechanism(folder):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -80,9 +82,9 @@ def test_malformed_bytes(message, why):
         "[]",
         "7",
         "{" * 10**5,
-        None,
         wire('{"v":1,"m":"ID"}'),
         wire('{"v":1,"m":"ID","r":7,"x":0}'),
+        wire('{"v":1,"m":"ID","r":7,"r":7}'),
         wire('{"v":2,"m":"ID","r":7}'),
         wire('{"v":true,"m":"ID","r":7}'),
         '{"v":1,"m":"0000000000000000","r":7}',
@@ -95,6 +97,43 @@ def test_malformed_bytes(message, why):
 def test_malformed_json(message):
     with pytest.raises(ValueError, match=r"message 0 must|reports must be below 10"):
         decode_json(KRR10, [message])
+    with pytest.raises(TypeError, match="messages must be texts, got bytes at 0"):
+        decode_json(KRR10, [message.encode()])
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-1e150", "1e400", str(10**400)])
+def test_noise_is_a_number_that_can_be_added_up(number):
+    mechanism = "laplace(epsilon0=1)"
+    text = f'{{"v":1,"m":"{mechanism_id(mechanism)}","r":{number}}}'
+    with pytest.raises(ValueError, match="message 0 must hold a number of type float64"):
+        decode_json(mechanism, [text])
+    head = bytes.fromhex("01" + mechanism_id(mechanism))
+    with pytest.raises(ValueError, match=r"must hold numbers below 1e\+150|must be finite"):
+        decode_bytes(mechanism, [head + struct.pack("<d", float(number))])
+
+
+@pytest.mark.parametrize("vector", VECTORS["vectors"], ids=lambda vector: vector["mechanism"])
+def test_damaged_bytes_are_refused_or_other_reports(vector):
+    """There is one message for a report: whatever is taken is what would have been sent."""
+    mechanism, chance = parse(vector["mechanism"]), random.Random(5)
+    for text in vector["bytes"] * 20:
+        message = bytearray.fromhex(text)
+        for _ in range(chance.choice((1, 2, 4))):
+            place = chance.randrange(len(message))
+            match chance.randrange(8):
+                case 0:
+                    message.insert(place, chance.randrange(256))
+                case 1:
+                    del message[place]
+                case _:
+                    message[max(place, min(9, len(message) - 1))] = chance.randrange(256)
+        try:
+            reports = decode_bytes(mechanism, [bytes(message)])
+        except ValueError:
+            continue
+        assert encode_bytes(mechanism, reports) == [bytes(message)]
+        again = decode_json(mechanism, encode_json(mechanism, reports))
+        assert again.tobytes() == reports.tobytes()
 
 
 @pytest.mark.parametrize(

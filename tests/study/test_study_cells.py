@@ -136,6 +136,45 @@ def test_a_frame_with_a_strange_index():
     assert [list(piece[0]) for piece in chunks(frame, ["level"], 2)] == [[1, 2], [2, 1]]
 
 
+class ByLabel(list):
+    """A column as pandas 2 has it with an index of floats: plain slices go by labels."""
+
+    @property
+    def iloc(self):
+        return ByPlace(self)
+
+    def __getitem__(self, rows):
+        raise AssertionError("rows would be there twice")
+
+
+class ByPlace:
+    def __init__(self, column):
+        self.column = column
+
+    def __getitem__(self, rows):
+        return pd.Series(list(self.column)[rows])
+
+
+def test_rows_are_counted_whatever_their_labels_are():
+    class Frame(dict):
+        columns = ("x",)
+
+        def __len__(self):
+            return 3
+
+    pieces = list(chunks(Frame(x=ByLabel([5, 6, 7])), ["x"], 2))
+    assert [list(piece[0]) for piece in pieces] == [[5, 6], [7]]
+    frame = pd.DataFrame({"x": range(5)}, index=[0.5, 0.0, 1.0, 3.0, 2.0])
+    assert [list(piece[0]) for piece in chunks(frame, ["x"], 3)] == [[0, 1, 2], [3, 4]]
+
+
+def test_titles_that_are_no_texts():
+    frame = pd.DataFrame({3: [True, False], "b": [1, 2]})
+    assert next(chunks(frame, ["3"], 5)) == [[True, False]]
+    study = Study.from_frame(frame, columns=["3"], **TARGET)
+    assert study.attributes == (Attribute.yes_no("3", missing="category"),)
+
+
 def test_bad_frames():
     with pytest.raises(ValueError, match=r"no column 'rom'.*room"):
         list(chunks(pandas_frame(), ["rom"], 3))
@@ -175,11 +214,28 @@ def test_domains_from_data_with_consent():
         assert alone["age"] == Attribute.number("age", 1.0, 30.0, missing="category")
 
 
+def test_answers_of_several_types():
+    frame = pd.DataFrame({"x": [True, 1, 0]}, dtype=object)
+    proposed = Study.from_frame(frame, domain_from_data=True, **TARGET)["x"]
+    assert encode(proposed, frame["x"].to_list()) == [2, 1, 0]
+
+
 def test_bad_proposals():
     with pytest.raises(ValueError, match="the frame has no column 'rom'"):
         Study.from_frame(pandas_frame(), columns=["rom"], **TARGET)
     with pytest.raises(TypeError, match="frame of pandas or polars, got dict"):
         Study.from_frame({"x": [1]}, **TARGET)
+    with pytest.raises(TypeError, match="frame of pandas or polars, got LazyFrame"):
+        Study.from_frame(pl.LazyFrame(FRAME), **TARGET)
+    with pytest.raises(TypeError, match="columns must be a list of titles, got 'age'"):
+        Study.from_frame(pandas_frame(), columns="age", **TARGET)
+    with pytest.raises(TypeError, match="attributes must be made by Attribute, got"):
+        Study.from_frame(pandas_frame(), attributes=["age"], **TARGET)
+    with pytest.raises(ValueError, match="two attributes are called 'age'"):
+        Study.from_frame(pandas_frame(), attributes=[AGE, AGE], **TARGET)
+    twice = pd.DataFrame([[True, False]], columns=["x", "x"])
+    with pytest.raises(ValueError, match=r"two columns called 'x'$"):
+        Study.from_frame(twice, **TARGET)
     empty = pd.DataFrame({"x": [None, None]})
     with pytest.raises(ValueError, match="column 'x' has no answers"):
         Study.from_frame(empty, domain_from_data=True, **TARGET)

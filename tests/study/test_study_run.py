@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -87,7 +88,11 @@ def test_files(tmp_path, strategy, suffix):
         FRAME.to_csv(source, index=False)
     else:
         FRAME.to_parquet(source)
-    files = randomize_file(made, source, tmp_path / f"reports.{suffix}", seed=11)
+    seen: list[int] = []
+    files = randomize_file(
+        made, source, tmp_path / f"reports.{suffix}", seed=11, on_rows=seen.append
+    )
+    assert seen == [N]
     names = [path.name for path in files]
     if len(made.shuffles) > 1:
         about = ["_".join(one.names) for one in made.shuffles]
@@ -208,6 +213,11 @@ def test_estimates_with_labels():
     assert score.top(5)[3].wrong > 1e-4
     frame = estimate.to_frame()
     assert isinstance(frame, pd.DataFrame)
+    other = estimate.to_frame(library="polars")
+    assert isinstance(other, pl.DataFrame)
+    assert other.to_dicts() == frame.to_dict("records")
+    with pytest.raises(ValueError, match="library must be 'pandas' or 'polars', got 'dask'"):
+        estimate.to_frame(library="dask")
     row = frame[(frame.attribute == "region") & (frame.value == "south")].iloc[0]
     assert row.lower_all < row.lower < row.estimate < row.upper < row.upper_all
     with pytest.raises(ValueError, match="no ordered categories"):
@@ -308,6 +318,33 @@ def test_files_that_do_not_belong_together(tmp_path):
         estimate_study_files([*run[0], *run[0]])
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"total": None},
+        {"total": {"epsilon": 1.0}},
+        {"total": {"epsilon": "1", "delta": 1e-6, "lower_bound": 0.5}},
+        {"total": {"epsilon": 1.0, "delta": -1, "lower_bound": 0.5}},
+        {"shuffle": -1},
+        {"shuffle": 4},
+        {"design": []},
+        {"users": True},
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("quick")
+def test_sidecars_that_contradict_themselves(tmp_path, change):
+    FRAME.to_csv(tmp_path / "people.csv", index=False)
+    made = design("separate shuffles")
+    path, sidecar = next(
+        iter(randomize_file(made, tmp_path / "people.csv", tmp_path / "r.csv").items())
+    )
+    forged = replace(sidecar, plan={**sidecar.plan, **change})
+    path.with_name(f"{path.name}.json").write_text(forged.to_json())
+    with pytest.raises(DataError, match=r"the sidecar of .* contradicts itself"):
+        estimate_study_files([path])
+
+
 def test_designs_are_read_back(tmp_path):
     for strategy in STRATEGIES:
         made = design(strategy)
@@ -345,6 +382,9 @@ def test_designs_that_contradict_themselves():
         (changed(0, mechanism="krr(k=3"), "krr"),
         (changed(1, mechanism="joint(krr(2, 1), krr(2, 1))"), "does not read 1 attributes"),
         ({k: v for k, v in good.items() if k != "study"}, "it has no 'study'"),
+        (good | {"strategy": None}, "its strategy must be a text"),
+        (good | {"predicted_errors": []}, "its predicted errors a table"),
+        (good | {"guarantee": {"epsilon": "x"}}, "epsilon must be a real number"),
         (
             good | {"study": good["study"] | {"crosses": [["region", "member"]]}},
             "cross table of region, member needs one joint",

@@ -61,6 +61,12 @@ def test_toml(study):
     assert study["score"].ordered
 
 
+def test_a_byte_order_mark_and_windows_lines(study, tmp_path):
+    path = tmp_path / "windows.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + TOML.replace("\n", "\r\n").encode())
+    assert Study.load(path) == study
+
+
 def test_json_and_dict_are_read_back(study, tmp_path):
     path = tmp_path / "study.json"
     path.write_text(json.dumps(study.to_dict()))
@@ -102,6 +108,10 @@ BAD = [
     ({**BASE, "attributes": [{**ROOM, "weight": 0}]}, "weight must be greater than 0"),
     ({**BASE, "attributes": [{**ROOM, "labels": ["a"]}]}, "labels must be 2 to 65536, got 1"),
     ({**BASE, "attributes": [{**ROOM, "labels": "ab"}]}, "labels must be several, got 'ab'"),
+    ({**BASE, "attributes": [{**ROOM, "labels": {"a": 1, "b": 2}}]}, "labels must be several, got"),
+    ({**BASE, "attributes": [{**ROOM, "labels": [["a"], ["b"]]}]}, "a label must be a text or a"),
+    ({**BASE, "attributes": [{**ROOM, "labels": ["a", math.inf]}]}, "a text or a number, got inf"),
+    ({**BASE, "attributes": [{**ROOM, "labels": ["a", None]}]}, "a text or a number, got None"),
     ({**BASE, "attributes": [{**ROOM, "labels": ["a", "a"]}]}, "the label 'a' is there twice"),
     ({**BASE, "attributes": [{**ROOM, "labels": [1, 1.0]}]}, "the label '1' is there twice"),
     ({**BASE, "attributes": [{**ROOM, "labels": ["a", " "]}]}, "no label may be empty"),

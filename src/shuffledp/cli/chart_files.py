@@ -48,6 +48,25 @@ def read_outputs(
     return paths
 
 
+def keep_apart(paths: Iterable[Path], others: Iterable[Path]) -> None:
+    """Refuse a chart one of whose files, numbers beside a picture included, is another one.
+
+    Args:
+        paths: the files of the chart, as they were given.
+        others: what the command reads, or writes besides.
+
+    Raises:
+        click.UsageError: if one of them would be replaced.
+    """
+    kept = {other.resolve() for other in others}
+    for path in paths:
+        for file in _with_numbers(path):
+            if file.resolve() in kept:
+                raise click.UsageError(
+                    f"--chart {str(path)!r} would replace {str(file)!r}: choose another name"
+                )
+
+
 @dataclass(frozen=True)
 class Written:
     """What was written of a chart.

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from shuffledp.cli.estimate_chart import estimate_chart
 from shuffledp.cli.estimate_request import EstimateRequest
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, reading
-from shuffledp.cli.study_reports import study_notes
+from shuffledp.cli.study_reports import largest, read_given, study_notes, top_notes
 from shuffledp.cli.terminal import progress
 from shuffledp.cli.tiers import read_groups
 from shuffledp.files import Estimation, PooledEstimation, Section
@@ -85,6 +86,21 @@ _PARAMETERS = [
         "without standard errors.",
     ),
     click.Option(
+        ["--given"],
+        callback=read_given,
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Show the shares of other attributes of a study among people with this value as well; "
+        "needs their cross table. May be repeated: people who have all these values.",
+    ),
+    click.Option(
+        ["--top"],
+        type=click.IntRange(min=1),
+        metavar="INTEGER",
+        help="Name so many of the largest shares of every attribute of a study, each with the "
+        "probability that the next one is really larger.",
+    ),
+    click.Option(
         ["--chart", "charts"],
         callback=read_outputs,
         metavar="FILE",
@@ -124,7 +140,7 @@ def estimate(**options: Any) -> None:
     elif request.as_csv:
         click.echo(_to_csv(rows, project), nl=False)
     else:
-        click.echo(_to_text(estimation, rows, project))
+        click.echo(_to_text(estimation, rows, request))
         written.echo()
     written.check()
 
@@ -187,7 +203,7 @@ def _right(texts: Sequence[str]) -> list[str]:
     return [text.rjust(width) for text in texts]
 
 
-def _to_text(estimation: Estimation, rows: Sequence[_Rows], project: bool) -> str:
+def _to_text(estimation: Estimation, rows: Sequence[_Rows], request: EstimateRequest) -> str:
     how = ("mechanism", shorten(estimation.mechanism))
     if isinstance(estimation, StudyEstimation):
         how = ("strategy", estimation.estimate.design.strategy)
@@ -199,7 +215,7 @@ def _to_text(estimation: Estimation, rows: Sequence[_Rows], project: bool) -> st
         head.append(("guarantee", claim))
     lines = ["\n".join(f"{label:<11}{value}" for label, value in head)]
     lines += [table.to_text() for table in rows]
-    notes = list(_notes(estimation, project))
+    notes = [*top_notes(estimation, request.top), *_notes(estimation, request.project)]
     return "\n\n".join([*lines, *(fill(note) for note in notes)])
 
 
@@ -296,6 +312,10 @@ def _to_json(
             }
             for path, sidecar in zip(request.files(estimation), estimation.sidecars, strict=True)
         ],
+        "top": {
+            name: [asdict(place) for place in places]
+            for name, places in largest(estimation, request.top).items()
+        },
         "charts": list(charts),
         "warnings": list(_notes(estimation, project=False)),
     }

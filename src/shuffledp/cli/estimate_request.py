@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 import click
 
 from shuffledp.accounting import Group, OpenGroup
+from shuffledp.cli.chart_files import keep_apart
 from shuffledp.cluster import Client
 from shuffledp.files import (
     DataError,
@@ -38,6 +39,8 @@ class EstimateRequest:
     confidence: float
     simultaneous: bool
     project: bool
+    given: dict[str, str]
+    top: int | None
     charts: tuple[Path, ...]
     cluster: str | None
     as_json: bool
@@ -62,6 +65,8 @@ class EstimateRequest:
         for message, is_wrong in refused.items():
             if is_wrong:
                 raise click.UsageError(message)
+        read = self.reports if self.from_counts is None else (self.from_counts,)
+        keep_apart(self.charts, [*read, *map(sidecar_path, read)])
 
     def files(self, estimation: Estimation) -> tuple[Path, ...]:
         """Return the files that sidecars belong to."""
@@ -79,8 +84,11 @@ class EstimateRequest:
             raise click.UsageError(str(error)) from None
 
     def _estimation(self, client: Client | None) -> Estimation:
+        if self.from_counts is None and not self.tiers:
+            return self._from_files(client)
+        self._refuse_for_one()
         if self.from_counts is None:
-            return estimate_tier_files(self.reports) if self.tiers else self._from_files(client)
+            return estimate_tier_files(self.reports)
         if self.groups:
             return estimate_pooled_counts(self.from_counts, _known(self.groups))
         if self.mechanism is None and not sidecar_path(self.from_counts).exists():
@@ -92,6 +100,7 @@ class EstimateRequest:
     def _from_files(self, client: Client | None) -> Estimation:
         """Estimate from the reports of one mechanism, or of the plan of a study."""
         if not is_study(self.reports[0]):
+            self._refuse_for_one()
             return estimate_files(self.reports, self.corrupted, client=client)
         if self.corrupted:
             raise click.UsageError(
@@ -101,7 +110,16 @@ class EstimateRequest:
             )
         if client is not None:
             raise click.UsageError("--cluster does not go with the reports of a plan")
-        return estimate_study_files(self.reports)
+        found = estimate_study_files(self.reports)
+        if not self.given:
+            return found
+        return replace(found, sections=(*found.sections, *found.estimate.subgroup(self.given)))
+
+    def _refuse_for_one(self) -> None:
+        """Refuse what only the reports of a study tell."""
+        for name, value in (("--given", self.given), ("--top", self.top)):
+            if value:
+                raise click.UsageError(f"{name} is for the reports of a plan for a study")
 
 
 def _known(groups: Sequence[Group | OpenGroup]) -> list[Group]:

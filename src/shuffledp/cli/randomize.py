@@ -16,7 +16,7 @@ from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, VIEW, optional
 from shuffledp.cli.signals import ending_tidily
 from shuffledp.cli.study_reports import plan_json, plan_text
-from shuffledp.cli.terminal import progress
+from shuffledp.cli.terminal import progress, row_counter
 from shuffledp.cluster import Client
 from shuffledp.files import Column, DataError, Ledger, Randomization, Sidecar, sidecar_path
 from shuffledp.files.formats import is_csv
@@ -271,7 +271,7 @@ def _run_plan(request: _Request, name: str) -> None:
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        with ending_tidily(), progress():
+        with ending_tidily(), row_counter() as report:
             files = randomize_file(
                 design,
                 request.input,
@@ -279,6 +279,7 @@ def _run_plan(request: _Request, name: str) -> None:
                 seed=request.seed,
                 force=request.force,
                 ledger=None if request.ledger is None else Ledger(request.ledger),
+                on_rows=report,
             )
     except DataError as error:
         raise click.ClickException(str(error)) from None

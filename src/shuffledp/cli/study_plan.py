@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.chart_files import write_chart
+from shuffledp.cli.chart_files import keep_apart, write_chart
 from shuffledp.cli.document import envelope
 from shuffledp.cli.terminal import counter
 from shuffledp.figures import Mark, Panel, RowChart
@@ -43,7 +43,11 @@ def plan_of_study(options: Mapping[str, Any]) -> None:
         raise click.UsageError("--cluster is for one attribute: studies are planned here")
     study = _read(options["study_file"])
     out = None if options["out"] is None else Path(options["out"])
+    source = Path(options["study_file"])
+    keep_apart(options["charts"], [source] if out is None else [source, out])
     if out is not None:
+        if out.resolve() == source.resolve():
+            raise click.UsageError(f"cannot write {str(out)!r}: it is the study that is read")
         try:
             check_writable(out)
         except (OSError, ValueError) as error:
@@ -137,6 +141,14 @@ def _table(made: StudyPlan) -> list[str]:
     ]
 
 
+def _worst(option: StudyOption) -> str:
+    errors = {
+        **option.predictions.attributes,
+        **{" x ".join(names): one for names, one in option.predictions.crosses.items()},
+    }
+    return ", ".join(f"{name} {round_up(one.max_error)}" for name, one in errors.items())
+
+
 def _notes(made: StudyPlan) -> Iterator[str]:
     study, best = made.study, made.best
     users = users_of(best.shuffles, study.n)
@@ -148,9 +160,10 @@ def _notes(made: StudyPlan) -> Iterator[str]:
         f"{what} ({round_up(best.epsilon)}, {plain(study.delta)})-differentially private if "
         f"{study.n:,} users take part."
     )
+    yield f"Standard error at worst, of one value for any data: {_worst(best)}."
     if any(attribute.kind == "number" for attribute in study.attributes):
         yield "Errors of means are in parts of the range from low to high."
-    if any(attribute.missing == "leave out" for attribute in study.attributes):
+    if any(attribute.is_among_answers for attribute in study.attributes):
         yield (
             "Errors of shares and means among those who answer are larger, in inverse proportion "
             "to their share."

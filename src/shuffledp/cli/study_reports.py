@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import click
+
 from shuffledp.cli.document import to_json
-from shuffledp.files import Sidecar
-from shuffledp.rounding import plain, round_up
-from shuffledp.study import StudyDesign, StudyEstimation
+from shuffledp.files import Estimation, Sidecar
+from shuffledp.rounding import nearest, plain, round_up
+from shuffledp.study import Place, StudyDesign, StudyEstimation
 from shuffledp.wording import counted, fill, shorten
 
 
@@ -44,6 +46,44 @@ def plan_json(files: Mapping[Path, Sidecar]) -> str:
     return to_json({str(path): json.loads(sidecar.to_json()) for path, sidecar in files.items()})
 
 
+def read_given(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str]:
+    """Return the values of attributes by their names."""
+    given: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name or name in given:
+            raise click.BadParameter(
+                f"must be NAME=VALUE, each name once, got {shorten(text)!r}", ctx, param
+            )
+        given[name] = value
+    return given
+
+
+def largest(estimation: Estimation, count: int | None) -> dict[str, list[Place]]:
+    """Return the largest shares of every attribute that has some; nothing if none is asked for."""
+    if count is None or not isinstance(estimation, StudyEstimation):
+        return {}
+    return {
+        name: own.top(min(count, len(own.labels)))
+        for name, own in estimation.estimate.answers.items()
+        if own.labels
+    }
+
+
+def top_notes(estimation: Estimation, count: int | None) -> Iterator[str]:
+    """Yield the largest shares for people."""
+    for name, places in largest(estimation, count).items():
+        shown = ", ".join(
+            f"{one.label} {nearest(one.share)} ({round_up(one.wrong, 2)})" for one in places
+        )
+        yield (
+            f"Largest shares of {name}, with the probability that the next one is really larger: "
+            f"{shown}."
+        )
+
+
 def study_notes(estimation: StudyEstimation) -> Iterator[str]:
     """Yield what has to be known about the estimates of a study."""
     study = estimation.estimate.design.study
@@ -57,7 +97,7 @@ def study_notes(estimation: StudyEstimation) -> Iterator[str]:
     if left:
         yield f"No reports were given about {', '.join(left)}."
     for name, answers in known.items():
-        if answers.attribute.missing == "leave out":
+        if answers.attribute.is_among_answers:
             yield f"Shares and means of {name} are those among people who answered."
         if answers.attribute.ordered:
             middle = answers.quantile(0.5)

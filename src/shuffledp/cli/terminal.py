@@ -32,6 +32,19 @@ def counter(total: int, unit: str = "point") -> Iterator[Callable[[int, int], No
         yield report
 
 
+@contextmanager
+def row_counter() -> Iterator[Callable[[int], None]]:
+    """Give a function that takes how many rows are done, which is shown."""
+    done = 0
+
+    def report(rows: int) -> None:
+        nonlocal done
+        done = rows
+
+    with _ticking(lambda elapsed: f"{counted(done, 'row')} in {elapsed:.0f} s ..."):
+        yield report
+
+
 def bar(done: int, total: int, unit: str, seconds: float) -> str:
     """Return the line of a counter.
 

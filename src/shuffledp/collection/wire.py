@@ -2,17 +2,16 @@
 
 A report in bytes is one byte with the version, eight bytes that identify the mechanism, and the
 bytes of the report, low byte first, as many as ``report_dtype`` says: integers, or doubles of IEEE
-754 where noise is continuous. In JSON it is an object with ``v`` (the version), ``m`` (the same
-eight bytes in hexadecimal) and ``r``: a number, where a report is one, else its bytes in
-hexadecimal. The eight bytes are the first of the SHA-256 of the text of the mechanism in UTF-8.
-``tests/data/wire_vectors.json`` holds examples.
+754 below 1e150 where noise is continuous. In JSON it is an object with ``v`` (the version), ``m``
+(the same eight bytes in hexadecimal) and ``r``, each once: a number, where a report is one, else
+its bytes in hexadecimal. The eight bytes are the first of the SHA-256 of the text of the mechanism
+in UTF-8. ``tests/data/wire_vectors.json`` holds examples.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from typing import Any
@@ -28,6 +27,7 @@ from shuffledp.sampling.layout import as_bytes
 
 _VERSION = 1
 _HEAD = 9  # bytes before the report
+_LARGEST = 1e150  # of noisy numbers: squares of them can be added up
 
 
 def mechanism_id(randomizer: LocalRandomizer | str) -> str:
@@ -103,9 +103,11 @@ def decode_json(randomizer: LocalRandomizer | str, messages: Iterable[str]) -> N
     made = as_randomizer(randomizer)
     name, contents = mechanism_id(made), []
     for place, message in enumerate(messages):
+        if not isinstance(message, str):
+            raise TypeError(f"messages must be texts, got {type(message).__name__} at {place}")
         try:
-            fields = json.loads(message)
-        except (ValueError, TypeError, RecursionError):
+            fields = json.loads(message, object_pairs_hook=_each_once)
+        except (ValueError, RecursionError):
             raise ValueError(f"message {place} must be a JSON object") from None
         if not isinstance(fields, dict) or set(fields) != {"v", "m", "r"}:
             raise ValueError(f"message {place} must be a JSON object with v, m and r")
@@ -115,6 +117,14 @@ def decode_json(randomizer: LocalRandomizer | str, messages: Iterable[str]) -> N
             raise ValueError(f"message {place} must be of {made}, got another mechanism")
         contents.append(fields["r"])
     return _checked(made, _from_json(made, contents))
+
+
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Refuse an object that names a field twice: readers differ in which one they take."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field is there twice")
+    return fields
 
 
 def _from_json(made: LocalRandomizer, contents: Sequence[object]) -> NDArray[Any]:
@@ -140,7 +150,7 @@ def _fits(content: object, dtype: np.dtype[Any]) -> bool:
     if isinstance(content, bool) or not isinstance(content, int | float):
         return False
     if dtype.kind == "f":
-        return abs(content) < 1e300 and math.isfinite(content)
+        return abs(content) < _LARGEST  # not so NaN
     limits = np.iinfo(dtype)
     return isinstance(content, int) and limits.min <= content <= limits.max
 
@@ -163,6 +173,8 @@ def check_well_formed(randomizer: LocalRandomizer, reports: NDArray[Any]) -> Non
     Raises:
         ValueError: if there is one.
     """
+    if reports.dtype.kind == "f":
+        _refuse(randomizer, ~(np.abs(reports) < _LARGEST), f"numbers below {_LARGEST:g}")
     tally_for(randomizer, _candidates(randomizer)).count(reports)
 
 

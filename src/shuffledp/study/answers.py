@@ -26,8 +26,8 @@ class Quantile:
 
     Attributes:
         label: the first category up to which the estimated share reaches the probability.
-        lower: the first one up to which the share may reach it.
-        upper: the first one up to which the share reaches it surely, at the confidence level.
+        lower: the first one up to which the share may reach it, at the confidence level.
+        upper: the first one from which on the share surely reaches it, at the confidence level.
     """
 
     label: str
@@ -69,7 +69,7 @@ class Answers:
     @property
     def labels(self) -> tuple[str, ...]:
         """The values that shares belong to; missing answers among them if they are a category."""
-        return self.attribute.labels if self._leaves_out else self.attribute.values
+        return self.attribute.counted
 
     @property
     def shares(self) -> Estimate | None:
@@ -102,21 +102,45 @@ class Answers:
     def mean(self) -> Estimate | None:
         """The mean of those who answered: of a number, or of categories that are numbers.
 
-        None for other categories, also if they are not ordered.
+        None for other categories, also if they are not ordered. The standard error of the mean of
+        a number includes rounding, see :meth:`_rounded`.
         """
         points = self._points()
         if points is None:
             return None
+        step = float(points[1] - points[0])
         if isinstance(self.part, DiscreteLaplace):
             own = self.moments.estimate(self.n)
-            step = points[1] - points[0]
-            return Estimate(
-                points[0] + step * own.values, step * own.standard_errors, self.n, False
-            )
-        return self.among_answers(points)
+            values, errors = points[0] + step * own.values, step * own.standard_errors
+            found = Estimate(values, errors, self.n, whole_domain=False)
+            spread = step**2 * (self.moments.spread or 0.0)
+        else:
+            found = self.among_answers(points)
+            spread = float(self.among_answers((points - found.values) ** 2).values[0])
+        return self._rounded(found, step, spread) if self.attribute.kind == "number" else found
+
+    def _rounded(self, mean: Estimate, step: float, spread: float) -> Estimate:
+        r"""Add the variance of rounding to points at a distance of ``step`` to that of a mean.
+
+        Rounding x adds :math:`t(1-t)\,\text{step}^2`, t where x lies between two points. Reports
+        do not tell t, but it is at most a quarter of the squared step; and on average no more than
+        the variance of the points that answers were rounded to, which is that of the answers and
+        the one of rounding. So errors are not too small, and too large where answers are points.
+        """
+        missing = self.missing
+        answers = self.n * (1.0 if missing is None else 1.0 - float(missing.values[0]))
+        most = min(step**2 / 4, max(spread, 0.0))
+        errors = np.sqrt(mean.standard_errors**2 + most / answers)
+        return Estimate(mean.values, errors, mean.n, mean.whole_domain)
 
     def quantile(self, probability: float, level: float = 0.95) -> Quantile:
         """Return a quantile of those who answered, with the categories that it may be.
+
+        The truth is above ``upper`` only if the share up to the category before it, which is too
+        small, seems to reach the probability surely; below ``lower`` only if the share up to it
+        does not seem to reach it. Each is one estimate that errs to one side, whatever the others
+        do: half of 1 - level. Estimated shares need not grow from category to category, so that
+        the first share that surely reaches the probability would be too low an end.
 
         Raises:
             ValueError: if the categories are not ordered.
@@ -134,9 +158,9 @@ class Answers:
         def first(ends: list[float]) -> str:
             return next((labels[i] for i, end in enumerate(ends) if end >= q), labels[-1])
 
-        return Quantile(
-            first(cumulated), first([c + e for c, e in pairs]), first([c - e for c, e in pairs])
-        )
+        too_small = (i for i, (c, e) in enumerate(pairs) if c - e < q)
+        last = max(too_small, default=-1)
+        return Quantile(first(cumulated), first([c + e for c, e in pairs]), labels[last + 1])
 
     def top(self, count: int) -> list[Place]:
         """Return the largest shares, each with how probably the next one is really larger.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -84,9 +85,17 @@ class Attribute:
         >>> Attribute.categories("size", ["S", "M", "L"], ordered=True).values
         ('S', 'M', 'L')
         """
-        if isinstance(labels, str) or not isinstance(labels, Iterable):
+        if isinstance(labels, str | Mapping) or not isinstance(labels, Iterable):
             raise ValueError(f"attribute {name!r}: labels must be several, got {labels!r}")
-        texts = tuple(label_text(label) for label in labels)
+        given = tuple(labels)
+        for label in given:
+            several = isinstance(label, Iterable) and not isinstance(label, str)
+            unknown = isinstance(label, float) and not math.isfinite(label)
+            if several or unknown or label is None:
+                raise ValueError(
+                    f"attribute {name!r}: a label must be a text or a number, got {label!r}"
+                )
+        texts = tuple(map(label_text, given))
         return cls(name, "categories", texts, ordered, missing=missing, weight=weight)
 
     @classmethod
@@ -116,6 +125,16 @@ class Attribute:
         if self.kind == "number":
             return ()
         return (*self.labels, MISSING_LABEL) if self.may_miss else self.labels
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The values that shares belong to, the missing answer unless it is left out."""
+        return self.labels if self.missing == "leave out" else self.values
+
+    @property
+    def is_among_answers(self) -> bool:
+        """Whether what is estimated is about people who answered, and others may be missing."""
+        return self.missing == "leave out" or (self.kind == "number" and self.may_miss)
 
     @property
     def _place(self) -> str:

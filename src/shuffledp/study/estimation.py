@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import NDArray
 
 from shuffledp.collection import Aggregator, Estimate
 from shuffledp.collection.cross import CrossTable
 from shuffledp.collection.moments import Moments
-from shuffledp.files import Column, DataError, Estimation, Section, Sidecar
+from shuffledp.errors import check_epsilon, check_integer, check_probability
+from shuffledp.extras import import_extra
+from shuffledp.files import Column, DataError, Estimation, Guarantee, Section, Sidecar
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.estimation import checked_sidecar
 from shuffledp.files.formats import is_csv, reports_in
@@ -54,7 +56,7 @@ class StudyEstimate:
         """Return the combinations of labels to which the entries of a cross table belong."""
         return list(product(*(self.design.study[name].values for name in names)))
 
-    def among(self, name: str, **given: str) -> Estimate:
+    def among(self, name: str, /, **given: str) -> Estimate:
         """Return the shares of an attribute's labels among those with given values of others.
 
         It needs the cross table of exactly these attributes. Attributes whose names are not words
@@ -69,6 +71,30 @@ class StudyEstimate:
                 return table.shares(name, given)
         wanted = " x ".join((name, *given))
         raise KeyError(f"there is no cross table of {wanted}: name it in the study's crosses")
+
+    def subgroup(self, given: Mapping[str, str]) -> list[Section]:
+        """Return the shares of other attributes among those with given values.
+
+        They come from all cross tables of the given attributes and one more.
+
+        Raises:
+            ValueError: if there is no such cross table, a value is unknown, or hardly anybody
+                holds the given ones.
+        """
+        shown, found = ", ".join(f"{name} = {value}" for name, value in given.items()), []
+        for names in self.tables:
+            others = [name for name in names if name not in given]
+            if len(others) == 1 and set(given) < set(names):
+                attribute = self.design.study[others[0]]
+                column = Column(f"{attribute.name} among {shown}", attribute.counted)
+                shares = self.among(attribute.name, **given)
+                found.append(Section(column, None, False, shares))
+        if not found:
+            raise ValueError(
+                f"there is no cross table of {' x '.join(given)} and one more attribute: name it "
+                "in the study's crosses"
+            )
+        return found
 
     def sections(self) -> list[Section]:
         """Return all estimates with their labels, shares before means."""
@@ -87,12 +113,25 @@ class StudyEstimate:
             found.append(Section(Column(" x ".join(names), labels), None, False, table))
         return found
 
-    def to_frame(self, level: float = 0.95) -> Any:
-        """Return all estimates in a frame of pandas, one row each, with both kinds of intervals."""
-        from shuffledp.extras import import_extra
+    def to_frame(
+        self, level: float = 0.95, *, library: Literal["pandas", "polars"] = "pandas"
+    ) -> Any:
+        """Return all estimates in a frame, one row each, with both kinds of intervals.
 
-        pandas = import_extra("pandas")
-        rows = []
+        Args:
+            level: the confidence level.
+            library: what the frame is of.
+
+        Raises:
+            MissingExtraError: if that is not installed.
+            ValueError: if it is unknown.
+        """
+        if library not in ("pandas", "polars"):
+            raise ValueError(f"library must be 'pandas' or 'polars', got {library!r}")
+        return import_extra(library).DataFrame(self._rows(level))
+
+    def _rows(self, level: float) -> list[dict[str, object]]:
+        rows: list[dict[str, object]] = []
         for section in self.sections():
             own = section.estimate
             alone = own.confidence_interval(level)
@@ -103,15 +142,15 @@ class StudyEstimate:
                     {
                         "attribute": section.column.name,
                         "value": name,
-                        "estimate": own.values[i],
-                        "standard_error": own.standard_errors[i],
-                        "lower": alone.lower[i],
-                        "upper": alone.upper[i],
-                        "lower_all": together.lower[i],
-                        "upper_all": together.upper[i],
+                        "estimate": float(own.values[i]),
+                        "standard_error": float(own.standard_errors[i]),
+                        "lower": float(alone.lower[i]),
+                        "upper": float(alone.upper[i]),
+                        "lower_all": float(together.lower[i]),
+                        "upper_all": float(together.upper[i]),
                     }
                 )
-        return pandas.DataFrame(rows)
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +205,7 @@ def estimate_study_files(paths: Sequence[Path]) -> StudyEstimation:
     for i, sidecar in enumerate(sidecars):
         if sidecar.plan is None:
             raise DataError(f"{str(paths[i])!r} is not of a plan, as {str(paths[0])!r} is")
+        _check_plan(paths[i], sidecar)
         if _plan(sidecar)["design"] != _plan(sidecars[0])["design"]:
             raise DataError(f"{str(paths[i])!r} is of another plan than {str(paths[0])!r}")
         for j in range(i):
@@ -194,6 +234,22 @@ def estimate_study_files(paths: Sequence[Path]) -> StudyEstimation:
 
 def _plan(sidecar: Sidecar) -> Any:
     return sidecar.plan
+
+
+def _check_plan(path: Path, sidecar: Sidecar) -> None:
+    """Find out whether a sidecar says of which plan and shuffle it is, and what all reveal.
+
+    Raises:
+        DataError: if it does not.
+    """
+    plan = _plan(sidecar)
+    try:
+        total = Guarantee(**plan["total"])
+        check_epsilon(total.epsilon, "epsilon")
+        check_probability("delta", total.delta)
+        check_integer("shuffle", plan["shuffle"], 0, len(plan["design"]["shuffles"]) - 1)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"the sidecar of {str(path)!r} contradicts itself: {error}") from None
 
 
 def _users(path: Path, sidecar: Sidecar, one: Shuffle) -> int:

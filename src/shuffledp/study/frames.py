@@ -22,21 +22,43 @@ def chunks(frame: Any, names: Sequence[str], rows: int) -> Iterator[list[Cells]]
         TypeError: if it is no frame.
         ValueError: if it has no such column, or several of one name.
     """
-    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
+    columns = columns_of(frame, names)
+    for start in range(0, len(frame), rows):
+        yield [_cells(column, start, start + rows) for column in columns]
+
+
+def titles(frame: Any) -> list[str]:
+    """Return the titles of all columns of a frame, as text.
+
+    Raises:
+        TypeError: if it is no frame.
+    """
+    if not all(hasattr(frame, name) for name in ("__len__", "__getitem__", "columns")):
         raise TypeError(f"frame must be a frame of pandas or polars, got {type(frame).__name__}")
-    known = [str(name) for name in frame.columns]
+    return [str(key) for key in frame.columns]
+
+
+def columns_of(frame: Any, names: Sequence[str]) -> list[Any]:
+    """Return columns of a frame by their titles.
+
+    Raises:
+        TypeError: if it is no frame.
+        ValueError: if it has no such column, or several of one name.
+    """
+    known = titles(frame)
     for name in names:
         if known.count(name) != 1:
-            problem = "two columns called" if name in known else "no column"
-            guess = did_you_mean(closest(name, known))
+            twice = name in known
+            problem = "two columns called" if twice else "no column"
+            guess = "" if twice else did_you_mean(closest(str(name), known))
             raise ValueError(f"the frame has {problem} {name!r}{guess}")
-    columns = [frame[name] for name in names]
-    for start in range(0, len(frame), rows):
-        yield [_cells(column[start : start + rows]) for column in columns]
+    return [frame[frame.columns[known.index(name)]] for name in names]
 
 
-def _cells(column: Any) -> Cells:
-    cells: list[object] = column.to_list()
+def _cells(column: Any, start: int, end: int) -> Cells:
+    """Return the cells of some rows, counted whatever the index of the frame says."""
+    by_place = getattr(column, "iloc", column)
+    cells: list[object] = by_place[start:end].to_list()
     return cells
 
 
@@ -51,7 +73,7 @@ def propose(name: str, column: Any, domain_from_data: bool) -> Attribute:
     declared = _declared(column)
     if declared is not None:
         return Attribute.categories(name, declared, ordered=True, missing="category")
-    if str(column.dtype).lower() in ("bool", "boolean"):
+    if str(column.dtype).lower() in ("bool", "boolean", "bool[pyarrow]"):
         return Attribute.yes_no(name, missing="category")
     raise ValueError(
         f"the domain of column {name!r} would be read from what people answered, which can "
@@ -73,7 +95,7 @@ def _seen(name: str, column: Any) -> Attribute:
         raise ValueError(f"column {name!r} has no answers, so nothing can be proposed for it")
     if all(isinstance(cell, bool | np.bool_) for cell in answers):
         return Attribute.yes_no(name, missing=missing)
-    if all(isinstance(cell, int | float | np.number) for cell in answers):
+    if all(map(_is_number, answers)):
         whole = all(float(cell).is_integer() for cell in answers)
         if not whole or len(set(answers)) > _MAX_LABELS:
             low, high = float(min(answers)), float(max(answers))
@@ -81,6 +103,10 @@ def _seen(name: str, column: Any) -> Attribute:
         labels = [label_text(float(cell)) for cell in sorted(set(answers))]
         return Attribute.categories(name, labels, ordered=True, missing=missing)
     return Attribute.categories(name, sorted({label_text(c) for c in answers}), missing=missing)
+
+
+def _is_number(cell: object) -> bool:
+    return isinstance(cell, int | float | np.number) and not isinstance(cell, bool)
 
 
 def _declared(column: Any) -> list[object] | None:

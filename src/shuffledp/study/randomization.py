@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -94,6 +94,7 @@ def randomize_file(
     seed: int | None = None,
     force: bool = False,
     ledger: Ledger | None = None,
+    on_rows: Callable[[int], None] | None = None,
 ) -> dict[Path, Sidecar]:
     """Randomize and shuffle the rows of a file; write reports and sidecars, all or none of them.
 
@@ -108,6 +109,7 @@ def randomize_file(
         seed: makes the reports repeatable, for simulations; None takes secure random bits.
         force: whether existing files may be replaced.
         ledger: where to record the shuffles.
+        on_rows: called after each batch with the number of rows done.
 
     Returns:
         The files and what their sidecars hold.
@@ -143,6 +145,8 @@ def randomize_file(
         for batch in _reports(design, table.chunks(_rows(design)), rng, repr(str(source))):
             for bucket, reports in zip(buckets, batch, strict=True):
                 bucket.add(reports)
+            if on_rows is not None:
+                on_rows(_users(design, tuple(bucket.size for bucket in buckets)))
         n = _users(design, tuple(bucket.size for bucket in buckets))
         if not n:
             raise DataError(f"{str(source)!r} has no rows")

@@ -16,6 +16,7 @@ from shuffledp.study.scoring import Predictions, sampled_predictions
 from shuffledp.study.separate import least_error_of
 from shuffledp.study.start import Start
 from shuffledp.study.study import Study
+from shuffledp.wording import counted
 
 _ROUNDS = 3  # of fitting the errors and choosing shares anew
 _HALVINGS = 60
@@ -66,7 +67,7 @@ def best_shared_out(
 def _users(shares: Sequence[float], n: int) -> tuple[int, ...]:
     users = Assignment(shares).sizes(n)
     if min(users) < 1:
-        raise NoAnswerError(f"{n} users are too few to have some for each attribute")
+        raise NoAnswerError(f"{counted(n, 'user')} are too few to have some for each attribute")
     return users
 
 

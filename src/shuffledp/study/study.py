@@ -12,7 +12,7 @@ from typing import Any
 
 from shuffledp.errors import check_epsilon, check_probability, check_users
 from shuffledp.study.attribute import Attribute
-from shuffledp.study.frames import propose
+from shuffledp.study.frames import columns_of, propose, titles
 from shuffledp.wording import closest, did_you_mean
 
 _FIELDS = ("n", "epsilon", "delta", "attributes", "crosses")
@@ -54,17 +54,11 @@ class Study:
 
     def __post_init__(self) -> None:
         """Check everything."""
-        attributes = tuple(self.attributes)
-        if not all(isinstance(attribute, Attribute) for attribute in attributes):
-            raise TypeError(f"attributes must be made by Attribute, got {attributes!r}")
+        attributes = _all_different(self.attributes)
         if not 1 <= len(attributes) <= _MAX_ATTRIBUTES:
             raise ValueError(
                 f"a study has 1 to {_MAX_ATTRIBUTES} attributes, got {len(attributes)}"
             )
-        names = [attribute.name for attribute in attributes]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two attributes are called {name!r}")
         object.__setattr__(self, "attributes", attributes)
         object.__setattr__(self, "n", check_users(self.n))
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon, "epsilon"))
@@ -136,7 +130,7 @@ class Study:
         file = Path(path)
         raw = file.read_bytes()
         try:
-            text = raw.decode("utf-8")
+            text = raw.decode("utf-8-sig")
             is_json = file.suffix.lower() == ".json"
             return cls.from_dict(json.loads(text) if is_json else tomllib.loads(text))
         except (ValueError, TypeError, RecursionError) as error:
@@ -207,23 +201,33 @@ class Study:
         Raises:
             ValueError: if a domain is not known and there is no consent, or a column is unknown.
         """
-        if not hasattr(frame, "columns"):
-            raise TypeError(
-                f"frame must be a frame of pandas or polars, got {type(frame).__name__}"
-            )
-        described = {attribute.name: attribute for attribute in attributes}
-        known = [str(name) for name in frame.columns]
-        wanted = known if columns is None else list(columns)
-        for name in (*wanted, *described):
-            if known.count(name) != 1:
-                raise ValueError(
-                    f"the frame has no column {name!r}{did_you_mean(closest(str(name), known))}"
-                )
-        names = dict.fromkeys((*wanted, *described))
+        if isinstance(columns, str):
+            raise TypeError(f"columns must be a list of titles, got {columns!r}")
+        described = {attribute.name: attribute for attribute in _all_different(attributes)}
+        wanted = titles(frame) if columns is None else columns
+        names = list(dict.fromkeys((*wanted, *described)))
         made = tuple(
-            described.get(name) or propose(name, frame[name], domain_from_data) for name in names
+            described.get(name) or propose(name, column, domain_from_data)
+            for name, column in zip(names, columns_of(frame, names), strict=True)
         )
         return cls(made, len(frame), epsilon, delta, tuple(crosses))
+
+
+def _all_different(attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
+    """Return attributes with different names.
+
+    Raises:
+        TypeError: if something else is among them.
+        ValueError: if two have the same name.
+    """
+    found = tuple(attributes)
+    if not all(isinstance(attribute, Attribute) for attribute in found):
+        raise TypeError(f"attributes must be made by Attribute, got {found!r}")
+    names = [attribute.name for attribute in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two attributes are called {name!r}")
+    return found
 
 
 def _attribute(entry: Mapping[str, Any]) -> Attribute:

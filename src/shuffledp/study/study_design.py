@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp._version import __version__
+from shuffledp.errors import check_epsilon
 from shuffledp.planning import Prediction
 from shuffledp.randomizers import DiscreteLaplace, Joint, LocalRandomizer, parse
 from shuffledp.randomizers.support import SupportRandomizer
@@ -120,8 +121,11 @@ class StudyDesign:
             )
             study = Study.from_dict(content["study"])
             guarantee = content["guarantee"]
-            errors = content["predicted_errors"]
-            return cls(study, content["strategy"], shuffles, float(guarantee["epsilon"]), errors)
+            errors, strategy = content["predicted_errors"], content["strategy"]
+            if not isinstance(errors, Mapping) or not isinstance(strategy, str):
+                raise ValueError("its strategy must be a text, and its predicted errors a table")
+            epsilon = check_epsilon(guarantee["epsilon"], "epsilon")
+            return cls(study, strategy, shuffles, epsilon, errors)
         except KeyError as error:
             raise ValueError(f"it has no {error.args[0]!r}") from None
         except (TypeError, AttributeError) as error:

@@ -52,7 +52,7 @@ class Subgroups:
             np.ones(0) if other.name == name else _picked(other, given[other.name])
             for other in self.attributes
         ]
-        counted = len(attribute.labels if attribute.missing == "leave out" else attribute.values)
+        counted = len(attribute.counted)
         base = np.zeros(len(attribute.values))
         base[:counted] = 1.0
 
