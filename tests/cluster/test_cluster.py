@@ -394,11 +394,12 @@ def test_parts_of_a_table(tmp_path):
             parts_of(tmp_path / pattern)
 
 
-@pytest.mark.heavy
 def test_reports_do_not_join_what_is_read(tmp_path):
     source = write_people(tmp_path / "people")
-    with pytest.raises(DataError, match="it is in the folder that is read"):
+    with pytest.raises(DataError, match=r"cannot write .*out\.csv': it would be read with '"):
         randomize(source, source / "out.csv")
+    with pytest.raises(DataError, match=r"cannot write .*party\.parquet': it would be read with '"):
+        randomize(source / "part*.parquet", source / "party.parquet")
     with pytest.raises(DataError, match="it is the file that is read"):
         randomize(source / "part*.parquet", source / "part0.parquet", force=True)
     assert not sidecar_path(source / "out.csv").exists()
