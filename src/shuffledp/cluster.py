@@ -301,7 +301,10 @@ def _next(done: SimpleQueue[Any], client: Any) -> Any:
         except Empty:
             _check(client)
             if not client.nthreads():
-                raise ClusterError("the cluster has no workers") from None
+                raise ClusterError(
+                    "the cluster has no workers; if it had some, they ended, as those do that "
+                    "cannot import shuffledp: see their logs"
+                ) from None
 
 
 def _call(version: str, function: Callable[[_Argument], _Result], argument: _Argument) -> _Result:
