@@ -7,7 +7,6 @@ import pickle
 import shutil
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from breaking import CLEAR, USERS, names, randomize, reports, write_people
 from click.testing import CliRunner
@@ -21,11 +20,8 @@ from shuffledp.files import (
     Column,
     DataError,
     Randomization,
-    buckets,
-    chunk,
     estimate_files,
     sidecar_path,
-    spread_buckets,
 )
 from shuffledp.files.draft import draft
 from shuffledp.files.estimation import _together
@@ -219,66 +215,6 @@ def test_aggregators_travel(text):
     assert other.n == 40
 
 
-@pytest.mark.heavy(keep=1)
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_every_order_is_equally_likely(monkeypatch, tmp_path, count):
-    """Three reports in two parts: all six orders, whichever part and bucket they were in."""
-    monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
-    runs, found = 150, {}
-    for seed in range(runs):
-        shuffled = spread_buckets.SpreadBuckets(
-            tmp_path, np.dtype("u1"), count=count, seed=seed, client=None
-        )
-        shuffled.add(_pour, [tmp_path / "01", tmp_path / "2"])
-        assert shuffled.size == 3
-        order = tuple(np.concatenate(list(shuffled.empty(2))).tolist())
-        found[order] = found.get(order, 0) + 1
-    assert len(found) == 6
-    expected = runs / 6
-    assert sum((n - expected) ** 2 / expected for n in found.values()) < 20.5  # 0.1% of 5 degrees
-
-
-def _pour(buckets, part, rng):
-    buckets.add(np.array([int(digit) for digit in part.name], dtype="u1"))
-
-
-def test_attempts_that_do_not_count_are_never_read(monkeypatch, tmp_path):
-    """Every task runs twice, as after a worker that only seemed lost: one of each pair counts."""
-
-    def twice(function, own, _):
-        return [[function(argument), function(argument)][i % 2] for i, argument in enumerate(own)]
-
-    monkeypatch.setattr(spread_buckets, "spread", twice)
-    source = write_people(tmp_path / "people")
-    randomize(source, tmp_path / "out.csv", client=object())
-    assert sorted(reports(tmp_path / "out.csv")) == list(range(USERS))
-    assert names(tmp_path) == ["out.csv", "out.csv.json", "people"]
-
-
-@pytest.mark.heavy(keep=1)
-@pytest.mark.parametrize("far", [False, True])
-def test_groups_of_rows_do_not_show_the_buckets(monkeypatch, tmp_path, far):
-    monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
-    monkeypatch.setattr(chunk, "CHUNK_ROWS", 64)
-    monkeypatch.setattr(buckets, "BUCKET_BYTES", 1000)
-    source, out = write_people(tmp_path / "people"), tmp_path / "out.parquet"
-    randomize(source, out, client=object() if far else None)
-    shown = pq.read_metadata(out)
-    groups = [shown.row_group(i).num_rows for i in range(shown.num_row_groups)]
-    assert groups == [64, 64, 64, USERS - 3 * 64]
-    assert sorted(reports(out)) == list(range(USERS))
-
-
-def test_reports_with_fields(monkeypatch, tmp_path):
-    monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
-    (tmp_path / "answers.csv").write_text("answer\n" + "3\n" * 2000)
-    made = Randomization(parse("olh(epsilon0=4, domain_size=5)"), [Column("answer")], seed=1)
-    out = tmp_path / "out.parquet"
-    made.run(tmp_path / "answers.csv", out, target_delta=0.5, assumptions=(), client=object())
-    estimate = estimate_files([out]).sections[0].estimate
-    assert abs(estimate.values - [0, 0, 0, 1, 0]).max() < 6 * estimate.standard_errors.max()
-
-
 def test_a_file_that_comes_while_the_folder_is_removed(monkeypatch, tmp_path):
     remove, late = shutil.rmtree, []
 
@@ -292,18 +228,6 @@ def test_a_file_that_comes_while_the_folder_is_removed(monkeypatch, tmp_path):
     with draft(tmp_path / "out.csv", force=False):
         pass
     assert (late, names(tmp_path)) == ([1], [])
-
-
-def test_a_file_that_is_cut_off_is_noticed(monkeypatch, tmp_path):
-    monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
-    shuffled = spread_buckets.SpreadBuckets(
-        tmp_path, np.dtype("u1"), count=1, seed=None, client=None
-    )
-    shuffled.add(_pour, [tmp_path / "01"])
-    (file,) = tmp_path.iterdir()
-    file.write_bytes(b"\0")
-    with pytest.raises(DataError, match="is cut off"):
-        list(shuffled.empty(10))
 
 
 def test_another_version_is_refused(client, monkeypatch):
