@@ -156,7 +156,7 @@ def spread(
     function: Callable[[_Argument], _Result],
     arguments: Sequence[_Argument],
     client: Client,
-    report: Callable[[int], None] | None = None,
+    report: Callable[[int, _Result], None] | None = None,
 ) -> list[_Result]:
     """Return ``[function(argument) for argument in arguments]``, computed by the workers.
 
@@ -168,7 +168,7 @@ def spread(
         function: what to compute; it, the arguments and the results are pickled.
         arguments: where.
         client: whose workers compute.
-        report: called with 1 whenever one more is done.
+        report: called with the number of an argument and its result as soon as that is there.
 
     Raises:
         ClusterError: if the cluster is lost or without workers, if some task ends all workers that
@@ -273,7 +273,7 @@ def _tasks(
 
 
 def _each(
-    futures: Sequence[Any], client: Any, report: Callable[[int], None] | None
+    futures: Sequence[Any], client: Any, report: Callable[[int, Any], None] | None
 ) -> dict[int, Any]:
     """Return the result of every task by its number."""
     numbers = {future.key: i for i, future in enumerate(futures)}
@@ -283,10 +283,11 @@ def _each(
         future.add_done_callback(done.put)
     for _ in futures:
         future = _next(done, client)
-        results[numbers[future.key]] = future.result()
+        number, result = numbers[future.key], future.result()
+        results[number] = result
         future.release()
         if report is not None:
-            report(1)
+            report(number, result)
     return results
 
 
