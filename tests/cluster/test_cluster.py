@@ -15,7 +15,7 @@ import shuffledp
 from shuffledp import Aggregator, cluster, parse
 from shuffledp.cli import main
 from shuffledp.cluster import ClusterError, check_address, connected, in_pairs, merged, spread
-from shuffledp.comparison import AXES, Course, read_families, trace
+from shuffledp.comparison import AXES, Course, Kept, read_families, trace
 from shuffledp.files import (
     Column,
     DataError,
@@ -83,6 +83,26 @@ def test_curves_are_the_same(client):
     assert shuffledp.curve(KRR, x=[100], target_delta=1e-6, client=client).to_dict() == (
         shuffledp.curve(KRR, x=[100], target_delta=1e-6).to_dict()
     )
+
+
+@pytest.mark.heavy
+@pytest.mark.processes
+def test_curves_continue(client, tmp_path):
+    """The cluster is lost, as far as this process can tell; another one has the rest to do."""
+    families = read_families([KRR], "users")
+    course = Course(AXES["users"], (100, 300, 1000, 3000), target_delta=1e-6)
+    done = []
+
+    def lost(*state):
+        done.append(state)
+        if len(done) == 2:
+            raise ClusterError("lost")
+
+    with pytest.raises(ClusterError):
+        trace(families, course, client=client, kept=Kept(tmp_path / "kept"), on_done=lost)
+    far = trace(families, course, client=client, kept=Kept(tmp_path / "kept"), on_done=lost)
+    assert done == [(1, 4), (2, 4), (2, 4), (3, 4), (4, 4)]
+    assert far.to_dict() == trace(families, course, processes=1).to_dict()
 
 
 @pytest.mark.heavy
