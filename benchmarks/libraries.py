@@ -1,13 +1,15 @@
 """Randomizing and estimating beside other libraries: ``python benchmarks/libraries.py``.
 
-The same mechanism, the same users, one run; times are ratios to shuffledp's. A library that is not
-installed is left out and said so: ``pip install pure-ldp multi-freq-ldpy``. multi-freq-ldpy cuts
-off negative shares, which is biased and has smaller errors; the others are unbiased.
+The same mechanism, the same users, one run; times are ratios of processor time to shuffledp's. A
+library that is not installed is left out and said so. Both need more than they say: ``pip install
+pure-ldp multi-freq-ldpy scikit-learn statsmodels "xxhash<3"``. multi-freq-ldpy cuts off negative
+shares, which is biased and has smaller errors; the others are unbiased.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -127,8 +129,8 @@ def main() -> None:
     def measured(name: str, one: Other) -> tuple[float, float]:
         reports = one.randomize(values)
         error = float(np.sqrt(np.mean((np.asarray(one.estimate(reports)) - truth) ** 2)))
-        randomize = seconds(lambda: one.randomize(values), 3)
-        estimate = seconds(lambda: one.estimate(reports), 3)
+        randomize = seconds(lambda: one.randomize(values), 3, time.process_time)
+        estimate = seconds(lambda: one.estimate(reports), 3, time.process_time)
         own = base.setdefault(name, (randomize, estimate))
         ratios = f"{randomize / own[0]:>9.1f} {estimate / own[1]:>9.1f}"
         print(f"{name:<10} {one.library:<16} {ratios}   {error:.4f}", flush=True)

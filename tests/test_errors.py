@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from threading import Barrier
 
 import numpy as np
 import pytest
 
 from shuffledp import errors
+from shuffledp.errors import AccuracyWarning, warn_caller, wide_is_enough
 
 
 @pytest.mark.parametrize("value", [1, 1.5, Fraction(1, 3), np.float64(0.1), np.int64(4)])
@@ -103,3 +106,29 @@ def test_a_question_without_answer_is_not_a_bad_argument():
     assert issubclass(errors.NoAnswerError, ArithmeticError)
     assert not issubclass(errors.NoAnswerError, ValueError)
     assert issubclass(errors.AccuracyWarning, UserWarning)
+
+
+def test_a_thread_hears_of_its_own_enclosures_only():
+    """As on a worker with several threads: the filters of warnings are those of all of them."""
+    everybody_listens, everybody_has_spoken = Barrier(4, timeout=60), Barrier(4, timeout=60)
+
+    def heard(number):
+        with wide_is_enough() as said:
+            everybody_listens.wait()
+            if number % 2:
+                warn_caller(f"{number} is wide", AccuracyWarning)
+            everybody_has_spoken.wait()
+        return said
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(heard, range(4))) == [[], ["1 is wide"], [], ["3 is wide"]]
+
+
+def test_wide_enclosures_are_noted_by_the_nearest():
+    with wide_is_enough() as said:
+        warn_caller("the outer one is told", AccuracyWarning)
+        with wide_is_enough():
+            warn_caller("the inner one keeps it", AccuracyWarning)
+    assert said == ["the outer one is told"]
+    with pytest.warns(AccuracyWarning, match="as always"):
+        warn_caller("as always", AccuracyWarning)

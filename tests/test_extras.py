@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import sys
 import tomllib
 from pathlib import Path
@@ -143,3 +144,9 @@ def test_every_optional_import_is_known():
 def test_every_extra_is_needed_by_something():
     needed = {package.extra for package in _PACKAGES.values()}
     assert set(PROJECT["optional-dependencies"]) == needed | {"dev", "docs"}
+
+
+@pytest.mark.parametrize("module", INSTALL)
+def test_it_travels_from_a_worker(module):
+    error = pickle.loads(pickle.dumps(MissingExtraError(module)))  # noqa: S301
+    assert (str(error), error.name) == (INSTALL[module], module)

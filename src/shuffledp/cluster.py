@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shuffledp._version import __version__
@@ -48,7 +49,8 @@ _ADDRESS = re.compile(
     r"local(:[1-9][0-9]{0,3})?|(?!local:)((tcp|tls|ucx|wss?)://)?[^\s/]+:[0-9]{1,5}", re.ASCII
 )
 _MAX_ECHO, _MAX_WHY = 60, 200
-_TIMEOUT = 30  # seconds to reach a scheduler, and for its first worker
+_TIMEOUT = 30  # seconds to reach a scheduler
+_PATIENCE = 60  # seconds without a result after which there should be a worker
 
 
 class ClusterError(RuntimeError):
@@ -141,24 +143,20 @@ def _check(client: Any) -> None:
     Raises:
         MissingExtraError: if dask is not installed.
         TypeError: if it is no client, or one for coroutines.
-        ClusterError: if it is not connected, or there are no workers.
+        ClusterError: if it is not connected.
     """
     distributed = import_extra("distributed")
     if not isinstance(client, distributed.Client) or client.asynchronous:
         raise TypeError(f"client must be a distributed.Client that waits, got {client!r}")
     if client.status != "running":
         raise ClusterError(f"the connection to the cluster was lost: {client.status}")
-    try:
-        client.wait_for_workers(1, timeout=_TIMEOUT)
-    except TimeoutError:
-        raise ClusterError("the cluster has no workers") from None
 
 
 def spread(
     function: Callable[[_Argument], _Result],
     arguments: Sequence[_Argument],
     client: Client,
-    report: Callable[[int], None] | None = None,
+    report: Callable[[int, _Result], None] | None = None,
 ) -> list[_Result]:
     """Return ``[function(argument) for argument in arguments]``, computed by the workers.
 
@@ -170,11 +168,11 @@ def spread(
         function: what to compute; it, the arguments and the results are pickled.
         arguments: where.
         client: whose workers compute.
-        report: called with 1 whenever one more is done.
+        report: called with the number of an argument and its result as soon as that is there.
 
     Raises:
-        ClusterError: if the cluster is lost, if some task ends all workers that try it, or if the
-            workers have another version of this package.
+        ClusterError: if the cluster is lost or without workers, if some task ends all workers that
+            try it, or if the workers have another version of this package.
     """
     if not arguments:
         return []
@@ -275,18 +273,39 @@ def _tasks(
 
 
 def _each(
-    futures: Sequence[Any], client: Any, report: Callable[[int], None] | None
+    futures: Sequence[Any], client: Any, report: Callable[[int, Any], None] | None
 ) -> dict[int, Any]:
     """Return the result of every task by its number."""
-    distributed = import_extra("distributed")
     numbers = {future.key: i for i, future in enumerate(futures)}
     results = {}
-    for future in distributed.as_completed(futures, loop=client.loop):
-        results[numbers[future.key]] = future.result()
+    done: SimpleQueue[Any] = SimpleQueue()
+    for future in futures:
+        future.add_done_callback(done.put)
+    for _ in futures:
+        future = _next(done, client)
+        number, result = numbers[future.key], future.result()
+        results[number] = result
         future.release()
         if report is not None:
-            report(1)
+            report(number, result)
     return results
+
+
+def _next(done: SimpleQueue[Any], client: Any) -> Any:
+    """Return the next task that is done; tasks without a worker would be waited for forever.
+
+    Clusters that grow with their work start workers when there are tasks, so these come first.
+    """
+    while True:
+        try:
+            return done.get(timeout=_PATIENCE)
+        except Empty:
+            _check(client)
+            if not client.nthreads():
+                raise ClusterError(
+                    "the cluster has no workers; if it had some, they ended, as those do that "
+                    "cannot import shuffledp: see their logs"
+                ) from None
 
 
 def _call(version: str, function: Callable[[_Argument], _Result], argument: _Argument) -> _Result:

@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from shuffledp.wording import shorten
@@ -51,9 +52,16 @@ class AccuracyWarning(UserWarning):
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
 
+#: Where this thread notes that enclosures are wide instead of warning; None if it warns.
+_notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)
+
 
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn about the line that called this package, however deep inside it is noticed."""
+    notes = _notes.get()
+    if notes is not None and issubclass(category, AccuracyWarning):
+        notes.append(message)
+        return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
@@ -61,11 +69,23 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 
 @contextmanager
-def wide_is_enough() -> Iterator[None]:
-    """Keep quiet about wide enclosures: their safe ends are valid."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)
-        yield
+def wide_is_enough() -> Iterator[list[str]]:
+    """Do not warn about wide enclosures, whose safe ends are valid; give a list of what is said.
+
+    The filters of :mod:`warnings` are those of all threads, so that one would hear of the
+    enclosures of another. This list belongs to the thread that asked for it.
+
+    >>> with wide_is_enough() as said:
+    ...     warn_caller("the enclosure is wide", AccuracyWarning)
+    >>> said
+    ['the enclosure is wide']
+    """
+    said: list[str] = []
+    before = _notes.set(said)
+    try:
+        yield said
+    finally:
+        _notes.reset(before)
 
 
 def check_real(name: str, value: object) -> float:

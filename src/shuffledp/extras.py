@@ -50,6 +50,10 @@ class MissingExtraError(ImportError):
             name=module,
         )
 
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str | None]]:
+        """Travel from a worker that lacks the package as what it was made of."""
+        return type(self), (self.name,)
+
 
 def import_extra(module: str) -> Any:
     """Return a module of an optional package.

@@ -7,7 +7,6 @@ import pickle
 import shutil
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from breaking import CLEAR, USERS, names, randomize, reports, write_people
 from click.testing import CliRunner
@@ -16,16 +15,13 @@ import shuffledp
 from shuffledp import Aggregator, cluster, parse
 from shuffledp.cli import main
 from shuffledp.cluster import ClusterError, check_address, connected, in_pairs, merged, spread
-from shuffledp.comparison import AXES, Course, read_families, trace
+from shuffledp.comparison import AXES, Course, Kept, read_families, trace
 from shuffledp.files import (
     Column,
     DataError,
     Randomization,
-    buckets,
-    chunk,
     estimate_files,
     sidecar_path,
-    spread_buckets,
 )
 from shuffledp.files.draft import draft
 from shuffledp.files.estimation import _together
@@ -42,9 +38,9 @@ def run(*arguments: str):
 
 
 def test_results_in_order_and_counted(client):
-    counted = []
-    assert spread(abs, range(-20, 0), client, counted.append) == list(range(20, 0, -1))
-    assert counted == [1] * 20
+    told = {}
+    assert spread(abs, range(-20, 0), client, told.__setitem__) == list(range(20, 0, -1))
+    assert told == {i: 20 - i for i in range(20)}
     assert spread(abs, [], client) == []
 
 
@@ -87,6 +83,26 @@ def test_curves_are_the_same(client):
     assert shuffledp.curve(KRR, x=[100], target_delta=1e-6, client=client).to_dict() == (
         shuffledp.curve(KRR, x=[100], target_delta=1e-6).to_dict()
     )
+
+
+@pytest.mark.heavy
+@pytest.mark.processes
+def test_curves_continue(client, tmp_path):
+    """The cluster is lost, as far as this process can tell; another one has the rest to do."""
+    families = read_families([KRR], "users")
+    course = Course(AXES["users"], (100, 300, 1000, 3000), target_delta=1e-6)
+    done = []
+
+    def lost(*state):
+        done.append(state)
+        if len(done) == 2:
+            raise ClusterError("lost")
+
+    with pytest.raises(ClusterError):
+        trace(families, course, client=client, kept=Kept(tmp_path / "kept"), on_done=lost)
+    far = trace(families, course, client=client, kept=Kept(tmp_path / "kept"), on_done=lost)
+    assert done == [(1, 4), (2, 4), (2, 4), (3, 4), (4, 4)]
+    assert far.to_dict() == trace(families, course, processes=1).to_dict()
 
 
 @pytest.mark.heavy
@@ -219,66 +235,6 @@ def test_aggregators_travel(text):
     assert other.n == 40
 
 
-@pytest.mark.heavy(keep=1)
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_every_order_is_equally_likely(monkeypatch, tmp_path, count):
-    """Three reports in two parts: all six orders, whichever part and bucket they were in."""
-    monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
-    runs, found = 150, {}
-    for seed in range(runs):
-        shuffled = spread_buckets.SpreadBuckets(
-            tmp_path, np.dtype("u1"), count=count, seed=seed, client=None
-        )
-        shuffled.add(_pour, [tmp_path / "01", tmp_path / "2"])
-        assert shuffled.size == 3
-        order = tuple(np.concatenate(list(shuffled.empty(2))).tolist())
-        found[order] = found.get(order, 0) + 1
-    assert len(found) == 6
-    expected = runs / 6
-    assert sum((n - expected) ** 2 / expected for n in found.values()) < 20.5  # 0.1% of 5 degrees
-
-
-def _pour(buckets, part, rng):
-    buckets.add(np.array([int(digit) for digit in part.name], dtype="u1"))
-
-
-def test_attempts_that_do_not_count_are_never_read(monkeypatch, tmp_path):
-    """Every task runs twice, as after a worker that only seemed lost: one of each pair counts."""
-
-    def twice(function, own, _):
-        return [[function(argument), function(argument)][i % 2] for i, argument in enumerate(own)]
-
-    monkeypatch.setattr(spread_buckets, "spread", twice)
-    source = write_people(tmp_path / "people")
-    randomize(source, tmp_path / "out.csv", client=object())
-    assert sorted(reports(tmp_path / "out.csv")) == list(range(USERS))
-    assert names(tmp_path) == ["out.csv", "out.csv.json", "people"]
-
-
-@pytest.mark.heavy(keep=1)
-@pytest.mark.parametrize("far", [False, True])
-def test_groups_of_rows_do_not_show_the_buckets(monkeypatch, tmp_path, far):
-    monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
-    monkeypatch.setattr(chunk, "CHUNK_ROWS", 64)
-    monkeypatch.setattr(buckets, "BUCKET_BYTES", 1000)
-    source, out = write_people(tmp_path / "people"), tmp_path / "out.parquet"
-    randomize(source, out, client=object() if far else None)
-    shown = pq.read_metadata(out)
-    groups = [shown.row_group(i).num_rows for i in range(shown.num_row_groups)]
-    assert groups == [64, 64, 64, USERS - 3 * 64]
-    assert sorted(reports(out)) == list(range(USERS))
-
-
-def test_reports_with_fields(monkeypatch, tmp_path):
-    monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
-    (tmp_path / "answers.csv").write_text("answer\n" + "3\n" * 2000)
-    made = Randomization(parse("olh(epsilon0=4, domain_size=5)"), [Column("answer")], seed=1)
-    out = tmp_path / "out.parquet"
-    made.run(tmp_path / "answers.csv", out, target_delta=0.5, assumptions=(), client=object())
-    estimate = estimate_files([out]).sections[0].estimate
-    assert abs(estimate.values - [0, 0, 0, 1, 0]).max() < 6 * estimate.standard_errors.max()
-
-
 def test_a_file_that_comes_while_the_folder_is_removed(monkeypatch, tmp_path):
     remove, late = shutil.rmtree, []
 
@@ -292,18 +248,6 @@ def test_a_file_that_comes_while_the_folder_is_removed(monkeypatch, tmp_path):
     with draft(tmp_path / "out.csv", force=False):
         pass
     assert (late, names(tmp_path)) == ([1], [])
-
-
-def test_a_file_that_is_cut_off_is_noticed(monkeypatch, tmp_path):
-    monkeypatch.setattr(spread_buckets, "spread", lambda function, own, _: list(map(function, own)))
-    shuffled = spread_buckets.SpreadBuckets(
-        tmp_path, np.dtype("u1"), count=1, seed=None, client=None
-    )
-    shuffled.add(_pour, [tmp_path / "01"])
-    (file,) = tmp_path.iterdir()
-    file.write_bytes(b"\0")
-    with pytest.raises(DataError, match="is cut off"):
-        list(shuffled.empty(10))
 
 
 def test_another_version_is_refused(client, monkeypatch):
@@ -394,11 +338,12 @@ def test_parts_of_a_table(tmp_path):
             parts_of(tmp_path / pattern)
 
 
-@pytest.mark.heavy
 def test_reports_do_not_join_what_is_read(tmp_path):
     source = write_people(tmp_path / "people")
-    with pytest.raises(DataError, match="it is in the folder that is read"):
+    with pytest.raises(DataError, match=r"cannot write .*out\.csv': it would be read with '"):
         randomize(source, source / "out.csv")
+    with pytest.raises(DataError, match=r"cannot write .*party\.parquet': it would be read with '"):
+        randomize(source / "part*.parquet", source / "party.parquet")
     with pytest.raises(DataError, match="it is the file that is read"):
         randomize(source / "part*.parquet", source / "part0.parquet", force=True)
     assert not sidecar_path(source / "out.csv").exists()

@@ -25,6 +25,7 @@ from breaking import (
     write_people,
 )
 
+from shuffledp import cluster
 from shuffledp.cluster import ClusterError, connected
 from shuffledp.comparison import Question, compute
 from shuffledp.comparison.question import answer
@@ -92,6 +93,17 @@ class Fatal(Randomization):
     def _pour(self, buckets, part, rng):
         super()._pour(buckets, part, rng)
         end_worker()
+
+
+def test_no_workers(monkeypatch, tmp_path):
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    source = write_people(tmp_path / "people")
+    with (
+        local_cluster(workers=0) as client,
+        pytest.raises(ClusterError, match="the cluster has no workers"),
+    ):
+        randomize(source, tmp_path / "out.csv", client=client)
+    assert names(tmp_path) == ["people"]
 
 
 @pytest.mark.parametrize("place", [SPILL, MIX])

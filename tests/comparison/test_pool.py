@@ -49,9 +49,12 @@ def test_many_slow_points_leave_this_process(monkeypatch):
     monkeypatch.setattr(pool, "_WORTHWHILE", 0.1)
     monkeypatch.setattr(pool, "_cores", lambda: 2)
     made = []
-    monkeypatch.setattr(
-        pool, "_in_parallel", lambda f, rest, workers, _: made.append((rest, workers)) or [0]
-    )
+
+    def noted(function, own, first, workers, report):
+        made.append((own[first:], workers))
+        return [0]
+
+    monkeypatch.setattr(pool, "_in_parallel", noted)
     assert compute(time.sleep, [0.05] * 20)[-1] == 0
     ((rest, workers),) = made
     assert workers == 2

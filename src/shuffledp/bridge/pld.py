@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
 from shuffledp.accounting.given import as_rounds
 from shuffledp.bridge.collected import upper_log_delta
 from shuffledp.bridge.lattice import lattice_law
-from shuffledp.errors import AccuracyWarning, check_positive, warn_caller
+from shuffledp.errors import AccuracyWarning, check_positive, warn_caller, wide_is_enough
 from shuffledp.extras import import_extra
 
 _COARSE = 0.25  # of the standard deviation of the loss: coarser multiples lose accuracy
@@ -39,8 +38,7 @@ def to_pld(
     rounds = as_rounds(collected)
     width = check_positive("value_discretization_interval", value_discretization_interval)
     pld = import_extra("dp_accounting").pld
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)  # wide values are valid
+    with wide_is_enough():
         end = rounds.epsilon_interval(0.0).upper
         law = lattice_law(upper_log_delta(rounds), end, width)
     if 0 < _COARSE * law.scale < width:

@@ -14,7 +14,7 @@ from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, VIEW, optional
 from shuffledp.cli.terminal import counter, progress
-from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, trace
+from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, Kept, trace
 from shuffledp.errors import NoAnswerError
 
 _MAX_POINTS = 10_000
@@ -86,6 +86,7 @@ def curve(**options: Any) -> None:
     families = request.families()
     with progress():
         course = request.course(families)
+    kept = Kept.beside(request.outputs[0]) if request.outputs else None
     with (
         workers(request.cluster) as client,
         counter(len(course.x) * len(families)) as report,
@@ -97,8 +98,11 @@ def curve(**options: Any) -> None:
             rtol=request.rtol,
             view=request.view,
             client=client,
+            kept=kept,
             on_done=report,
         )
+    if kept is not None:
+        kept.clear()
     if all(value.number is None for item in found.curves for value in item.values):
         raise NoAnswerError(found.notes[0])
     if request.as_json:

@@ -12,6 +12,7 @@ from shuffledp.comparison.course import Course, end_of_profile
 from shuffledp.comparison.curve import Curve
 from shuffledp.comparison.curves import Curves, curve, trace
 from shuffledp.comparison.families import Families, read_families
+from shuffledp.comparison.kept import Kept
 from shuffledp.comparison.pool import compute
 from shuffledp.comparison.question import Question, Value
 from shuffledp.comparison.sweep import sweep
@@ -27,6 +28,7 @@ __all__ = [
     "Curve",
     "Curves",
     "Families",
+    "Kept",
     "Question",
     "Row",
     "Value",

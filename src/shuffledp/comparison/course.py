@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,10 +10,10 @@ from shuffledp.accounting import ShuffleAccountant
 from shuffledp.comparison.axis import Axis
 from shuffledp.errors import (
     MAX_EPSILON0,
-    AccuracyWarning,
     NoAnswerError,
     check_delta,
     check_users,
+    wide_is_enough,
 )
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_up
@@ -87,8 +86,7 @@ def end_of_profile(randomizers: Iterable[LocalRandomizer], n: int) -> float:
     True
     """
     ends = [0.0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)  # any end will do
+    with wide_is_enough():  # any end will do
         for randomizer in randomizers:
             try:
                 accountant = ShuffleAccountant(randomizer, n, rtol=0.1, bound="blanket")

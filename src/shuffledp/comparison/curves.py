@@ -19,6 +19,7 @@ from shuffledp.comparison.course import Course, end_of_profile
 from shuffledp.comparison.curve import Curve
 from shuffledp.comparison.families import Families, Mechanism, read_families
 from shuffledp.comparison.frame import to_frame
+from shuffledp.comparison.kept import Kept
 from shuffledp.comparison.question import Question
 from shuffledp.comparison.sweep import sweep
 from shuffledp.errors import AccuracyWarning, check_rtol
@@ -286,6 +287,7 @@ def trace(
     view: View = "multiset",
     processes: int | None = None,
     client: Client | None = None,
+    kept: Kept | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Curves:
     """Ask every bound about every mechanism at every point.
@@ -298,7 +300,8 @@ def trace(
         view: what the analyst sees.
         processes: as for :func:`shuffledp.comparison.compute`.
         client: likewise.
-        on_done: likewise.
+        kept: answers of a run that was interrupted, which are not computed again; more are added.
+        on_done: as for :func:`shuffledp.comparison.compute`.
     """
     names = bound_names(bounds)
     series: dict[str, list[Question]] = {}
@@ -309,7 +312,7 @@ def trace(
             quantity, rounds = course.axis.quantity, course.rounds_at(point)
             question = Question(make(point), users, quantity, target, names, rtol, rounds, view)
             series[text].append(question)
-    answers = sweep(series, processes=processes, client=client, on_done=on_done)
+    answers = sweep(series, processes=processes, client=client, kept=kept, on_done=on_done)
     return Curves(
         course,
         rtol,

@@ -27,6 +27,7 @@ def compute(
     processes: int | None = None,
     client: Client | None = None,
     on_done: Callable[[int, int], None] | None = None,
+    on_result: Callable[[int, _Result], None] | None = None,
 ) -> list[_Result]:
     """Return ``[function(argument) for argument in arguments]``.
 
@@ -41,6 +42,7 @@ def compute(
             here until it is clear that the rest takes long, and then on all cores.
         client: of a dask cluster, whose workers then compute all points instead.
         on_done: called with the numbers of finished and of all points.
+        on_result: called with the number of a point and its result as soon as that is there.
 
     >>> compute(abs, [3, -1, -2])
     [3, 1, 2]
@@ -56,9 +58,11 @@ def compute(
     results: list[_Result] = []
     done = 0
 
-    def report(count: int) -> None:
+    def report(number: int, result: _Result) -> None:
         nonlocal done
-        done += count
+        done += 1
+        if on_result is not None:
+            on_result(number, result)
         if on_done is not None:
             on_done(done, total)
 
@@ -67,9 +71,9 @@ def compute(
     clock = _Clock(total)
     while done < total:
         if workers > 1 and (processes is not None or clock.takes_long(done)):
-            return results + _in_parallel(function, arguments[done:], workers, report)
+            return results + _in_parallel(function, arguments, done, workers, report)
         results.append(function(arguments[done]))
-        report(1)
+        report(done, results[-1])
     return results
 
 
@@ -94,15 +98,17 @@ class _Clock:
 def _in_parallel(
     function: Callable[[_Argument], _Result],
     arguments: Sequence[_Argument],
+    first: int,
     workers: int,
-    report: Callable[[int], None],
+    report: Callable[[int, _Result], None],
 ) -> list[_Result]:
-    """Compute in other processes; whatever goes wrong, none of them is left behind."""
+    """Compute from the first on in other processes; whatever goes wrong, none is left behind."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import active_children, get_context
 
-    size = min(_MAX_CHUNK, math.ceil(len(arguments) / (4 * workers)))
-    chunks = [arguments[i : i + size] for i in range(0, len(arguments), size)]
+    size = min(_MAX_CHUNK, math.ceil((len(arguments) - first) / (4 * workers)))
+    starts = range(first, len(arguments), size)
+    chunks = [arguments[start : start + size] for start in starts]
     others = set(active_children())
     # Not "fork": the progress display of the command line is a thread.
     context = get_context("spawn")
@@ -110,8 +116,10 @@ def _in_parallel(
         try:
             with interrupts_later():
                 futures = [executor.submit(_map, function, chunk) for chunk in chunks]
+            start_of = dict(zip(futures, starts, strict=True))
             for future in as_completed(futures):
-                report(len(future.result()))
+                for number, result in enumerate(future.result(), start_of[future]):
+                    report(number, result)
         except BaseException:
             for process in set(active_children()) - others:
                 process.terminate()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,7 +13,7 @@ from shuffledp.accounting.sum_view import View, tells_less
 from shuffledp.baselines import BASELINES, Baseline
 from shuffledp.baselines.numeric import NumericBaseline
 from shuffledp.comparison.bounds import OURS
-from shuffledp.errors import AccuracyWarning, NoAnswerError
+from shuffledp.errors import NoAnswerError, wide_is_enough
 from shuffledp.randomizers import LocalRandomizer
 
 
@@ -81,18 +80,14 @@ def _value(
 ) -> Value:
     start = time.process_time()
     number, reason = None, None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", AccuracyWarning)
+    with wide_is_enough() as said:
         try:
             number = _number(bound, question, ours)
         except NoAnswerError as error:
             reason = str(error)
     if number == math.inf:
         number, reason = None, "every epsilon has a larger delta, as far as can be certified"
-    reached = number is None or not any(
-        issubclass(warning.category, AccuracyWarning) for warning in caught
-    )
-    return Value(number, reason, reached, time.process_time() - start)
+    return Value(number, reason, number is None or not said, time.process_time() - start)
 
 
 def _number(

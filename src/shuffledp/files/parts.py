@@ -24,15 +24,11 @@ def parts_of(source: Path) -> list[Path]:
     with naming(source, "read"):
         if source.is_dir():
             found = source.iterdir()
-        elif not source.exists() and _WILD & set(source.name):
+        elif _is_pattern(source):
             found = (path for path in source.parent.iterdir() if path.match(source.name))
         else:
             return [source]
-        parts = sorted(
-            path
-            for path in found
-            if path.suffix.lower() in SUFFIXES and not path.name.startswith((".", "_"))
-        )
+        parts = sorted(path for path in found if _is_part(path))
         if not parts:
             raise DataError(f"{str(source)!r} has no files that end in {' or '.join(SUFFIXES)}")
         known: dict[tuple[int, int], Path] = {}
@@ -42,3 +38,25 @@ def parts_of(source: Path) -> list[Path]:
             if first is not part:
                 raise DataError(f"{str(first)!r} and {str(part)!r} are the same file")
     return parts
+
+
+def would_join(source: Path, out: Path) -> bool:
+    """Whether a file is one of those that a table is spread over, or would be if it existed.
+
+    >>> would_join(Path("answers-*.csv"), Path("answers-shuffled.csv"))
+    True
+    >>> would_join(Path("answers-*.csv"), Path("reports.csv"))
+    False
+    """
+    if source.is_dir():
+        return out.parent.resolve() == source.resolve()
+    is_beside = out.parent.resolve() == source.parent.resolve()
+    return _is_pattern(source) and is_beside and _is_part(out) and out.match(source.name)
+
+
+def _is_pattern(source: Path) -> bool:
+    return bool(_WILD & set(source.name)) and not source.exists()
+
+
+def _is_part(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES and not path.name.startswith((".", "_"))

@@ -26,7 +26,7 @@ from shuffledp.files.formats import reports_in, table_in
 from shuffledp.files.frame_table import DaskFrame, FrameTable, partitions
 from shuffledp.files.ledger import Ledger
 from shuffledp.files.mechanism_text import self_contained
-from shuffledp.files.parts import parts_of
+from shuffledp.files.parts import parts_of, would_join
 from shuffledp.files.problems import DataError
 from shuffledp.files.sidecar import Guarantee, Sidecar, digest, sidecar_path
 from shuffledp.files.spread_buckets import SpreadBuckets
@@ -229,8 +229,8 @@ class Randomization:
         most = sum(table_in(part, self._names).max_rows for part in parts)
         if out.exists() and any(out.samefile(part) for part in parts):
             raise DataError(f"cannot write {str(out)!r}: it is the file that is read")
-        if source.is_dir() and out.parent.resolve() == source.resolve():
-            raise DataError(f"cannot write {str(out)!r}: it is in the folder that is read")
+        if would_join(source, out):
+            raise DataError(f"cannot write {str(out)!r}: it would be read with {str(source)!r}")
         return parts if client is None else [part.resolve() for part in parts], most
 
     @contextmanager

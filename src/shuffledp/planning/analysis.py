@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +13,7 @@ from shuffledp.accounting.report import DEFAULT_BOUND, Bound
 from shuffledp.accounting.sum_view import View
 from shuffledp.accounting.target import Target
 from shuffledp.baselines import BASELINES
-from shuffledp.errors import AccuracyWarning, NoAnswerError
+from shuffledp.errors import NoAnswerError, wide_is_enough
 from shuffledp.randomizers import KRR, LocalRandomizer
 
 #: Not valid as published; what the baselines hold of them was repaired here.
@@ -77,8 +76,7 @@ class Guarantee(Analysis):
 
     def least_epsilon(self, randomizer: LocalRandomizer) -> tuple[float, str] | None:
         """Return the certified epsilon."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AccuracyWarning)
+        with wide_is_enough():
             accountant = ShuffleAccountant(randomizer, self.n, bound=self.bound, view=self.view)
             epsilon = accountant.get_epsilon(self.delta)
         return (epsilon, "guarantee") if epsilon < math.inf else None

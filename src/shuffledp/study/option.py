@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
-from shuffledp.errors import AccuracyWarning, check_real
+from shuffledp.errors import check_real, wide_is_enough
 from shuffledp.files import Guarantee
 from shuffledp.randomizers import Joint, LocalRandomizer, OneOf
 from shuffledp.study.assignment import Assignment
@@ -91,8 +90,7 @@ def certified(shuffles: Sequence[Shuffle], n: int, delta: float) -> Guarantee:
         ShuffleAccountant(shuffle.mechanism, count)
         for shuffle, count in zip(shuffles, users, strict=True)
     ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)
+    with wide_is_enough():
         if len(accountants) == 1 or is_shared_out(shuffles):
             each = [Guarantee.of(one.epsilon_report(delta)) for one in accountants]
             return Guarantee(

@@ -1,0 +1,119 @@
+"""A sweep that was interrupted continues, with the same answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from shuffledp import KRR, parse
+from shuffledp.cli import main
+from shuffledp.comparison import Kept, Question, Value, kept, sweep
+
+QUESTION = Question(KRR(k=10, epsilon0=2.0), 1000, "epsilon", 1e-6, ("guarantee",))
+MODULE = import_module("shuffledp.comparison.sweep")
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The numbers of users that answers are computed for; the computer is interrupted at 104."""
+    asked, answer = [], MODULE.answer
+
+    def interrupted(question):
+        asked.append(question.n)
+        if question.n == 104 and asked.count(104) == 1:
+            raise KeyboardInterrupt
+        return answer(question)
+
+    monkeypatch.setattr(MODULE, "answer", interrupted)
+    return asked
+
+
+def test_a_sweep_continues(tmp_path, asked):
+    series = {"krr": [replace(QUESTION, n=n) for n in range(100, 108)]}
+    path, done = tmp_path / "kept", []
+    with pytest.raises(KeyboardInterrupt):
+        sweep(series, processes=1, kept=Kept(path))
+    found = sweep(series, processes=1, kept=Kept(path), on_done=lambda *own: done.append(own))
+    assert asked == [*range(100, 105), *range(104, 108)]
+    assert done == [(i, 8) for i in range(4, 9)]
+    assert found == sweep(series, processes=1)
+    Kept(path).clear()
+    assert not path.exists()
+
+
+def test_a_curve_on_the_command_line_continues(tmp_path, monkeypatch, asked):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("shuffledp.comparison.pool._cores", lambda: 1)
+    line = ["curve", "krr(k=10, epsilon0=2)", "--delta", "1e-6", "--from", "100", "--to", "107"]
+    line += ["--points", "8"]
+    first = CliRunner().invoke(main, [*line, "--out", "c.csv"])
+    assert first.exit_code == 130
+    assert [path.name for path in tmp_path.iterdir()] == [".c.csv.shuffledp-points"]
+    once = len(asked)
+    assert CliRunner().invoke(main, [*line, "--out", "c.csv"]).exit_code == 0
+    assert asked.count(100) == 1
+    assert len(asked) > once
+    assert [path.name for path in tmp_path.iterdir()] == ["c.csv"]
+    assert CliRunner().invoke(main, line).stdout == (tmp_path / "c.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n": 1001},
+        {"quantity": "delta"},
+        {"target": 1e-7},
+        {"bounds": ("blanket",)},
+        {"rtol": 1e-3},
+        {"rounds": 2},
+        {"view": "sum"},
+        {"randomizer": KRR(k=10, epsilon0=np.nextafter(2.0, 3.0))},
+    ],
+    ids=str,
+)
+def test_other_questions_have_other_answers(tmp_path, change):
+    Kept(tmp_path / "kept").add(QUESTION, (Value(0.27, "why", False, 1.5),))
+    again = Kept(tmp_path / "kept")
+    (value,) = again.get(QUESTION)
+    assert (value, value.seconds) == (Value(0.27, "why", False), 1.5)
+    assert again.get(replace(QUESTION, **change)) is None
+
+
+def test_another_version_computes_again(tmp_path, monkeypatch):
+    Kept(tmp_path / "kept").add(QUESTION, (Value(0.27),))
+    monkeypatch.setattr(kept, "__version__", "0.0.0")
+    assert Kept(tmp_path / "kept").get(QUESTION) is None
+
+
+def test_a_matrix_is_what_its_file_holds(tmp_path):
+    file, answers = tmp_path / "m.csv", Kept(tmp_path / "kept")
+    file.write_text("0.25,0.75\n0.75,0.25\n")
+    question = replace(QUESTION, randomizer=parse(f"matrix({str(file)!r})"))
+    answers.add(question, (Value(0.27),))
+    assert Kept(tmp_path / "kept").get(question) is not None
+    file.write_text("0.125,0.875\n0.75,0.25\n")
+    changed = replace(QUESTION, randomizer=parse(f"matrix({str(file)!r})"))
+    assert Kept(tmp_path / "kept").get(changed) is None
+
+
+class Foreign(KRR):
+    """A mechanism of somebody else, who may change it."""
+
+
+def test_what_others_made_is_not_kept(tmp_path):
+    for randomizer in (Foreign(k=10, epsilon0=2.0), parse("joint(krr(2, 1), krr(3, 1))")):
+        Kept(tmp_path / "kept").add(replace(QUESTION, randomizer=randomizer), (Value(0.27),))
+    assert len((tmp_path / "kept").read_text().split("\n")) == 2
+
+
+def test_a_line_that_was_cut_off_says_nothing(tmp_path):
+    path = tmp_path / "kept"
+    Kept(path).add(QUESTION, (Value(0.27),))
+    path.write_text(path.read_text()[:-3])
+    assert Kept(path).get(QUESTION) is None
+    Kept(path).add(QUESTION, (Value(0.28),))
+    assert Kept(path).get(QUESTION) == (Value(0.28),)
