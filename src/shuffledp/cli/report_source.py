@@ -14,6 +14,8 @@ from shuffledp.review import Whole
 from shuffledp.study import StudyDesign
 from shuffledp.study.option import users_of
 
+_NO_SUMS = "the document is about shuffled reports; 'shuffledp epsilon --view sum' tells about sums"
+
 
 @dataclass(frozen=True)
 class Source:
@@ -58,6 +60,8 @@ def _from_reports(path: Path) -> Source:
         found.check_file(path)
     except DataError as error:
         raise ValueError(str(error)) from None
+    if found.view == "sum":
+        raise ValueError(f"{str(path)!r} is a sum, and {_NO_SUMS}")
     if found.seeded:
         raise ValueError(
             f"{str(path)!r} was made from a seed, so it has no guarantee to write about"
@@ -97,6 +101,8 @@ def _from_certificate(path: Path, text: str) -> Source:
         proof = Certificate.from_json(text)
     except CertificateError as error:
         raise ValueError(f"{str(path)!r} is not a certificate: {error}") from None
+    if proof.bound == "exact":  # what nothing but the sum reveals
+        raise ValueError(f"{str(path)!r} proves what a sum reveals, and {_NO_SUMS}")
     return Source(parse(proof.mechanism), proof.n, float(proof.guarantee.delta), proof)
 
 

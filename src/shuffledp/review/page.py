@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from shuffledp._version import __version__
 from shuffledp.accounting import Report
+from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.accounting.assumptions import LEVEL
 from shuffledp.certification import Certificate
 from shuffledp.comparison import OURS
@@ -116,8 +117,8 @@ def _collected(found: Findings) -> Iterable[Markup]:
     yield tag("h2", "What is collected, and who sees it")
     yield tag(
         "p",
-        "Every person's device turns their data into one report by chance and sends that. A "
-        "shuffler mixes the reports of all, and only the mixture is analysed. The randomizer is ",
+        "Every person's device turns their data into one randomized report and sends nothing but "
+        "that. A shuffler mixes the reports of all, and only the mixture is analysed. The randomizer is ",
         tag("code", _text(report)),
         f"; {LEVEL}.",
     )
@@ -251,9 +252,12 @@ def _commands(found: Findings) -> Iterable[str]:
         target = f"--delta {plain(report.target)}"
     else:
         target = f"--epsilon {plain(report.target)}"
-    yield f"shuffledp {report.quantity} {text} {users} {target}{crowd} --bound {report.wanted}"
+    rtol = "" if report.rtol == DEFAULT_RTOL else f" --rtol {plain(report.rtol)}"
+    ends = f"{target} --bound {report.wanted}"
+    yield f"shuffledp {report.quantity} {text} {users} {ends}{rtol}{crowd}"
     yield f"shuffledp compare {text} {users} --delta {plain(found.delta)}"
-    yield f"shuffledp certify {text} {users} {target} --bound {report.wanted}"
+    if not crowd:  # certificates are for honest users
+        yield f"shuffledp certify {text} {users} {ends}"
 
 
 def _definitions() -> Iterable[Markup]:
