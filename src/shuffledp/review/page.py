@@ -118,7 +118,8 @@ def _collected(found: Findings) -> Iterable[Markup]:
     yield tag(
         "p",
         "Every person's device turns their data into one randomized report and sends nothing but "
-        "that. A shuffler mixes the reports of all, and only the mixture is analysed. The randomizer is ",
+        "that. A shuffler mixes the reports of all, and only the mixture is analysed. The "
+        "randomizer is ",
         tag("code", _text(report)),
         f"; {LEVEL}.",
     )
