@@ -105,7 +105,7 @@ def _statement(found: Findings) -> Iterable[Markup]:
             "what an attack attains: no analysis can promise less",
         ),
         (f"{_percent(found.advantage)} %", "how much better than chance anyone can guess, at most"),
-        (f"ε0 = {_up(found.local)}", "what one report reveals if its sender is known"),
+        (_level(found), "what one report reveals if its sender is known"),
     )
     yield tag(
         "div", *(tag("div", tag("b", n), tag("span", text)) for n, text in keys), class_="keys"
@@ -121,11 +121,11 @@ def _collected(found: Findings) -> Iterable[Markup]:
         "that. A shuffler mixes the reports of all, and only the mixture is analysed. The "
         "randomizer is ",
         tag("code", _text(report)),
-        f"; {LEVEL}.",
+        f"; {LEVEL}." if found.is_pure else ".",
     )
     rows = (
         ("The person's device", "the data", "nothing leaves it but the report"),
-        ("The shuffler", "each report, perhaps with its sender", f"ε0 = {_up(found.local)}"),
+        ("The shuffler", "each report, perhaps with its sender", _level(found)),
         (
             "The analyst, and all who get the reports",
             "the reports of all, without order or sender",
@@ -304,6 +304,12 @@ def _text(report: Report) -> str:
 
 def _where(report: Report) -> str:
     return "of no importance" if report.worst_pair is None else str(report.worst_pair)
+
+
+def _level(found: Findings) -> str:
+    """Return how private one report is whose sender is known."""
+    epsilon = _up(found.local)
+    return f"ε0 = {epsilon}" if found.is_pure else f"ε = {epsilon}, δ = {_delta(found)}"
 
 
 def _delta(found: Findings) -> str:
