@@ -6,7 +6,6 @@ Needs playwright, Chromium, and pdftoppm (Debian's poppler-utils).
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -39,11 +38,9 @@ def server() -> Iterator[str]:
     command = [sys.executable, "-m", "shuffledp", "explore", "--no-browser"]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout is not None
-        found = re.match(r"(http://\S+)", process.stdout.readline())
-        assert found is not None
+        printed: Any = process.stdout
         try:
-            yield found.group(1)
+            yield printed.readline().split()[0]
         finally:
             process.send_signal(2)
 
@@ -85,6 +82,7 @@ def shrink(path: Path) -> None:
 
 
 def main() -> None:
+    """Take all of them."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])

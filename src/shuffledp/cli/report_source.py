@@ -12,7 +12,7 @@ from shuffledp.files.sidecar import read_sidecar, sidecar_path
 from shuffledp.randomizers import LocalRandomizer, parse
 from shuffledp.review import Whole
 from shuffledp.study import StudyDesign
-from shuffledp.study.option import users_of
+from shuffledp.study.option import certified, users_of
 
 _NO_SUMS = "the document is about shuffled reports; 'shuffledp epsilon --view sum' tells about sums"
 
@@ -81,6 +81,14 @@ def _whole(sidecar: Sidecar) -> Whole | None:
     return Whole(len(design.shuffles), total["epsilon"], total["delta"])
 
 
+def _whole_of(design: StudyDesign) -> Whole | None:
+    """Return what all shuffles of a plan reveal together, computed again."""
+    shuffles, study = design.shuffles, design.study
+    if len(shuffles) == 1:
+        return None
+    return Whole(len(shuffles), certified(shuffles, study.n, study.delta).epsilon, study.delta)
+
+
 def _from_json(path: Path, attribute: str | None) -> Source:
     try:
         text = path.read_text(encoding="utf-8")
@@ -118,7 +126,5 @@ def _from_plan(path: Path, attribute: str | None) -> Source:
     users = users_of(shuffles, study.n)
     for one, n in zip(shuffles, users, strict=True):
         if attribute is None or attribute in one.names:
-            several = len(shuffles) > 1
-            whole = Whole(len(shuffles), design.epsilon, study.delta) if several else None
-            return Source(one.mechanism, n, study.delta, whole=whole)
+            return Source(one.mechanism, n, study.delta, whole=_whole_of(design))
     raise ValueError(f"there is no attribute {attribute!r} in {str(path)!r}")
