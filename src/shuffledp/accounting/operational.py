@@ -114,14 +114,15 @@ def _lines(points: Iterable[tuple[float, float]]) -> Lines:
 
 
 def _check_rate(value: object) -> Fraction:
-    rate: Rational | float = check_real("false_positive_rate", value)
+    """Return the rate exactly as given: one that is rounded down would promise too much."""
+    rate = check_real("false_positive_rate", value)
     if not 0 <= rate <= 1:
         raise ValueError(f"false_positive_rate must be between 0 and 1, got {value!r}")
     if isinstance(value, Rational):
-        rate = value
-    elif isinstance(value, np.longdouble):
-        rate = Fraction(*value.as_integer_ratio())
-    return Fraction(rate)  # exactly as given: a rate that is rounded down would miss too much
+        return Fraction(value)
+    if isinstance(value, np.longdouble):
+        return Fraction(*value.as_integer_ratio())
+    return Fraction(rate)
 
 
 def _lower_end(lines: Lines, rate: Fraction) -> float:

@@ -278,5 +278,6 @@ def _html_row(row: Row, most: float) -> Markup:
     if row.epsilon is None:
         cells = [tag("td", f"no answer: {row.reason}", colspan=str(len(numbers) + 1))]
     else:
-        cells = [tag("td", cell) for cell in (*numbers, bar(row.epsilon / most))]
+        cells = [tag("td", number) for number in numbers]
+        cells.append(tag("td", bar(row.epsilon / most)))
     return tag("tr", tag("th", title, scope="row"), *cells)

@@ -74,7 +74,7 @@ class Plan:
             for option in self.options
         )
         published = f"{asked} with published bounds, to ours"
-        head = ("mechanism", "epsilon", "error", asked, "bytes", published)
+        head = ("mechanism", "epsilon", "error", "", "bytes", published)
         users = counted(self.task.n, "user")
         caption = f"{self.task.subject}, {users}, delta = {plain(self.target_delta)}"
         return grid(caption, head, rows).text
