@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import shuffledp
 from shuffledp import Aggregator, Estimate, MatrixRandomizer, audit, parse
+from shuffledp.markup import bar
 from shuffledp.planning import Option, Plan, Setting
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.search import Found
@@ -62,6 +65,20 @@ def test_estimates():
     assert "9" not in many
 
 
+def test_bars_show_the_largest_in_full():
+    assert "width:8em" in bar(1.0).text
+    for part in (-1.0, math.nan, 0.0):
+        assert "width:0em" in bar(part).text
+    shown = Estimate(np.array([0.5, 0.25, -0.1]), np.ones(3), 5, True)._repr_html_()
+    assert re.findall(r"width:(\d+)em", shown) == ["8", "4", "0"]
+
+
+def test_rounds_that_fit():
+    accountant = shuffledp.ShuffleAccountant("krr(k=2, epsilon0=1)", 1000)
+    shown = cells(shuffledp.AllowedRounds(1234, accountant, 1.0, 1e-6, 1e-3))
+    assert {"1,234", "1,000 users", "(1, 1e-6)"} <= set(shown)
+
+
 def test_audits():
     found = audit("krr(k=2, epsilon0=1)", n=3, target_delta=0.1, trials=50)
     shown = cells(found)
@@ -69,5 +86,14 @@ def test_audits():
 
 
 def test_all_results_have_a_display():
-    for name in ("Audit", "Comparison", "Curves", "Estimate", "KRR", "Report", "RoundsReport"):
+    for name in (
+        "AllowedRounds",
+        "Audit",
+        "Comparison",
+        "Curves",
+        "Estimate",
+        "KRR",
+        "Report",
+        "RoundsReport",
+    ):
         assert hasattr(getattr(shuffledp, name), "_repr_html_")

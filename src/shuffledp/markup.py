@@ -47,7 +47,17 @@ def facts(rows: Mapping[str, str]) -> Markup:
     return tag("table", tag("tbody", *lines))
 
 
-def grid(caption: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
+def bar(part: float) -> Markup:
+    """Return a small picture of a number: a bar, ``part`` of the longest; seen on light and dark.
+
+    >>> bar(0.5).text
+    '<div style="background:#3d8bcd;height:0.7em;min-width:1px;width:4em"></div>'
+    """
+    width = f"{8 * min(max(0.0, part), 1.0):.3g}em"
+    return tag("div", style=f"background:#3d8bcd;height:0.7em;min-width:1px;width:{width}")
+
+
+def grid(caption: str, head: Iterable[str], rows: Iterable[Iterable[Markup | str]]) -> Markup:
     """Return a table of rows below a head.
 
     >>> grid("errors", ["name"], [["krr"]]).text.partition("<tbody>")[2]

@@ -116,6 +116,19 @@ def test_pure_privacy_is_rounded_down(epsilon: float, rate: float) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "rate",
+    [
+        Fraction(1) - Fraction(1, 2**53) + Fraction(1, 10**25),
+        np.longdouble(1) - np.longdouble(2.0**-53) + np.longdouble(2.0**-60),
+    ],
+)
+def test_rates_are_taken_exactly(rate: object) -> None:
+    """The double next to these rates is below them, where an attacker misses more."""
+    exact = rate if isinstance(rate, Fraction) else Fraction(*rate.as_integer_ratio())
+    assert Fraction(Stated(0.0).tradeoff(rate)) <= 1 - exact
+
+
 def test_what_never_becomes_private_still_has_a_curve() -> None:
     assert ShuffleAccountant("matrix([[1, 0], [0, 1]])", n=1).tradeoff(0.25) == 0.0
     assert ShuffleAccountant("matrix([[1, 0], [0, 1]])", n=1).advantage() == 1.0

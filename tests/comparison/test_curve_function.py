@@ -200,6 +200,9 @@ def test_notebook_display(found):
     rows = [[cell.text for cell in row] for row in root.find("tbody")]
     assert [row[0] for row in rows] == ["100", "1000", "10000"]
     assert [row[3] for row in rows] == ["no answer"] * 3
+    image = root.find("tfoot").find(".//img")
+    assert image.get("src").startswith("data:image/svg+xml;base64,")
+    assert image.get("alt") == "epsilon against number of users"
     for row, upper, lower in zip(rows, found.curves[0].y, found.curves[1].y, strict=True):
         assert upper <= float(row[1]) < upper * 1.002
         assert lower * 0.998 < float(row[2]) <= lower

@@ -20,6 +20,7 @@ from shuffledp.review.findings import Findings
 from shuffledp.review.page import write_page
 from shuffledp.rounding import round_up
 from shuffledp.study import Attribute, Shuffle, Study, StudyDesign
+from shuffledp.study.option import certified
 
 pytest.importorskip("matplotlib")
 
@@ -265,8 +266,9 @@ def test_the_question_of_a_plan(tmp_path: Path, asked, shares, users):
     assert [found.n for found, *_ in asked] == users
     texts = [str(found.randomizer) for found, *_ in asked]
     assert texts == [str(parse(text)) for _, text in PARTS]
+    together = certified(StudyDesign.load(plan).shuffles, 100, 1e-3).epsilon  # whatever it says
     for found, _, certificate, whole in asked:
-        assert (found.target, certificate, whole) == (1e-3, None, Whole(2, 1.25, 1e-3))
+        assert (found.target, certificate, whole) == (1e-3, None, Whole(2, together, 1e-3))
     assert "has 2 shuffles, and a document is about one" in said("--from", plan)
     assert "no attribute 'rooms'" in said("--from", plan, "--attribute", "rooms")
 
@@ -296,6 +298,30 @@ def test_the_question_of_a_certificate(tmp_path: Path, asked):
         assert "cannot read" in said("--from", tmp_path / name)
 
 
+def test_nothing_is_written_about_sums(tmp_path: Path, asked):
+    people, total = tmp_path / "people.csv", tmp_path / "sum.json"
+    people.write_text("answer\n" + "0\n1\n" * 20)
+    line = ["randomize", str(people), "--column=answer", "--mechanism=oue(1, 2)", "--delta=1e-3"]
+    made = CliRunner().invoke(main, [*line, "--view=sum", f"--out={total}"])
+    assert made.exit_code == 0, made.output
+    assert "is a sum, and the document is about shuffled reports" in said("--from", total)
+    pytest.importorskip("flint")
+    line = ["certify", "gaussian(sigma=2)", "-n", "20", "--delta", "1e-2", "--view", "sum"]
+    proof = tmp_path / "proof.json"
+    proof.write_text(CliRunner().invoke(main, line).stdout)
+    assert "proves what a sum reveals" in said("--from", proof)
+    assert asked == []
+
+
+@pytest.mark.heavy
+def test_the_commands_say_what_was_asked():
+    asked = {"corrupted": 1, "rtol": 1e-3}
+    found = Findings(ShuffleAccountant(KRR, n=30, **asked).epsilon_report(1e-3))
+    text = read(write_page(found, COVER)).text
+    assert f"epsilon '{KRR}' -n 30 --delta 0.001 --bound best --rtol 0.001 --corrupted 1" in text
+    assert "shuffledp certify" not in text  # it is for honest users
+
+
 def test_a_part_of_a_study_says_so(found):
     text = read(write_page(found, COVER, whole=Whole(3, 0.7512, 1e-6))).text
     assert "one of 3 shuffles of a study" in text
@@ -312,8 +338,13 @@ def test_a_part_of_a_study_says_so(found):
     ],
 )
 def test_without_the_shuffler_the_local_level_holds(text, least, most):
-    report = ShuffleAccountant(text, n=5).epsilon_report(1e-3)
-    assert least <= Findings(report).local <= most
+    found = Findings(ShuffleAccountant(text, n=5).epsilon_report(1e-3))
+    assert least <= found.local <= most
+    level = f"ε = {round_up(found.local)}, δ = 0.001"
+    if found.is_pure:
+        level = f"ε0 = {round_up(found.local)}"
+    assert read(write_page(found, COVER)).text.count(level) == 2
+    assert found.is_pure == (not text.startswith("gaussian"))
 
 
 def test_a_question_is_needed():

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from urllib.parse import urlencode
 
 import pytest
 
@@ -182,9 +185,12 @@ def test_pages_hold_no_script_and_name_no_other_host():
         assert "https://" not in text
         assert "innerHTML" not in text
         assert "eval(" not in text
-    page = (STATIC / "index.html").read_text(encoding="utf-8")
-    assert page.count("<script") == page.count('<script type="module" src="page.js"></script>') == 1
-    assert " on" not in " ".join(part.split(">")[0] for part in page.split("<")[1:] if "=" in part)
+    for name, script in (("index.html", "page.js"), ("api.html", "api.js")):
+        page = (STATIC / name).read_text(encoding="utf-8")
+        wanted = f'<script type="module" src="{script}"></script>'
+        assert page.count("<script") == page.count(wanted) == 1
+        tags = (part.split(">")[0] for part in page.split("<")[1:])
+        assert " on" not in " ".join(text for text in tags if "=" in text)
 
 
 def test_the_list_of_questions(client):
@@ -250,6 +256,32 @@ def test_a_port_that_is_taken():
         result = CliRunner().invoke(main, ["explore", "--no-browser", "--port", str(port)])
     assert result.exit_code == 1
     assert f"port {port} cannot be used" in result.stderr
+
+
+@pytest.mark.heavy
+def test_ctrl_c_during_work_is_quiet():
+    command = [sys.executable, "-m", "shuffledp", "explore", "--no-browser"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, start_new_session=True, **pipes) as server:
+        address = server.stdout.readline().split()[0]
+        query = {"mechanism": "gaussian(sigma=0.5)", "n": "1e6", "delta": "1e-9", "rtol": "1e-9"}
+        line = [sys.executable, "-c", _ASK, f"{address}api/epsilon?{urlencode(query)}"]
+        askers = [subprocess.Popen(line) for _ in range(3)]
+        time.sleep(0.5)
+        os.killpg(server.pid, signal.SIGINT)  # as a terminal does
+        assert server.wait(20) == 0
+        assert (server.stdout.read(), server.stderr.read()) == ("", "")
+        for asker in askers:
+            asker.wait(20)
+
+
+_ASK = """
+import sys, urllib.request
+try:
+    urllib.request.urlopen(sys.argv[1])
+except OSError:
+    pass
+"""
 
 
 @pytest.mark.heavy

@@ -35,11 +35,13 @@ def address():
     """A server of its own, started and stopped as people do."""
     command = [sys.executable, "-m", "shuffledp", "explore", "--no-browser"]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, env=environment, **pipes) as server:
         found = re.match(r"(http://127\.0\.0\.1:\d+/)", server.stdout.readline())
         yield found.group(1)
         server.send_signal(2)
         assert server.wait(20) == 0
+        assert (server.stdout.read(), server.stderr.read()) == ("", "")
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +168,74 @@ def test_the_address_holds_the_question_and_a_phone_shows_it(page, address):
     with page.expect_download() as download:
         page.locator("[data-save=svg]").click()
     assert download.value.path().read_text(encoding="utf-8").startswith("<svg")
+
+
+@pytest.mark.heavy
+def test_a_wrong_parameter_is_told_beside_it_and_old_answers_fade(page, address):
+    page.wrong.append("mechanism")
+    page.goto(f"{address}?mechanism={quote('krr(k=1, epsilon0=1)')}&n=200")
+    settle(page)
+    assert not page.locator("#published").is_visible()
+    page.locator("#p-k").fill("4")
+    settle(page)
+    assert page.locator("#answer.stale").count() == 0
+    page.locator("#p-k").fill("1")
+    settle(page)
+    assert "k must be an integer of at least 2" in page.locator("#p-k-error").inner_text()
+    assert page.locator("#p-k").get_attribute("aria-invalid") == "true"
+    assert page.locator("#mechanism-error").inner_text() == ""
+    assert page.locator("#answer.stale").count() == 1
+    assert page.locator("#busy").inner_text() == "no answer to this question"
+    page.locator("[data-copy=json]").click()
+    page.locator("#copied", has_text="there is no answer to copy").wait_for()
+    page.locator("#report").click()
+    page.locator("#copied", has_text="there is no report of this question").wait_for()
+
+
+@pytest.mark.heavy
+def test_curves_against_rounds_and_levels(page, address):
+    page.goto(f"{address}?mechanism={quote('krr(4, 1)')}&n=200&tab=curve&against=rounds")
+    settle(page)
+    assert page.locator("#curve-chart path.js-line").count() >= 2
+    page.locator("#against").select_option("epsilon0")
+    settle(page)
+    assert page.locator("#mechanism-error").inner_text() == ""
+    page.locator("[data-copy=command]").click()
+    page.locator("#copied", has_text="copied: command").wait_for()
+    command = shlex.split(page.evaluate("navigator.clipboard.readText()"))
+    assert command[:3] == ["shuffledp", "curve", "krr(k=4)"]
+    with page.expect_download() as download:
+        page.locator("[data-save=csv]").click()
+    lines = download.value.path().read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "label,kind,epsilon0,epsilon"
+    assert len(lines) == 1 + 2 * 25
+
+
+@pytest.mark.heavy
+def test_the_report_is_saved(page, address):
+    page.goto(f"{address}?mechanism={quote('krr(k=2, epsilon0=1)')}&n=50&delta=1e-3")
+    settle(page)
+    with page.expect_download(timeout=60_000) as download:
+        page.locator("#report").click()
+    assert download.value.suggested_filename == "report.html"
+    assert "50 users" in download.value.path().read_text(encoding="utf-8")
+
+
+@pytest.mark.heavy
+def test_the_list_of_questions_asks_them(page, address):
+    page.goto(f"{address}api.html")
+    settle(page)
+    page.locator("summary", has_text="/api/epsilon").click()
+    for name, value in (("mechanism", "krr(2, 1)"), ("n", "50"), ("delta", "1e-3")):
+        page.locator(f"#epsilon-{name}").fill(value)
+    page.locator("details[open] button").click()
+    page.locator("details[open] pre", has_text='"guarantee"').wait_for()
+    found = json.loads(page.locator("details[open] pre").inner_text())
+    assert found == ask("epsilon", "krr(2, 1)", "-n", "50", "--delta", "1e-3")
+    page.wrong.append("n")
+    page.locator("#epsilon-n").fill("0")
+    page.locator("details[open] button").click()
+    page.locator("details[open] pre", has_text="n: n must be at least 1").wait_for()
 
 
 @pytest.mark.heavy

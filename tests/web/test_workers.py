@@ -39,6 +39,21 @@ async def given_up(workers: Workers, seconds: float) -> None:
 
 
 @pytest.mark.heavy
+def test_who_is_stopped_at_work_is_not_replaced():
+    async def test(workers: Workers) -> None:
+        before = set(workers._all)
+        asked = [asyncio.create_task(workers.answer(("wait", "--seconds=60"))) for _ in range(4)]
+        await asyncio.sleep(0.05)
+        workers.stop()
+        first, *waiting = [(await one).text for one in asked]
+        assert first == "the computation ended without an answer"
+        assert waiting == ["the server was stopped"] * 3
+        assert workers._all == before
+
+    run(test)
+
+
+@pytest.mark.heavy
 def test_long_work_that_nobody_waits_for_is_stopped():
     async def test(workers: Workers) -> None:
         before = await process(workers)

@@ -45,7 +45,7 @@ from shuffledp.randomizers import (
 if TYPE_CHECKING:
     from shuffledp.accounting.rounds import Rounds
 
-_RTOL = 1e-4
+DEFAULT_RTOL = 1e-4
 
 _MARGIN = 0.5  # of log delta: ten times the error of an estimate
 
@@ -104,7 +104,7 @@ class ShuffleAccountant(OperationalTerms):
         randomizer: LocalRandomizer | str,
         n: int,
         *,
-        rtol: float = _RTOL,
+        rtol: float = DEFAULT_RTOL,
         bound: Bound = DEFAULT_BOUND,
         corrupted: float | Fraction = 0,
         corrupted_adaptively: float | Fraction = 0,
@@ -119,7 +119,7 @@ class ShuffleAccountant(OperationalTerms):
 
     def __repr__(self) -> str:
         """Return the constructor call."""
-        rtol = "" if self.rtol == _RTOL else f", rtol={self.rtol!r}"
+        rtol = "" if self.rtol == DEFAULT_RTOL else f", rtol={self.rtol!r}"
         bound = "" if self.bound == DEFAULT_BOUND else f", bound={self.bound!r}"
         crowd = "".join(
             f", {name}={count}"

@@ -16,7 +16,9 @@ from shuffledp.errors import (
     check_total_epsilon,
     wide_is_enough,
 )
+from shuffledp.markup import facts
 from shuffledp.rounding import plain
+from shuffledp.wording import counted, shorten
 
 _FIRST_STEP = 2**-13  # of the rounds, to leave out if epsilon misses what delta met
 
@@ -51,6 +53,17 @@ class AllowedRounds:
     def __index__(self) -> int:
         """Return the number of rounds."""
         return self.times
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        return facts(
+            {
+                "rounds that fit": f"{self.times:,}",
+                "mechanism": shorten(str(self.accountant.randomizer)),
+                "users": counted(self.accountant.n, "user"),
+                "budget": f"({plain(self.target_epsilon)}, {plain(self.target_delta)})",
+            }
+        ).text
 
 
 def max_rounds(

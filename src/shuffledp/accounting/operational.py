@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
+from numbers import Rational
 from typing import overload
 
 import numpy as np
@@ -113,9 +114,14 @@ def _lines(points: Iterable[tuple[float, float]]) -> Lines:
 
 
 def _check_rate(value: object) -> Fraction:
+    """Return the rate exactly as given: one that is rounded down would promise too much."""
     rate = check_real("false_positive_rate", value)
     if not 0 <= rate <= 1:
         raise ValueError(f"false_positive_rate must be between 0 and 1, got {value!r}")
+    if isinstance(value, Rational):
+        return Fraction(value)
+    if isinstance(value, np.longdouble):
+        return Fraction(*value.as_integer_ratio())
     return Fraction(rate)
 
 

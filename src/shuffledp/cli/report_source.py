@@ -12,7 +12,9 @@ from shuffledp.files.sidecar import read_sidecar, sidecar_path
 from shuffledp.randomizers import LocalRandomizer, parse
 from shuffledp.review import Whole
 from shuffledp.study import StudyDesign
-from shuffledp.study.option import users_of
+from shuffledp.study.option import certified, users_of
+
+_NO_SUMS = "the document is about shuffled reports; 'shuffledp epsilon --view sum' tells about sums"
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ def _from_reports(path: Path) -> Source:
         found.check_file(path)
     except DataError as error:
         raise ValueError(str(error)) from None
+    if found.view == "sum":
+        raise ValueError(f"{str(path)!r} is a sum, and {_NO_SUMS}")
     if found.seeded:
         raise ValueError(
             f"{str(path)!r} was made from a seed, so it has no guarantee to write about"
@@ -75,6 +79,14 @@ def _whole(sidecar: Sidecar) -> Whole | None:
     if len(design.shuffles) == 1:
         return None
     return Whole(len(design.shuffles), total["epsilon"], total["delta"])
+
+
+def _whole_of(design: StudyDesign) -> Whole | None:
+    """Return what all shuffles of a plan reveal together, computed again."""
+    shuffles, study = design.shuffles, design.study
+    if len(shuffles) == 1:
+        return None
+    return Whole(len(shuffles), certified(shuffles, study.n, study.delta).epsilon, study.delta)
 
 
 def _from_json(path: Path, attribute: str | None) -> Source:
@@ -97,6 +109,8 @@ def _from_certificate(path: Path, text: str) -> Source:
         proof = Certificate.from_json(text)
     except CertificateError as error:
         raise ValueError(f"{str(path)!r} is not a certificate: {error}") from None
+    if proof.bound == "exact":  # what nothing but the sum reveals
+        raise ValueError(f"{str(path)!r} proves what a sum reveals, and {_NO_SUMS}")
     return Source(parse(proof.mechanism), proof.n, float(proof.guarantee.delta), proof)
 
 
@@ -112,7 +126,5 @@ def _from_plan(path: Path, attribute: str | None) -> Source:
     users = users_of(shuffles, study.n)
     for one, n in zip(shuffles, users, strict=True):
         if attribute is None or attribute in one.names:
-            several = len(shuffles) > 1
-            whole = Whole(len(shuffles), design.epsilon, study.delta) if several else None
-            return Source(one.mechanism, n, study.delta, whole=whole)
+            return Source(one.mechanism, n, study.delta, whole=_whole_of(design))
     raise ValueError(f"there is no attribute {attribute!r} in {str(path)!r}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.errors import check_probability
-from shuffledp.markup import grid
+from shuffledp.markup import bar, grid
 from shuffledp.rounding import nearest
 from shuffledp.wording import counted
 
@@ -112,9 +112,11 @@ class Estimate:
         """Return the values with their intervals, for notebooks; of many the largest ones."""
         shown = np.sort(np.argsort(-self.values, kind="stable")[:_SHOWN])
         interval = self.confidence_interval()
+        most = float(np.max(self.values, initial=0.0)) or 1.0
         rows = (
             (
                 str(i),
+                bar(float(self.values[i]) / most),
                 nearest(float(self.values[i])),
                 nearest(float(self.standard_errors[i])),
                 f"{nearest(float(interval.lower[i]))} to {nearest(float(interval.upper[i]))}",
@@ -123,7 +125,7 @@ class Estimate:
         )
         left = self.values.size - shown.size
         more = f"; {counted(left, 'smaller value')} not shown" if left else ""
-        head = ("value", "estimate", "standard error", f"{interval.level:.0%} interval")
+        head = ("value", "", "estimate", "standard error", f"{interval.level:.0%} interval")
         return grid(f"estimates from {counted(self.n, 'user')}{more}", head, rows).text
 
 

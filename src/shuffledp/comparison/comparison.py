@@ -19,7 +19,7 @@ from shuffledp.comparison.frame import to_frame
 from shuffledp.comparison.question import Question, answer
 from shuffledp.errors import AccuracyWarning, check_delta, check_rtol, check_users
 from shuffledp.figures import Dot, plot_dots
-from shuffledp.markup import Markup, tag
+from shuffledp.markup import Markup, bar, tag
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.rounding import plain, round_down, round_up
 from shuffledp.wording import counted, fill, shorten
@@ -152,12 +152,13 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks."""
-        head = tag("tr", *(tag("th", text, scope="col") for text in _HEAD))
+        head = tag("tr", *(tag("th", text, scope="col") for text in (*_HEAD, "")))
+        most = max((row.epsilon for row in self.rows if row.epsilon), default=1.0)
         return tag(
             "table",
             tag("caption", self.title),
             tag("thead", head),
-            tag("tbody", *map(_html_row, self.rows)),
+            tag("tbody", *(_html_row(row, most) for row in self.rows)),
         ).text
 
     def to_dict(self) -> dict[str, object]:
@@ -271,10 +272,12 @@ def _ratio(epsilon: float | None, reference: float | None) -> float | None:
     return ratio if ratio < math.inf else None
 
 
-def _html_row(row: Row) -> Markup:
+def _html_row(row: Row, most: float) -> Markup:
+    """Return a row with a bar, the longest for ``most``."""
     title, *numbers = row.cells
     if row.epsilon is None:
-        cells = [tag("td", f"no answer: {row.reason}", colspan=str(len(numbers)))]
+        cells = [tag("td", f"no answer: {row.reason}", colspan=str(len(numbers) + 1))]
     else:
         cells = [tag("td", number) for number in numbers]
+        cells.append(tag("td", bar(row.epsilon / most)))
     return tag("tr", tag("th", title, scope="row"), *cells)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -23,12 +25,13 @@ from shuffledp.comparison.kept import Kept
 from shuffledp.comparison.question import Question
 from shuffledp.comparison.sweep import sweep
 from shuffledp.errors import AccuracyWarning, check_rtol
-from shuffledp.figures import Chart, plot
+from shuffledp.figures import Chart, picture, plot
 from shuffledp.markup import Markup, tag
 from shuffledp.rounding import plain, round_down, round_up
 from shuffledp.wording import closest, counted, did_you_mean
 
 _POINTS = 50
+_SMALL = (4.0, 2.6)  # inches of a picture in a notebook
 _SHOWN_ENDS = 5  # points at each end of a displayed table
 
 
@@ -176,7 +179,7 @@ class Curves:
         return plot(self.to_chart(), ax)
 
     def _repr_html_(self) -> str:
-        """Return the ends of the curves as a table, for notebooks."""
+        """Return the ends of the curves as a table, for notebooks; with matplotlib, a picture."""
         head = [self.against, *(curve.label for curve in self.curves)]
         body = [self._row(i) for i in range(len(self.course.x))]
         hidden = len(body) - 2 * _SHOWN_ENDS
@@ -188,7 +191,19 @@ class Curves:
             tag("caption", ", ".join(filter(None, (self.quantity, self.title)))),
             tag("thead", tag("tr", *(tag("th", text, scope="col") for text in head))),
             tag("tbody", *body),
+            *([] if find_spec("matplotlib") is None else [self._foot(len(head))]),
         ).text
+
+    def _foot(self, columns: int) -> Markup:
+        chart = self.to_chart()
+        content = base64.b64encode(picture(chart, ".svg", _SMALL)).decode("ascii")
+        image = tag(
+            "img",
+            src=f"data:image/svg+xml;base64,{content}",
+            alt=f"{chart.y_label} against {chart.x_label}",
+            style="background:#fff;max-width:100%",  # its ink is black
+        )
+        return tag("tfoot", tag("tr", tag("td", image, colspan=str(columns))))
 
     def _row(self, i: int) -> Markup:
         cells = [plain(self.course.x[i])]

@@ -17,7 +17,7 @@ from shuffledp.errors import (
     check_size,
     check_users,
 )
-from shuffledp.markup import grid
+from shuffledp.markup import bar, grid
 from shuffledp.planning.distribution import check_distribution
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.goal import Goal, LeastEpsilon, LeastError
@@ -61,17 +61,20 @@ class Plan:
     def _repr_html_(self) -> str:
         """Return the ranking as a table, for notebooks."""
         asked = "error" if self.target_error is None else "epsilon"
+        most = max((getattr(option.ours, asked) for option in self.options), default=1.0) or 1.0
         rows = (
             (
                 shorten(str(option.ours.randomizer)),
                 round_up(option.ours.epsilon),
                 round_up(option.ours.error),
+                bar(getattr(option.ours, asked) / most),
                 f"{option.ours.report_bytes:,}",
                 "none" if option.gain is None else f"{option.gain:.2f}",
             )
             for option in self.options
         )
-        head = ("mechanism", "epsilon", "error", "bytes", f"{asked} with published bounds, to ours")
+        published = f"{asked} with published bounds, to ours"
+        head = ("mechanism", "epsilon", "error", "", "bytes", published)
         users = counted(self.task.n, "user")
         caption = f"{self.task.subject}, {users}, delta = {plain(self.target_delta)}"
         return grid(caption, head, rows).text

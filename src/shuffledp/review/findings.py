@@ -90,12 +90,21 @@ class Findings:
     @cached_property
     def local(self) -> float:
         """The epsilon of one report whose sender is known; at the delta, if it is not pure."""
+        with wide_is_enough():
+            return self._level if self.is_pure else self._alone.get_epsilon(self.delta)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether one report alone has an epsilon without any delta."""
+        return math.isfinite(self._level)
+
+    @cached_property
+    def _level(self) -> float:
         randomizer = self.report.randomizer
         if any(field.name == "epsilon0" for field in fields(randomizer)):  # type: ignore[arg-type]
             return randomizer.epsilon0  # as it was given, not computed
         with wide_is_enough():
-            pure = self._alone.get_epsilon(0.0)
-            return pure if math.isfinite(pure) else self._alone.get_epsilon(self.delta)
+            return self._alone.get_epsilon(0.0)
 
     @cached_property
     def fewer(self) -> Sequence[WhatIf]:

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from shuffledp._version import __version__
 from shuffledp.accounting import Report
+from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.accounting.assumptions import LEVEL
 from shuffledp.certification import Certificate
 from shuffledp.comparison import OURS
@@ -104,7 +105,7 @@ def _statement(found: Findings) -> Iterable[Markup]:
             "what an attack attains: no analysis can promise less",
         ),
         (f"{_percent(found.advantage)} %", "how much better than chance anyone can guess, at most"),
-        (f"ε0 = {_up(found.local)}", "what one report reveals if its sender is known"),
+        (_level(found), "what one report reveals if its sender is known"),
     )
     yield tag(
         "div", *(tag("div", tag("b", n), tag("span", text)) for n, text in keys), class_="keys"
@@ -116,14 +117,15 @@ def _collected(found: Findings) -> Iterable[Markup]:
     yield tag("h2", "What is collected, and who sees it")
     yield tag(
         "p",
-        "Every person's device turns their data into one report by chance and sends that. A "
-        "shuffler mixes the reports of all, and only the mixture is analysed. The randomizer is ",
+        "Every person's device turns their data into one randomized report and sends nothing but "
+        "that. A shuffler mixes the reports of all, and only the mixture is analysed. The "
+        "randomizer is ",
         tag("code", _text(report)),
-        f"; {LEVEL}.",
+        f"; {LEVEL}." if found.is_pure else ".",
     )
     rows = (
         ("The person's device", "the data", "nothing leaves it but the report"),
-        ("The shuffler", "each report, perhaps with its sender", f"ε0 = {_up(found.local)}"),
+        ("The shuffler", "each report, perhaps with its sender", _level(found)),
         (
             "The analyst, and all who get the reports",
             "the reports of all, without order or sender",
@@ -251,9 +253,12 @@ def _commands(found: Findings) -> Iterable[str]:
         target = f"--delta {plain(report.target)}"
     else:
         target = f"--epsilon {plain(report.target)}"
-    yield f"shuffledp {report.quantity} {text} {users} {target}{crowd} --bound {report.wanted}"
+    rtol = "" if report.rtol == DEFAULT_RTOL else f" --rtol {plain(report.rtol)}"
+    ends = f"{target} --bound {report.wanted}"
+    yield f"shuffledp {report.quantity} {text} {users} {ends}{rtol}{crowd}"
     yield f"shuffledp compare {text} {users} --delta {plain(found.delta)}"
-    yield f"shuffledp certify {text} {users} {target} --bound {report.wanted}"
+    if not crowd:  # certificates are for honest users
+        yield f"shuffledp certify {text} {users} {ends}"
 
 
 def _definitions() -> Iterable[Markup]:
@@ -299,6 +304,12 @@ def _text(report: Report) -> str:
 
 def _where(report: Report) -> str:
     return "of no importance" if report.worst_pair is None else str(report.worst_pair)
+
+
+def _level(found: Findings) -> str:
+    """Return how private one report is whose sender is known."""
+    epsilon = _up(found.local)
+    return f"ε0 = {epsilon}" if found.is_pure else f"ε = {epsilon}, δ = {_delta(found)}"
 
 
 def _delta(found: Findings) -> str:

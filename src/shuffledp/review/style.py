@@ -37,7 +37,7 @@ figcaption { font-size: .85rem; line-height: 1.35; }
 code, pre { font: .85em/1.45 "Source Code Pro", Consolas, "DejaVu Sans Mono", monospace; }
 pre { background: var(--wash); margin: .4rem 0; padding: .5rem .7rem; white-space: pre-wrap;
   overflow-wrap: anywhere; }
-pre.long { break-inside: auto; font-size: .7em; }
+pre.long { break-inside: auto; columns: 2; column-gap: 1.2rem; font-size: .66em; }
 ul { margin: .3rem 0; padding-left: 1.2rem; }
 dl { columns: 2; column-gap: 1.6rem; font-size: .92rem; margin: .3rem 0; }
 dl div { break-inside: avoid; padding-bottom: .4rem; }
@@ -48,6 +48,6 @@ footer { border-top: 1px solid var(--line); color: var(--soft); font-size: .82re
 @media print { html { font-size: 9.6pt; } body { line-height: 1.38; max-width: none; padding: 0; }
   th, td { padding-bottom: .16rem; padding-top: .16rem; } }
 @media (max-width: 40rem) { .keys, .pictures { grid-template-columns: 1fr 1fr; }
-  .pictures { grid-template-columns: 1fr; } dl { columns: 1; }
+  .pictures { grid-template-columns: 1fr; } dl, pre.long { columns: 1; }
   table { display: block; overflow-x: auto; } }
 """

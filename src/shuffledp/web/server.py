@@ -45,14 +45,18 @@ def serve(app: Any, door: socket.socket, on_ready: Callable[[str], None]) -> Non
         app, log_level="error", access_log=False, timeout_graceful_shutdown=_LAST_WORDS
     )
     server = uvicorn.Server(config)
-    startup = server.startup
+    startup, shutdown = server.startup, server.shutdown
 
     async def start(sockets: list[socket.socket] | None = None) -> None:
         await startup(sockets)
         if server.started:
             on_ready(f"http://{_HOST}:{door.getsockname()[1]}/")
 
-    server.startup = start
+    async def end(sockets: list[socket.socket] | None = None) -> None:
+        app.state.pool.stop()  # answers under way come at once, without a number
+        await shutdown(sockets)
+
+    server.startup, server.shutdown = start, end
     try:
         server.run([door])
     except KeyboardInterrupt:  # uvicorn passes the signal on when all is tidy

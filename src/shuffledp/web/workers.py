@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
+from shuffledp.cluster import interrupts_later
 from shuffledp.comparison.pool import prepare_worker
 from shuffledp.web.reply import Reply
 
@@ -29,7 +30,8 @@ class _Worker:
         context = get_context("spawn")
         self.line, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, ask))
-        self.process.start()
+        with interrupts_later():  # Ctrl-C is for the server, while they start, too
+            self.process.start()
         self.ended = False
         theirs.close()
 
@@ -69,6 +71,7 @@ class Workers:
     def __init__(self, ask: Ask, *, size: int = 2, seconds: float = 60.0, most: int = 64) -> None:
         self.ask, self.size, self.seconds, self.most = ask, size, seconds, most
         self.waiting = 0
+        self.stopped = False
         self._all: set[_Worker] = set()
         self._idle: asyncio.Queue[_Worker] = asyncio.Queue()
         self._threads = ThreadPoolExecutor(4 * size)
@@ -80,9 +83,13 @@ class Workers:
             self._add()
 
     def stop(self) -> None:
-        """End all of them, whatever they are doing."""
+        """End all of them, whatever they are doing; whoever waits is told so."""
+        if self.stopped:
+            return
+        self.stopped = True
         for worker in tuple(self._all):
             worker.stop()
+            self._idle.put_nowait(worker)
         self._threads.shutdown(wait=False)
 
     async def answer(self, arguments: tuple[str, ...]) -> Reply:
@@ -102,6 +109,9 @@ class Workers:
             worker = await self._idle.get()
         finally:
             self.waiting -= 1
+        if self.stopped:
+            self._idle.put_nowait(worker)  # for the next who waits
+            return Reply(_ENDED, "the server was stopped")
         work = asyncio.get_running_loop().run_in_executor(self._threads, worker.answer, arguments)
         try:
             reply = await asyncio.wait_for(asyncio.shield(work), self.seconds)
@@ -118,12 +128,13 @@ class Workers:
         try:
             await asyncio.wait_for(asyncio.shield(work), _GRACE)
         except TimeoutError:
-            self._renew(worker)
+            if not self.stopped:
+                self._renew(worker)
         else:
             self._give_back(worker)
 
     def _give_back(self, worker: _Worker) -> None:
-        if worker.ended:
+        if worker.ended and not self.stopped:
             self._renew(worker)
         else:
             self._idle.put_nowait(worker)

@@ -31,22 +31,26 @@ function traces(curves) {
 }
 
 // Within a few decades 1, 2 and 5 have their ticks, beyond only powers of ten do.
-function step(values) {
-  const decades = Math.log10(Math.max(...values) / Math.min(...values));
-  return decades <= 3.5 ? "D2" : Math.ceil(decades / 10);
+function ticks(values) {
+  const [first, last] = [Math.min(...values), Math.max(...values)].map(Math.log10);
+  const low = Math.floor(first), high = Math.ceil(last);
+  if (!(high - low <= 4)) return { dtick: Math.ceil((high - low) / 10), exponentformat: "power" };
+  const parts = last - first <= 2.4 ? [1, 2, 5] : [1];
+  const tickvals = Array.from({ length: high - low + 1 }, (_, i) => parts.map((part) => Number(`${part}e${low + i}`))).flat();
+  return { tickvals, ticktext: tickvals.map((x) => (x >= 1e4 || x < 1e-3 ? x.toExponential().replace("e+", "e") : x.toLocaleString("en", { maximumFractionDigits: 4 }))) };
 }
 
 export async function draw(place, answer, { logX = true } = {}) {
   const Plotly = await plotly();
   const ink = colour("--ink"), grid = colour("--line");
   const axis = (title, log, values) => ({ title: { text: title }, type: log ? "log" : "linear", gridcolor: grid,
-    zeroline: false, exponentformat: "power", automargin: true, ...(log ? { dtick: step(values) } : {}) });
+    zeroline: false, automargin: true, ...(log && values.length ? ticks(values) : {}) });
   const all = (name) => answer.curves.flatMap((c) => c[name]).filter((value) => value > 0);
   await Plotly.react(place, traces(answer.curves), {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 13 },
     margin: { l: 60, r: 15, t: 10, b: 50 }, hovermode: "x unified",
     hoverlabel: { bgcolor: colour("--paper"), font: { color: ink } },
-    legend: { orientation: "h", y: -0.2 },
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" },
     xaxis: axis(answer.against === "users" ? "number of users" : answer.against, logX, all("x")),
     yaxis: axis(answer.quantity, true, all("y")),
   }, { displaylogo: false, responsive: true, displayModeBar: false });

@@ -16,7 +16,7 @@ export function asCommand(state) {
   return {
     answer: `shuffledp epsilon ${base}${crowded}${view}`,
     curve: `shuffledp curve ${quoted(against === "epsilon0" ? withoutLevel(mechanism) : mechanism)} --against ${against}` +
-      (against === "users" ? "" : ` -n ${quoted(n)}`) + (["users", "epsilon0"].includes(against) ? ` --delta ${quoted(delta)}` : "") +
+      (against === "users" ? "" : ` -n ${quoted(n)}`) + (["users", "epsilon0", "rounds"].includes(against) ? ` --delta ${quoted(delta)}` : "") +
       `${bounds}${view} --out curve.svg`,
     plan: `shuffledp plan --task ${state.task} -n ${quoted(n)} --epsilon ${quoted(state.target)} --delta ${quoted(delta)}${domain}${view}`,
     rounds: `shuffledp rounds ${base} --times ${quoted(state.times)}${view}`,
@@ -30,6 +30,7 @@ export function asPython(state) {
   const domain = state.domain ? `, domain_size=int(${number(state.domain)})` : "";
   const view = state.view === "sum" ? ', view="sum"' : "";
   const accountant = `accountant = ShuffleAccountant(${mechanism}, n=${n}${tab === "answer" ? crowded : ""}${view})`;
+  const chosen = state.bounds.length ? `, bounds=${JSON.stringify(["guarantee", "lower_bound", ...state.bounds])}` : "";
   const groups = groupsOf(state.groups).map((g) => {
     const end = g.lastIndexOf("=");
     return `Group(parse(${JSON.stringify(g.slice(0, end).trim())}), int(${number(g.slice(end + 1).trim())}))`;
@@ -37,7 +38,7 @@ export function asPython(state) {
   return {
     answer: `from shuffledp import ShuffleAccountant\n\n${accountant}\nprint(accountant.epsilon_report(${delta}))`,
     curve: `from shuffledp import curve\n\nfound = curve(${against === "epsilon0" ? JSON.stringify(withoutLevel(state.mechanism)) : mechanism}, ${JSON.stringify(against)}` +
-      (against === "users" ? "" : `, n=${n}`) + (["users", "epsilon0"].includes(against) ? `, target_delta=${delta}` : "") + `${view})\nfound.plot()`,
+      (against === "users" ? "" : `, n=${n}`) + (["users", "epsilon0", "rounds"].includes(against) ? `, target_delta=${delta}` : "") + `${chosen}${view})\nfound.plot()`,
     plan: `from shuffledp import plan\n\nfound = plan(n=${n}, target_delta=${delta}, target_epsilon=${number(state.target)}${domain}, task=${JSON.stringify(state.task)}${view})\nprint(found.best.ours.randomizer)`,
     rounds: `from shuffledp import ShuffleAccountant\n\n${accountant}\nprint(accountant.rounds(int(${number(state.times)})).epsilon_report(${delta}))`,
     tiers: `from shuffledp import Group, MixedAccountant, parse\n\naccountant = MixedAccountant([${groups.join(", ")}]${crowded})\nprint(accountant.epsilons(${delta}))`,

@@ -1,8 +1,10 @@
 // The form of a mechanism, made from what the mechanisms say about themselves, and its text.
 
+let all = [];
+
 export async function load(ask) {
-  const { mechanisms } = await ask("mechanisms", {});
-  return mechanisms;
+  ({ mechanisms: all } = await ask("mechanisms", {}));
+  return all;
 }
 
 // "krr(k=10, epsilon0=2)" as name and values; null for what only a text can say, as compositions.
@@ -31,5 +33,8 @@ export function write(entry, values) {
 export const initial = (entry) => read(entry.example ?? "", [entry])?.values ?? {};
 
 // The same mechanism as a family: epsilon0 is what varies.
-export const withoutLevel = (text) =>
-  text.replace(/,\s*epsilon0\s*=\s*[^,()]+/g, "").replace(/epsilon0\s*=\s*[^,()]+(,\s*)?/g, "");
+export function withoutLevel(text) {
+  const found = read(text, all);
+  if (found) return write(found.entry, { ...found.values, epsilon0: "" });
+  return text.replace(/,\s*epsilon0\s*=\s*[^,()]+/g, "").replace(/epsilon0\s*=\s*[^,()]+(,\s*)?/g, "");
+}

@@ -1,4 +1,4 @@
-// The page: one question, four views, and the address bar that holds it all.
+// The page: one question, five views, and the address bar that holds it all.
 
 import { ask, Refused } from "./ask.js";
 import { svg } from "./chart.js";
@@ -24,7 +24,7 @@ async function showParts(place, question, range, signal) {
     const done = found.filter(Boolean);
     if (done.length < parts.length) $("busy").textContent = `${done.length} of ${parts.length} parts`;
     const answer = joined(done);
-    Object.assign(shown, { answer, table: rowsOf(answer) });
+    Object.assign(shown, { answer, head: ["label", "kind", answer.against, answer.quantity], table: rowsOf(answer) });
     await showCurve(place, answer);
   }));
 }
@@ -45,14 +45,14 @@ const VIEWS = {
     showAnswer(answer, chance);
     shown = { answer };
     const bounds = await published(signal);
-    shown.table = bounds.map((b) => [b.bound, b.title, b.kind, b.epsilon ?? ""]);
+    Object.assign(shown, { head: ["bound", "title", "kind", "epsilon"], table: bounds.map((b) => [b.bound, b.title, b.kind, b.epsilon ?? ""]) });
   },
   async curve(signal) {
     const { against } = state;
     await showParts("curve-chart", {
       mechanism: against === "epsilon0" ? withoutLevel(state.mechanism) : state.mechanism, against,
-      n: against === "users" ? "" : state.n, delta: ["users", "epsilon0"].includes(against) ? state.delta : "",
-      bounds: ["guarantee", "lower_bound", ...state.bounds], view: state.view,
+      n: against === "users" ? "" : state.n, delta: ["users", "epsilon0", "rounds"].includes(against) ? state.delta : "",
+      bounds: ["guarantee", "lower_bound", ...state.bounds], view: state.view, rtol: against === "rounds" ? "1e-2" : "",
     }, RANGES[against], signal);
     if (!$("bounds").querySelector("input")) await published(signal);
   },
@@ -62,7 +62,7 @@ const VIEWS = {
       view: state.view,
     }, signal);
     showPlan(answer, (mechanism) => { state.mechanism = mechanism; open("answer"); });
-    shown = { answer, table: answer.options.map((o) => [o.name, o.mechanism, o.epsilon0, o.error]) };
+    shown = { answer, head: ["name", "mechanism", "epsilon0", "error"], table: answer.options.map((o) => [o.name, o.mechanism, o.epsilon0, o.error]) };
   },
   async rounds(signal) {
     const base = { mechanism: state.mechanism, n: state.n, delta: state.delta, view: state.view };
@@ -84,7 +84,7 @@ const VIEWS = {
   async tiers(signal) {
     const answer = await ask("tiers", { groups: groupsOf(state.groups), delta: state.delta, corrupted: state.corrupted }, signal);
     showTiers(answer);
-    shown = { answer, table: answer.tiers.map((t) => [t.mechanism, t.n, t.guarantee.upper ?? "", t.lower_bound ?? ""]) };
+    shown = { answer, head: ["mechanism", "n", "epsilon", "lower_bound"], table: answer.tiers.map((t) => [t.mechanism, t.n, t.guarantee.upper ?? "", t.lower_bound ?? ""]) };
   },
 };
 
@@ -105,19 +105,22 @@ async function run() {
   }, 1000);
   panel.classList.add("stale");
   panel.setAttribute("aria-busy", "true");
+  let failed = false;
   try {
     clearErrors();
     for (const [field, why] of Object.entries(leftOut(state.tab))) if (why) inField(field, new Error(why));
     await VIEWS[state.tab](own.signal);
   } catch (error) {
     if (own.signal.aborted) return;
+    failed = true;
+    shown = {};
     complain(error);
     own.abort(); // other parts of the same question
   } finally {
     clearInterval(clock);
     if (asking === own) {
-      $("busy").textContent = "";
-      panel.classList.remove("stale");
+      $("busy").textContent = failed ? "no answer to this question" : "";
+      panel.classList.toggle("stale", failed); // what is still there answers an earlier one
       panel.removeAttribute("aria-busy");
     }
   }
@@ -125,7 +128,7 @@ async function run() {
 
 // ---- errors, beside the field that is wrong ------------------------------------------------------
 
-const PLACE = { family: "mechanism", users: "n", times: "times", domain: "domain", epsilon: "epsilon" };
+const PLACE = { family: "mechanism", users: "n" };
 
 function inField(field, error) {
   const note = $(`${field}-error`) ?? $("general-error");
@@ -136,7 +139,8 @@ function inField(field, error) {
 
 function complain(error) {
   const field = error instanceof Refused ? PLACE[error.field] ?? error.field : null;
-  inField(field ?? "general", error);
+  const parameter = field === "mechanism" && error.message.match(/^\w+: (\w+) /)?.[1];
+  inField($(`p-${parameter}-error`) ? `p-${parameter}` : field ?? "general", error);
 }
 
 function clearErrors() {
@@ -172,8 +176,8 @@ function parametersOf(found) {
     current = name;
     $("parameters").replaceChildren(...(found?.entry.parameters ?? []).filter((p) => p.name !== "path").map(parameterField));
   }
-  for (const [key, value] of Object.entries(found?.values ?? {})) {
-    const input = $(`p-${key}`);
+  for (const { name: key } of found?.entry.parameters ?? []) {
+    const input = $(`p-${key}`), value = found.values[key] ?? "";
     if (input && document.activeElement !== input) input.value = value;
     if (key === "epsilon0" && $("p-epsilon0-slider")) $("p-epsilon0-slider").value = String(Math.log10(Number(value)));
   }
@@ -181,18 +185,20 @@ function parametersOf(found) {
 
 function parameterField(parameter) {
   const { name, required, default: usual, choices } = parameter;
-  const field = element("div", "", { class: "field" });
+  const field = element("div", "", { class: "field", "data-field": `p-${name}` });
   field.append(element("label", required ? name : `${name} (optional)`, { for: `p-${name}` }));
-  const input = choices ? element("select", "", { id: `p-${name}` })
-    : element("input", "", { id: `p-${name}`, autocomplete: "off", placeholder: usual === null ? "" : String(usual) });
+  const named = { id: `p-${name}`, "aria-describedby": `p-${name}-error` };
+  const input = choices ? element("select", "", named)
+    : element("input", "", { ...named, autocomplete: "off", placeholder: usual === null ? "" : String(usual) });
+  const note = element("p", "", { id: `p-${name}-error`, class: "error", role: "alert" });
   input.append(...(choices ?? []).map((c) => element("option", String(c), { value: c === usual ? "" : literal(c) })));
   input.addEventListener("input", rewrite);
-  if (name !== "epsilon0") { field.append(input); return field; }
+  if (name !== "epsilon0") { field.append(input, note); return field; }
   const slider = element("input", "", { id: "p-epsilon0-slider", type: "range", min: "-1.3", max: "1", step: "0.01", "aria-label": "epsilon0, logarithmic" });
   slider.addEventListener("input", () => { input.value = short(10 ** Number(slider.value)); rewrite(); });
   const pair = element("div", "", { class: "pair" });
   pair.append(slider, input);
-  field.append(pair);
+  field.append(pair, note);
   return field;
 }
 
@@ -228,15 +234,18 @@ function listen() {
   });
   $("tabs").addEventListener("click", (event) => event.target.role === "tab" && open(event.target.id.slice(4)));
   $("tabs").addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    open(TABS[(TABS.indexOf(state.tab) + step + TABS.length) % TABS.length]);
+    const here = TABS.indexOf(state.tab);
+    const next = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: -1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    open(TABS.at(next % TABS.length));
     $(`tab-${state.tab}`).focus();
   });
   $("take").addEventListener("click", ({ target }) => {
     if (target.dataset.copy) copy(target.dataset.copy);
     if (target.dataset.save) save(target.dataset.save);
   });
+  $("report").addEventListener("click", (event) => { event.preventDefault(); saveReport(); });
   window.addEventListener("popstate", () => { recall(); fill(); refresh(0); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => refresh(0));
 }
@@ -252,6 +261,7 @@ function remember() {
   }
   history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
   $("report").hidden = isSum() || state.tab === "tiers";
+  document.querySelector("[data-save=svg]").hidden = !["curve", "rounds"].includes(state.tab);
   $("report").href = `/api/report?${new URLSearchParams({ mechanism: state.mechanism, n: state.n, delta: state.delta, ...(state.corrupted && { corrupted: state.corrupted }) })}`;
 }
 
@@ -266,28 +276,45 @@ function recall() {
 // ---- taking it along -------------------------------------------------------------------------------
 
 async function copy(kind) {
-  const text = { python: () => asPython(state), command: () => asCommand(state), json: () => JSON.stringify(shown.answer ?? null, null, 2) }[kind]();
+  if (kind === "json" && !shown.answer) return say("there is no answer to copy");
+  const text = { python: () => asPython(state), command: () => asCommand(state), json: () => JSON.stringify(shown.answer, null, 2) }[kind]();
   const done = await navigator.clipboard.writeText(text).then(() => true, () => false);
   say(done ? `copied: ${kind}` : "the browser does not let this page copy");
 }
 
 let said = 0;
 
-function say(text) {
+function say(text, seconds = 5) {
   clearTimeout(said);
   $("copied").textContent = text;
-  said = setTimeout(() => { $("copied").textContent = ""; }, 5000);
+  said = setTimeout(() => { $("copied").textContent = ""; }, 1000 * seconds);
 }
 
 const rowsOf = (answer) => answer.curves.flatMap((c) => c.x.map((x, i) => [c.label, c.kind, x, c.y[i] ?? ""]));
 const cell = (value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
 
 async function save(kind) {
-  if (kind === "svg" && !shown.chart) return say("there is no picture in this view");
-  const content = kind === "svg" ? await svg($(shown.chart)) : (shown.table ?? []).map((row) => row.map(cell).join(",")).join("\n") + "\n";
-  const address = URL.createObjectURL(new Blob([content], { type: kind === "svg" ? "image/svg+xml" : "text/csv" }));
-  element("a", "", { href: address, download: `shuffledp-${state.tab}.${kind}` }).click();
+  if (!(kind === "svg" ? shown.chart : shown.table)) return say("there is no answer to save");
+  const content = kind === "svg" ? await svg($(shown.chart)) : [shown.head, ...shown.table].map((row) => row.map(cell).join(",")).join("\n") + "\n";
+  download(new Blob([content], { type: kind === "svg" ? "image/svg+xml" : "text/csv" }), `shuffledp-${state.tab}.${kind}`);
+}
+
+function download(content, name) {
+  const address = URL.createObjectURL(content);
+  element("a", "", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+// A document takes seconds, and what is wrong is said here instead of being saved.
+async function saveReport() {
+  say("the report is being written …", 600);
+  const response = await fetch($("report").href).catch(() => null);
+  if (response?.ok) {
+    download(await response.blob(), "report.html");
+    return say("saved: report.html");
+  }
+  complain(new Refused(await response?.json() ?? { error: "the server does not answer" }));
+  say("there is no report of this question");
 }
 
 // ---- start -----------------------------------------------------------------------------------------

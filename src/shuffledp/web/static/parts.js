@@ -1,6 +1,6 @@
 // Long curves are asked for in parts, side by side, and drawn as they come; each has its own time.
 
-export const RANGES = { users: [1e3, 1e6], epsilon0: [0.1, 8], delta: [1e-12, 1e-3] };
+export const RANGES = { users: [1e3, 1e6], epsilon0: [0.1, 8], delta: [1e-12, 1e-3], rounds: [1, 1e3] };
 const PARTS = 4, STEPS = 6;
 
 // The parts of a range, all steps equal on a logarithmic axis; without a range there is one part.

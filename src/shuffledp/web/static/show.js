@@ -14,7 +14,8 @@ export function showAnswer(answer, chance) {
   $("person").replaceChildren(...[
     [`${percentUp(advantage)} %`, "better than chance: what anyone who knows all others can gain in guessing your value, at most"],
     [`× ${growthUp(epsilon)}`, `as likely, plus ${state.delta}: what your data can make of anything that the reports show, at most`],
-    [answer.ldp_level === null ? "–" : `ε0 = ${roundUp(answer.ldp_level)}`, "what your report alone reveals to whoever knows it is yours"],
+    answer.ldp_level === null ? ["no ε0", "your report alone, seen by whoever knows it is yours, has no pure local level"]
+      : [`ε0 = ${roundUp(answer.ldp_level)}`, "what your report alone reveals to whoever knows it is yours"],
   ].map(([number, text]) => { const li = element("li", text); li.prepend(element("b", number)); return li; }));
   const facts = {
     "worst inputs": `${answer.worst_pair} (${answer.pairs})`, "attacked datasets": answer.datasets,
@@ -68,9 +69,9 @@ export function showPlan({ options, left_out: missing, n }, use) {
     const cell = element("td");
     cell.append(button);
     row.append(element("td", o.name), element("td", roundDown(o.epsilon0), { class: "number" }),
-      element("td", o.report_bytes.toLocaleString("en"), { class: "number" }),
+      element("td", o.report_bytes.toLocaleString("en"), { class: "number extra" }),
       element("td", roundUp(o.error), { class: "number" }), bar(o.error / worst),
-      element("td", o.previous ? roundUp(o.previous.error) : "–", { class: "number" }), cell);
+      element("td", o.previous ? roundUp(o.previous.error) : "–", { class: "number extra" }), cell);
     return row;
   }));
   $("left-out").replaceChildren(...missing.map((o) => element("li", `${o.name}: ${o.reason}`)));
