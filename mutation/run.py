@@ -68,7 +68,10 @@ MODULES = {
     "decomposition/smooth.py": _NOISE,
     "decomposition/transform.py": _NOISE,
     "divergence/blocks.py": _BLOCKS,
-    "divergence/characteristic.py": ["tests/divergence/test_nodes.py"],
+    "divergence/characteristic.py": [
+        "tests/divergence/test_characteristic.py",
+        "tests/divergence/test_nodes.py",
+    ],
     "divergence/coarsening.py": ["tests/divergence/test_coarsening.py"],
     "divergence/contour.py": _CONTOUR,
     "divergence/count_cells.py": ["tests/divergence/test_count_cells.py"],

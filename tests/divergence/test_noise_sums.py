@@ -20,8 +20,7 @@ from noise_transforms import (
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence import LogEnclosure, log_delta, log_delta_at, log_delta_bound_at
-from shuffledp.divergence.characteristic import bound_square, evaluate
-from shuffledp.divergence.nodes import _from_complex
+from shuffledp.divergence.characteristic import bound_square, evaluate, from_complex
 from shuffledp.divergence.smooth import log_delta_by_jumps, log_delta_by_rule
 from shuffledp.divergence.smooth_jumps import JumpRule
 from shuffledp.divergence.tilt import log_mgf, tilt
@@ -65,7 +64,7 @@ def test_the_characteristic_function_of_the_true_law_is_within_its_error(mechani
         t = np.array([0.02, 0.6, 15.0]) / math.sqrt(tilted.variance)
         found = evaluate(tilted, t)
         product = np.exp(1j * np.multiply.outer(t, tilted.centred)) @ tilted.probability
-        dense = _from_complex(tilted, t, product)
+        dense = from_complex(tilted, t, product)
         with mp.workdps(25):
             whole = exact_transform(mechanism, end, epsilon, complex(theta)).real
             assert abs(mp.log(whole) - tilted.log_mgf) <= tilted.log_mgf_error

@@ -21,7 +21,7 @@ from shuffledp.interval import Interval, exp_up
 _MAX_EVALUATIONS = 16
 _FAR = 0.05  # of log delta: the error of an estimate
 _VERY_FAR = 0.5  # the same, of one that no further look corrects
-
+_SURELY_ABOVE = 1.0  # the target: points that a climb passes, where a rough bound will do
 
 T = TypeVar("T", Interval, LogEnclosure)
 
@@ -172,13 +172,16 @@ class BestBound:
 
         It is looked for just above what datasets attain. Nothing but the evaluation itself decides.
         """
-        climb = Climb(low, min(high, MAX_EPSILON0), log_target(delta).lower)
+        target = log_target(delta)
+        climb = Climb(low, min(high, MAX_EPSILON0), target.lower)
         found, worst = math.inf, None
         for _ in range(_MAX_EVALUATIONS):
             if (epsilon := climb.next()) is None:
                 break
             estimate = self._estimated_blanket(epsilon)
-            limit = estimate + _VERY_FAR if math.isfinite(estimate) else math.inf
+            limit = target.upper + _SURELY_ABOVE
+            if math.isfinite(estimate):
+                limit = min(limit, estimate + _VERY_FAR)
             value, decisive = self._swapped(epsilon, limit)
             slope = -1.0
             if leak is not None:

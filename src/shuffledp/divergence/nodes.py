@@ -21,15 +21,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.divergence.characteristic import (
     Characteristic,
     bound_square,
     evaluate,
-    relative_error,
-    with_transform,
+    from_complex,
 )
 from shuffledp.divergence.kernel import HINGE, Kernel
 from shuffledp.divergence.proposals.grid import Grid
@@ -42,7 +40,7 @@ from shuffledp.divergence.proposals.stretches import (
     stretch_starts,
 )
 from shuffledp.divergence.stretches import cover, listed, split
-from shuffledp.divergence.tilt import TiltedLaw, TiltedSum
+from shuffledp.divergence.tilt import TiltedSum
 
 _SHORT = 10  # stretches of fewer nodes are evaluated
 _LITTLE_WORK = 1000  # so are all that are left if that takes no more sines and cosines
@@ -183,7 +181,7 @@ class _Integrand:
             for law, turns in zip(self.tilted.laws, inner, strict=True):
                 outer = np.exp(1j * np.multiply.outer(self.step * rows, law.centred))
                 phi = ((law.probability * outer) @ turns.T).ravel()[inside]
-                characteristics.append(_from_complex(law, t, phi))
+                characteristics.append(from_complex(law, t, phi))
             self._accumulate(k[inside], t, characteristics)
 
     def _accumulate(
@@ -229,13 +227,3 @@ class _Integrand:
         self.sums.density += float((scale * amplitude * cosine).sum())
         self.sums.rounding_density += float(rounding.sum()) * _ROUND_UP
         self.sums.rounding_mean += float((rounding * norm).sum()) * _ROUND_UP
-
-
-def _from_complex(law: TiltedLaw, t: FloatArray, phi: NDArray[np.complex128]) -> Characteristic:
-    """Return phi as it came out of a product of complex matrices."""
-    with np.errstate(divide="ignore"):
-        log_modulus = np.log(np.abs(phi))
-    # Complex sums have twice the roundings; two exponentials and their product have 16 units; two
-    # angles that add up to t c have 3 roundings each.
-    error = 2 * relative_error(law) + 16 * UNIT + 8 * UNIT * t * law.mean_deviation
-    return with_transform(law, t, Characteristic(log_modulus, np.angle(phi), error))

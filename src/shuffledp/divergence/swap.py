@@ -38,7 +38,7 @@ import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
-from shuffledp.divergence.characteristic import bound_square, evaluate
+from shuffledp.divergence.characteristic import bound_square, evaluate_nodes
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.examined import Spread, most_variance
 from shuffledp.divergence.geometric import geometric_sum, log_geometric_bound
@@ -198,7 +198,7 @@ class _Spectrum:
     def _evaluate(self) -> None:
         """Evaluate all transforms at the nodes; bound those that rounding makes useless."""
         t = self.step * self.nodes.astype(np.float64)
-        found = [evaluate(law, t) for law in self.types]
+        found = [evaluate_nodes(law, self.step, self.nodes, self.others) for law in self.types]
         excess, largest, relative = [], [], np.zeros(t.size)
         for law, phi in zip(self.types, found, strict=True):
             modulus = np.exp(phi.log_modulus)
@@ -222,7 +222,7 @@ class _Spectrum:
         self.largest = np.array(largest)[:, useful]
         turns = np.round((self.excess.imag - self.excess[0].imag) / (2 * math.pi))
         self.excess = self.excess - 2j * math.pi * turns
-        phi0 = evaluate(self.first, t)
+        phi0 = evaluate_nodes(self.first, self.step, self.nodes, self.others)
         scale = (self.step / math.pi) * np.where(self.nodes == 0, 0.5, 1.0)
         scale = scale * np.exp(-0.5 * (self.tau * t) ** 2) / (1 + t * t)
         modulus0 = np.minimum(np.exp(phi0.log_modulus) + phi0.error, 1.0)
