@@ -74,12 +74,12 @@ def test_many_panels_fit_into_a_picture():
     assert figure.get_size_inches()[1] * 150 < 2**16
 
 
-def test_groups_have_a_legend():
+def test_groups_have_a_legend_that_covers_nothing():
     pytest.importorskip("matplotlib")
-    axes = PLAN.figure().axes[0]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "way 0",
-        "way 1",
-        "way 2",
-    ]
-    assert CHART.figure().axes[0].get_legend() is None
+    figure = PLAN.figure()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["way 0", "way 1", "way 2"]
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    assert not legend.get_window_extent().overlaps(axes.get_tightbbox())
+    assert CHART.figure().legends == []

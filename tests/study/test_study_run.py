@@ -108,6 +108,26 @@ def test_files(tmp_path, strategy, suffix):
         assert read_sidecar(path) == sidecar
 
 
+@pytest.mark.parametrize("source", ["people", "people/*.*"], ids=["folder", "pattern"])
+@pytest.mark.usefixtures("quick")
+def test_several_files_are_one_table(tmp_path, source):
+    folder = tmp_path / "people"
+    folder.mkdir()
+    FRAME.iloc[:700].to_csv(folder / "a.csv", index=False)
+    FRAME.iloc[700:].to_parquet(folder / "b.parquet")
+    made, out = design("separate shuffles"), tmp_path / "reports.csv"
+    files = randomize_file(made, tmp_path / source, out, seed=1)
+    found = estimate_study_files(list(files))
+    assert found.n == N
+    check(found.estimate, FRAME)
+    randomize_file(made, tmp_path / source, out, force=True)
+    with pytest.raises(DataError, match="it is the file that is read"):
+        randomize_file(design("joint report"), tmp_path / source, folder / "a.csv", force=True)
+    assert {path.name for path in folder.iterdir()} == {"a.csv", "b.parquet"}
+    with pytest.raises(DataError, match="has no files that end in"):
+        randomize_file(made, tmp_path / "people/*.txt", out, force=True)
+
+
 @pytest.mark.parametrize(
     "strategy",
     [

@@ -14,7 +14,7 @@ from shuffledp.extras import import_extra
 from shuffledp.figures.axes import can_show, describe, set_axis
 from shuffledp.figures.style import styles
 
-_WIDTH, _ROW, _REST = 7.2, 0.22, 1.0  # inches
+_WIDTH, _ROW, _REST, _ENTRY = 7.2, 0.22, 1.0, 0.25  # inches
 _MOST_ROWS = 400  # of a picture
 _MOST, _LEAST = 40, 5  # rows of a panel that has more
 _LABEL_WIDTH = 40  # characters
@@ -102,14 +102,16 @@ class RowChart:
         most = min(_MOST, max(_LEAST, _MOST_ROWS // max(len(self.panels), 1)))
         rows = [_rows(panel, most) for panel in self.panels]
         heights = [_ROW * len(one) + _REST for one in rows]
-        figure = Figure(figsize=(_WIDTH, sum(heights) + 0.4), layout="constrained")
+        groups = list(dict.fromkeys(m.group for panel in self.panels for m in panel.marks))
+        entries = _ENTRY * -(-len(groups) // 2) if len(groups) > 1 else 0.0
+        figure = Figure(figsize=(_WIDTH, sum(heights) + 0.4 + entries), layout="constrained")
         figure.suptitle(self.title, x=0.01, ha="left", parse_math=False)
         places = figure.subplots(len(rows), squeeze=False, height_ratios=heights)
-        groups = list(dict.fromkeys(m.group for panel in self.panels for m in panel.marks))
         for axes, panel, shown in zip(places[:, 0], self.panels, rows, strict=True):
             self._draw(axes, panel, shown, groups)
         if len(groups) > 1:
-            legend = places[0, 0].legend(loc="lower left", bbox_to_anchor=(0, 1.12))
+            marks = places[0, 0].get_legend_handles_labels()
+            legend = figure.legend(*marks, loc="outside lower left", ncols=2)
             for text in legend.get_texts():
                 text.set_parse_math(False)
         return figure

@@ -35,6 +35,6 @@ def _joined(parts: Sequence[Cells]) -> Cells:
     if len(parts) == 1:
         return parts[0]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
-    if len(arrays) == len(parts):
+    if len(arrays) == len(parts) and len({array.dtype for array in arrays}) == 1:
         return np.concatenate(arrays)
     return [cell for part in parts for cell in objects(part)]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Cells
 from shuffledp.files.draft import Draft, draft
 from shuffledp.files.formats import reports_in, table_in
+from shuffledp.files.parts import parts_of
 from shuffledp.files.randomization import SEEDED
 from shuffledp.files.sidecar import digest, sidecar_path
 from shuffledp.sampling import Bits
@@ -103,7 +105,8 @@ def randomize_file(
 
     Args:
         design: what to run, from a plan.
-        source: a CSV or Parquet file with the columns of the study, one user per row.
+        source: a CSV or Parquet file with the columns of the study, one user per row; or a folder
+            of such files, or a pattern for their names, see :func:`shuffledp.files.parts.parts_of`.
         out: the file of reports; if there are several shuffles, each has a file of its own, whose
             name also says which attribute it is about.
         seed: makes the reports repeatable, for simulations; None takes secure random bits.
@@ -124,25 +127,26 @@ def randomize_file(
         raise ValueError("reports from a seed have no guarantee, so no ledger records them")
     rng = None if seed is None else np.random.default_rng(check_integer("seed", seed, 0))
     names = [attribute.name for attribute in design.study.attributes]
-    table = table_in(source, names, booleans=True)
+    parts = parts_of(source)
+    tables = [table_in(part, names, booleans=True) for part in parts]
+    most = sum(table.max_rows for table in tables)
     paths = output_paths(design, out)
     dtypes = [one.mechanism.report_dtype for one in design.shuffles]
     for path, dtype in zip(paths, dtypes, strict=True):
-        if path.exists() and path.samefile(source):
+        if path.exists() and any(path.samefile(part) for part in parts):
             raise DataError(f"cannot write {str(path)!r}: it is the file that is read")
-        for file in (source, path, sidecar_path(path)):
+        for file in (*parts, path, sidecar_path(path)):
             if ledger is not None and file.exists() and file.samefile(ledger.path):
                 raise DataError(f"cannot use {str(file)!r}: it is the ledger")
         reports_in(path, dtype)  # a wrong ending, or a missing package, is said before the work
     with ExitStack() as stack:
         drafts = [stack.enter_context(draft(path, force=force)) for path in paths]
         buckets = [
-            stack.enter_context(
-                Buckets(new.folder, dtype, count=buckets_for(table.max_rows, dtype), rng=rng)
-            )
+            stack.enter_context(Buckets(new.folder, dtype, count=buckets_for(most, dtype), rng=rng))
             for new, dtype in zip(drafts, dtypes, strict=True)
         ]
-        for batch in _reports(design, table.chunks(_rows(design)), rng, repr(str(source))):
+        rows = chain.from_iterable(table.chunks(_rows(design)) for table in tables)
+        for batch in _reports(design, rows, rng, repr(str(source))):
             for bucket, reports in zip(buckets, batch, strict=True):
                 bucket.add(reports)
             if on_rows is not None:
