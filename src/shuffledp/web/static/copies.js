@@ -6,6 +6,9 @@ import { groupsOf } from "./state.js";
 const quoted = (text) => (/^[\w.+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const number = (text) => (/^[0-9._eE+-]+$/.test(text) ? text : JSON.stringify(text));
 
+// "5%" as the share 0.05.
+const share = (text) => (/^[0-9.]+%$/.test(text) ? String(Number((parseFloat(text) / 100).toPrecision(15))) : number(text));
+
 export function asCommand(state) {
   const { mechanism, n, delta, tab, against } = state;
   const base = `${quoted(mechanism)} -n ${quoted(n)} --delta ${quoted(delta)}`;
@@ -26,7 +29,7 @@ export function asCommand(state) {
 
 export function asPython(state) {
   const { tab, against } = state, mechanism = JSON.stringify(state.mechanism), n = `int(${number(state.n)})`, delta = number(state.delta);
-  const crowded = state.corrupted ? `, corrupted=${number(state.corrupted)}` : "";
+  const crowded = state.corrupted ? `, corrupted=${share(state.corrupted)}` : "";
   const domain = state.domain ? `, domain_size=int(${number(state.domain)})` : "";
   const view = state.view === "sum" ? ', view="sum"' : "";
   const accountant = `accountant = ShuffleAccountant(${mechanism}, n=${n}${tab === "answer" ? crowded : ""}${view})`;
