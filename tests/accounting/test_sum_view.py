@@ -132,11 +132,14 @@ def test_few_users_against_fractions(n, bound, growth):
 
 GAINS = [
     ("laplace(1)", 10**4, 0.02315015),
+    ("laplace(1)", 10**6, 0.00184633),
     ("laplace(4)", 10**4, 0.10282745),
     ("laplace(4)", 10**6, 0.00855077),
     ("discrete_laplace(1, 10)", 10**4, 0.02316057),
     ("discrete_laplace(1, 10)", 10**6, 0.00184719),
     ("gaussian(1)", 10**4, 0.03367378),
+    ("gaussian(1)", 10**6, 0.00271822),
+    ("gaussian(3)", 10**4, 0.01023123),
     ("gaussian(3)", 10**6, 0.00078917),
 ]
 
@@ -151,7 +154,12 @@ def test_reference_epsilons(text, n, expected):
 
 @pytest.mark.parametrize(
     ("text", "epsilon", "expected"),
-    [("laplace(1)", 0.2, 171), ("gaussian(1)", 0.2, 361), ("gaussian(3)", 0.2, 41)],
+    [
+        ("laplace(1)", 0.2, 171),
+        ("laplace(4)", 0.2, 2875),
+        ("gaussian(1)", 0.2, 361),
+        ("gaussian(3)", 0.2, 41),
+    ],
 )
 def test_the_smallest_batch(text, epsilon, expected):
     found = required_users(text, target_epsilon=epsilon, target_delta=1e-6, view="sum")
