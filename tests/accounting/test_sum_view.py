@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from shuffledp import (
     KRR,
+    HadamardResponse,
     Laplace,
     ShuffleAccountant,
     audit,
@@ -271,6 +272,17 @@ def test_derived_classes_have_the_guarantee_of_the_multiset():
     found = ShuffleAccountant(Skewed(1.0), 50, view="sum").get_epsilon(1e-3)
     assert found == ShuffleAccountant(Skewed(1.0), 50).get_epsilon(1e-3)
     assert found == pytest.approx(ShuffleAccountant(Laplace(1.0), 50).get_epsilon(1e-3), rel=1e-4)
+
+
+class Turned(HadamardResponse):
+    """A class derived from Hadamard response, whose sum may not tell the multiset."""
+
+
+def test_the_sum_of_a_derived_class_need_not_tell_the_multiset():
+    report = ShuffleAccountant(Turned(1.0, 7), 50, view="sum").delta_report(0.1)
+    assert "the guarantee is that of the multiset" in report.view_in_words
+    assert report.lower_bound == 0.0
+    assert ShuffleAccountant("hadamard(1, 7)", 50, view="sum").delta_lower_bound(0.1) > 0
 
 
 def test_calibration():
