@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from shuffledp import (
     KRR,
+    HadamardResponse,
     Laplace,
     ShuffleAccountant,
     audit,
@@ -132,11 +133,14 @@ def test_few_users_against_fractions(n, bound, growth):
 
 GAINS = [
     ("laplace(1)", 10**4, 0.02315015),
+    ("laplace(1)", 10**6, 0.00184633),
     ("laplace(4)", 10**4, 0.10282745),
     ("laplace(4)", 10**6, 0.00855077),
     ("discrete_laplace(1, 10)", 10**4, 0.02316057),
     ("discrete_laplace(1, 10)", 10**6, 0.00184719),
     ("gaussian(1)", 10**4, 0.03367378),
+    ("gaussian(1)", 10**6, 0.00271822),
+    ("gaussian(3)", 10**4, 0.01023123),
     ("gaussian(3)", 10**6, 0.00078917),
 ]
 
@@ -151,7 +155,12 @@ def test_reference_epsilons(text, n, expected):
 
 @pytest.mark.parametrize(
     ("text", "epsilon", "expected"),
-    [("laplace(1)", 0.2, 171), ("gaussian(1)", 0.2, 361), ("gaussian(3)", 0.2, 41)],
+    [
+        ("laplace(1)", 0.2, 171),
+        ("laplace(4)", 0.2, 2875),
+        ("gaussian(1)", 0.2, 361),
+        ("gaussian(3)", 0.2, 41),
+    ],
 )
 def test_the_smallest_batch(text, epsilon, expected):
     found = required_users(text, target_epsilon=epsilon, target_delta=1e-6, view="sum")
@@ -263,6 +272,17 @@ def test_derived_classes_have_the_guarantee_of_the_multiset():
     found = ShuffleAccountant(Skewed(1.0), 50, view="sum").get_epsilon(1e-3)
     assert found == ShuffleAccountant(Skewed(1.0), 50).get_epsilon(1e-3)
     assert found == pytest.approx(ShuffleAccountant(Laplace(1.0), 50).get_epsilon(1e-3), rel=1e-4)
+
+
+class Turned(HadamardResponse):
+    """A class derived from Hadamard response, whose sum may not tell the multiset."""
+
+
+def test_the_sum_of_a_derived_class_need_not_tell_the_multiset():
+    report = ShuffleAccountant(Turned(1.0, 7), 50, view="sum").delta_report(0.1)
+    assert "the guarantee is that of the multiset" in report.view_in_words
+    assert report.lower_bound == 0.0
+    assert ShuffleAccountant("hadamard(1, 7)", 50, view="sum").delta_lower_bound(0.1) > 0
 
 
 def test_calibration():

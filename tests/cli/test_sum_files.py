@@ -55,6 +55,7 @@ def test_the_sum_alone_is_written_and_enough(table, mechanism, column, more):
     assert sidecar["guarantee"]["epsilon"] == accountant.get_epsilon(1e-6)
     assert "the analyst sees nothing but the sum of the reports" in sidecar["assumptions"]
     found = json.loads(run("estimate", "--from-counts", str(out), "--json").stdout)
+    assert ", the sum alone\n" in run("estimate", "--from-counts", str(out)).stdout
     aggregator = Aggregator(mechanism)
     aggregator.add_sum(content.get("counts", content.get("sum")), 200)
     np.testing.assert_array_equal(found["estimates"][0]["estimates"], aggregator.estimate().values)
