@@ -82,13 +82,17 @@ def test_careless_users_do_not_hurt_the_others(careless):
     assert all(more <= less for more, less in zip(after[:2], before, strict=True))
 
 
-def test_a_matrix_unlike_the_others_does_not_hurt_them():
-    """What all three have in common is nearly nothing."""
+@pytest.mark.parametrize(
+    ("rows", "n"),
+    [([[0.01, 0.01, 0.98], [0.02, 0.01, 0.97]], 10), ([[0.0, 0.5, 0.5], [0.5, 0.5, 0.0]], 2000)],
+)
+def test_a_matrix_unlike_the_others_does_not_hurt_them(rows, n):
+    """What all three have in common is little or nothing, and the third may have most users."""
     groups = [
         Group(MatrixRandomizer([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]), 50),
         Group(MatrixRandomizer([[0.5, 0.375, 0.125], [0.375, 0.5, 0.125]]), 200),
     ]
-    unlike = Group(MatrixRandomizer([[0.01, 0.01, 0.98], [0.02, 0.01, 0.97]]), 10)
+    unlike = Group(MatrixRandomizer(rows), n)
     before = MixedAccountant(groups).delta_tiers(0.3)
     after = MixedAccountant([*groups, unlike]).delta_tiers(0.3)
     assert before[0].among == after[0].among == "all"
