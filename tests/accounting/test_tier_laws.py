@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 
 from shuffledp import KRR, Group, MatrixRandomizer, MixedAccountant, ShuffleAccountant
 from shuffledp.accounting.candidates import blankets
+from shuffledp.cli import main
 from shuffledp.randomizers import Pair
 
 ROWS = [[0.625, 0.375], [0.375, 0.625]]
@@ -97,3 +99,11 @@ def test_a_matrix_unlike_the_others_does_not_hurt_them(rows, n):
     after = MixedAccountant([*groups, unlike]).delta_tiers(0.3)
     assert before[0].among == after[0].among == "all"
     assert after[0].guarantee.upper <= before[0].guarantee.upper
+
+
+@pytest.mark.heavy
+def test_tiers_can_be_told_apart_in_the_table():
+    texts = [f"subset(epsilon0={level}, domain_size=8, size=2)" for level in (1.0, 3.0)]
+    groups = [part for text in texts for part in ("--group", f"{text}=5")]
+    shown = CliRunner().invoke(main, ["tiers", *groups, "--epsilon", "1"]).stdout
+    assert all(text in shown for text in texts)
