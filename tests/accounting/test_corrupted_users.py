@@ -118,6 +118,44 @@ def test_the_guarantee_covers_every_way_to_choose(ratio, k, n):
     assert accountant.delta_lower_bound(EPSILON) <= float(truth) * (1 + 1e-9)
 
 
+def most_revealed(
+    reports: list[tuple[tuple[int, ...], Fraction]], unknown: frozenset[int], left: int
+) -> Fraction:
+    """The largest delta if so many reports are asked for, one after the other."""
+    revealed = max(sum((excess for _, excess in reports), Fraction(0)), Fraction(0))
+    for user in unknown if left else ():
+        answers = defaultdict(list)
+        for row in reports:
+            answers[row[0][user]].append(row)
+        further = (most_revealed(rows, unknown - {user}, left - 1) for rows in answers.values())
+        revealed = max(revealed, sum(further, Fraction(0)))
+    return revealed
+
+
+@pytest.mark.parametrize(("fixed", "f", "n"), [(0, 2, 4), (1, 1, 4), (1, 2, 5)])
+def test_reports_asked_for_one_after_the_other(fixed, f, n):
+    """All datasets of a matrix whose inputs are not alike, with users fixed in advance, too."""
+    law = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(3, 8), Fraction(5, 8)]]
+    honest, truth = n - fixed, Fraction(0)
+    for others in product(range(2), repeat=honest - 1):
+        for x, y in ((0, 1), (1, 0)):
+            seen = defaultdict(list)
+            for reports in product(range(2), repeat=honest):
+                rest = math.prod(law[z][r] for z, r in zip(others, reports[1:], strict=True))
+                excess = rest * (law[x][reports[0]] - LAM * law[y][reports[0]])
+                seen[sum(reports)].append((reports, excess))
+            unknown = frozenset(range(1, honest))
+            truth = max(truth, sum(most_revealed(rows, unknown, f) for rows in seen.values()))
+    accountant = ShuffleAccountant(
+        MatrixRandomizer([[float(p) for p in row] for row in law]),
+        n,
+        corrupted=fixed,
+        corrupted_adaptively=f,
+    )
+    assert accountant.delta_lower_bound(EPSILON) <= float(truth) * (1 + 1e-9)
+    assert float(truth) <= accountant.get_delta(EPSILON) * (1 + 1e-9)
+
+
 def test_chosen_after_the_fact_is_more_than_fixed_in_advance():
     """With one pool of three the difference is exact, so n - f is no guarantee there."""
     ratio, k, n = Fraction(3), 2, 4

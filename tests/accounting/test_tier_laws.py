@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 
 from shuffledp import KRR, Group, MatrixRandomizer, MixedAccountant, ShuffleAccountant
 from shuffledp.accounting.candidates import blankets
+from shuffledp.cli import main
 from shuffledp.randomizers import Pair
 
 ROWS = [[0.625, 0.375], [0.375, 0.625]]
@@ -82,14 +84,26 @@ def test_careless_users_do_not_hurt_the_others(careless):
     assert all(more <= less for more, less in zip(after[:2], before, strict=True))
 
 
-def test_a_matrix_unlike_the_others_does_not_hurt_them():
-    """What all three have in common is nearly nothing."""
+@pytest.mark.parametrize(
+    ("rows", "n"),
+    [([[0.01, 0.01, 0.98], [0.02, 0.01, 0.97]], 10), ([[0.0, 0.5, 0.5], [0.5, 0.5, 0.0]], 2000)],
+)
+def test_a_matrix_unlike_the_others_does_not_hurt_them(rows, n):
+    """What all three have in common is little or nothing, and the third may have most users."""
     groups = [
         Group(MatrixRandomizer([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]), 50),
         Group(MatrixRandomizer([[0.5, 0.375, 0.125], [0.375, 0.5, 0.125]]), 200),
     ]
-    unlike = Group(MatrixRandomizer([[0.01, 0.01, 0.98], [0.02, 0.01, 0.97]]), 10)
+    unlike = Group(MatrixRandomizer(rows), n)
     before = MixedAccountant(groups).delta_tiers(0.3)
     after = MixedAccountant([*groups, unlike]).delta_tiers(0.3)
     assert before[0].among == after[0].among == "all"
     assert after[0].guarantee.upper <= before[0].guarantee.upper
+
+
+@pytest.mark.heavy
+def test_tiers_can_be_told_apart_in_the_table():
+    texts = [f"subset(epsilon0={level}, domain_size=8, size=2)" for level in (1.0, 3.0)]
+    groups = [part for text in texts for part in ("--group", f"{text}=5")]
+    shown = CliRunner().invoke(main, ["tiers", *groups, "--epsilon", "1"]).stdout
+    assert all(text in shown for text in texts)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from shuffledp.randomizers import (
     pairs_to_compare,
 )
 
+_MAX_CHOICES = 3  # tiers of matrices besides the own one, all subsets of which are tried
 _RTOL = 1e-3  # the two ends of the enclosure differ by about 1/n, at best
 
 
@@ -298,12 +300,11 @@ class MixedAccountant:
 
         All of them run one channel, that of all rows, and each holds an input of their own tier. So
         the blanket of that channel, the smallest probability of each output over all tiers, serves
-        everybody alike. Tiers with little in common make it small, so they come last: there is one
-        family with the nearest tier, one with the two nearest, and so on.
+        everybody alike. Tiers with little in common make it small, so not all need count: there is
+        a family for every choice of some, or of one and of all where these are too many.
         """
         if type(victim) is not MatrixRandomizer:
             return []
-        smallest = victim.infimum.masses.doubles()
         others = [
             (other, n)
             for other, n in self._sizes.items()
@@ -311,19 +312,19 @@ class MixedAccountant:
             and other.matrix.shape[1] == victim.matrix.shape[1]
             and other != victim
         ]
-        others.sort(key=lambda item: -np.minimum(smallest, item[0].infimum.masses.doubles()).sum())
-        own = self._sizes[victim]
-        return [self._channel(victim, own, others[: i + 1]) for i in range(len(others))]
+        most = len(others)
+        sizes = range(1, most + 1) if most <= _MAX_CHOICES else (1, most)
+        own = victim, self._sizes[victim]
+        return [
+            self._channel([own, *some]) for size in sizes for some in combinations(others, size)
+        ]
 
-    def _channel(
-        self, victim: MatrixRandomizer, own: int, others: Sequence[tuple[MatrixRandomizer, int]]
-    ) -> list[Pool]:
-        """Return the pools of one channel; none if its rows have nothing in common."""
-        users = max(own + sum(n for _, n in others) - self.crowd.corrupted, 1)
-        rows = [victim.matrix, *(other.matrix for other, _ in others)]
-        channel = MatrixRandomizer(np.concatenate(rows))
+    def _channel(self, tiers: Sequence[tuple[MatrixRandomizer, int]]) -> list[Pool]:
+        """Return the pools of a user of the first tier; none if rows have nothing in common."""
+        users = max(sum(n for _, n in tiers) - self.crowd.corrupted, 1)
+        channel = MatrixRandomizer(np.concatenate([tier.matrix for tier, _ in tiers]))
         pools = []
-        for pair in pairs_to_compare(victim):
+        for pair in pairs_to_compare(tiers[0][0]):
             blanket = channel.blanket(pair)
             if not can_share(blanket):
                 return []

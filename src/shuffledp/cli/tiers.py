@@ -33,6 +33,8 @@ from shuffledp.randomizers import parse
 from shuffledp.rounding import plain, round_down, round_up
 from shuffledp.wording import fill, shorten
 
+_WIDEST = 56  # characters of a mechanism in the table: tiers must be told apart
+
 _TIER = "which tier a user is in does not depend on the data"
 _DUMMIES = "dummies are drawn from the common blanket law by somebody whom the users trust"
 
@@ -146,7 +148,7 @@ def _to_text(
         upper = tier.guarantee.upper
         rows.append(
             (
-                shorten(str(tier.group.randomizer), 40),
+                shorten(str(tier.group.randomizer), _WIDEST),
                 f"{tier.group.n:,}",
                 round_up(upper) if upper < math.inf else "infinity",
                 round_down(tier.lower_bound) if tier.lower_bound else "none",
