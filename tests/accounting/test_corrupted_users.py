@@ -13,7 +13,16 @@ import pytest
 from click.testing import CliRunner
 from rational import exact_delta
 
-from shuffledp import KRR, MatrixRandomizer, Rounds, ShuffleAccountant, audit, certify
+from shuffledp import (
+    KRR,
+    MatrixRandomizer,
+    Rounds,
+    ShuffleAccountant,
+    audit,
+    calibrate_epsilon0,
+    certify,
+    required_users,
+)
 from shuffledp.accounting.adaptive_bound import users_aside
 from shuffledp.accounting.crowd import Crowd, count_of, crowd_of
 from shuffledp.cli import main
@@ -240,3 +249,55 @@ def test_rounds_of_corrupted_crowds_are_their_own_kind():
     assert all_honest.get_epsilon(1e-6) < corrupted.get_epsilon(1e-6) == left.get_epsilon(1e-6)
     assert corrupted.epsilon_lower_bound(1e-6) == left.epsilon_lower_bound(1e-6)
     assert len(Rounds([(honest, 1), (some, 1)]).kinds) == 2
+
+
+TARGET = {"target_epsilon": 0.3, "target_delta": 1e-6}
+
+
+@pytest.mark.parametrize(
+    "collusion",
+    [{"corrupted": 100}, {"corrupted": 0.25}, {"corrupted": 7, "corrupted_adaptively": 0.01}],
+    ids=str,
+)
+def test_calibrations_keep_their_word_to_crowds_with_corrupted_users(collusion):
+    users = required_users("krr(k=4, epsilon0=2)", **TARGET, **collusion)
+    level = calibrate_epsilon0("krr(k=4)", n=2000, **TARGET, **collusion)
+    for found in (users, level):
+        accountant = ShuffleAccountant(found.mechanism, found.n, **collusion)
+        assert accountant.get_epsilon(1e-6) <= 0.3
+        assert accountant.get_delta(0.3) <= 1e-6
+        assert found.report.crowd == accountant.crowd
+    assert not (
+        ShuffleAccountant(users.mechanism, round(0.99 * users.n), **collusion).get_delta(0.3)
+        <= 1e-6
+    )
+
+
+def test_a_crowd_needs_as_many_more_users_as_are_corrupted_in_advance():
+    honest = required_users("krr(k=4, epsilon0=2)", **TARGET).n
+    assert required_users("krr(k=4, epsilon0=2)", **TARGET, corrupted=1000).n == honest + 1000
+    half = required_users("krr(k=4, epsilon0=2)", **TARGET, corrupted=0.5).n
+    assert half - math.ceil(half / 2) == honest
+    same = calibrate_epsilon0("krr(k=4)", n=500, **TARGET)
+    more = calibrate_epsilon0("krr(k=4)", n=1000, **TARGET, corrupted=500)
+    assert more.epsilon0 == same.epsilon0
+
+
+def test_corrupted_users_of_calibrations_are_checked():
+    with pytest.raises(ValueError, match="must leave at least one of n = 10 users honest"):
+        calibrate_epsilon0("krr(k=4)", n=10, **TARGET, corrupted=5, corrupted_adaptively=5)
+    for wrong in (-1, 1.5, math.nan):
+        with pytest.raises(ValueError, match="corrupted"):
+            required_users("krr(k=4, epsilon0=2)", **TARGET, corrupted=wrong)
+
+
+def test_users_and_calibrate_take_corrupted_users():
+    run = CliRunner().invoke
+    options = ["--epsilon", "0.3", "--delta", "1e-6", "--corrupted", "25%", "--json"]
+    users = json.loads(run(main, ["users", "krr(k=4, epsilon0=2)", *options]).output)
+    assert users["corrupted"] == math.ceil(users["n"] / 4)
+    level = json.loads(run(main, ["calibrate", "krr(k=4)", "-n", "1000", *options]).output)
+    assert (level["n"], level["corrupted"]) == (1000, 250)
+    wrong = run(main, ["calibrate", "krr(k=4)", "-n", "4", *options[:5], "4"])
+    assert wrong.exit_code == 2
+    assert "corrupted must be an integer of at least 0 and at most 3, got 4" in wrong.output

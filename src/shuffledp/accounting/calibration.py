@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, cached_property
 
+from shuffledp.accounting.crowd import crowd_of, leaves_one_honest
 from shuffledp.accounting.crowd_size import smallest_crowd
 from shuffledp.accounting.level import (
     SEARCH_RTOL,
@@ -46,6 +48,8 @@ class Calibration:
         rounds: after how many rounds.
         bound: which bound meets them.
         view: what the analyst sees, "multiset" or "sum".
+        corrupted: how many users the analyst controls, as asked.
+        corrupted_adaptively: how many reports, besides, the analyst learns, as asked.
     """
 
     epsilon0: float
@@ -56,13 +60,13 @@ class Calibration:
     rounds: int = 1
     bound: Bound = DEFAULT_BOUND
     view: View = "multiset"
+    corrupted: float | Fraction = 0
+    corrupted_adaptively: float | Fraction = 0
 
     @cached_property
     def report(self) -> Report | RoundsReport:
         """The epsilon that the mechanism has at ``target_delta``, computed when first asked for."""
-        targets = self.target_epsilon, self.target_delta
-        target = Target(*targets, self.rounds, self.bound, self.view)
-        return target.report(self.mechanism, self.n)
+        return _target(self).report(self.mechanism, self.n)
 
     def __float__(self) -> float:
         """Return epsilon0."""
@@ -81,6 +85,8 @@ class RequiredUsers:
         rounds: after how many rounds.
         bound: which bound meets them.
         view: what the analyst sees, "multiset" or "sum".
+        corrupted: how many users the analyst controls, as asked.
+        corrupted_adaptively: how many reports, besides, the analyst learns, as asked.
     """
 
     n: int
@@ -90,13 +96,13 @@ class RequiredUsers:
     rounds: int = 1
     bound: Bound = DEFAULT_BOUND
     view: View = "multiset"
+    corrupted: float | Fraction = 0
+    corrupted_adaptively: float | Fraction = 0
 
     @cached_property
     def report(self) -> Report | RoundsReport:
         """The epsilon of n users at ``target_delta``, computed when first asked for."""
-        targets = self.target_epsilon, self.target_delta
-        target = Target(*targets, self.rounds, self.bound, self.view)
-        return target.report(self.mechanism, self.n)
+        return _target(self).report(self.mechanism, self.n)
 
     def __int__(self) -> int:
         """Return n."""
@@ -116,6 +122,8 @@ def calibrate_epsilon0(
     rounds: int = 1,
     bound: Bound = DEFAULT_BOUND,
     view: View = "multiset",
+    corrupted: float | Fraction = 0,
+    corrupted_adaptively: float | Fraction = 0,
 ) -> Calibration:
     """Find the largest epsilon0 whose shuffled reports are (target_epsilon, target_delta)-DP.
 
@@ -138,6 +146,9 @@ def calibrate_epsilon0(
             so the answer is the largest up to a relative 1e-3.
         bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
         view: what the analyst sees, see :class:`shuffledp.ShuffleAccountant`.
+        corrupted: how many users the analyst controls, a number or a share of n.
+        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
+            shuffled ones, a number or a share of n.
 
     Raises:
         NoAnswerError: if not even epsilon0 = 1e-9 meets the target.
@@ -149,10 +160,11 @@ def calibrate_epsilon0(
     # Both promises are about one mechanism, also if the family makes another at every call.
     make = cache(as_family(family))
     n = check_users(n)
+    crowd_of(n, corrupted, corrupted_adaptively)  # somebody must be honest
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-
     times = check_rounds(rounds, "rounds")
-    target = Target(epsilon, delta, times, check_bound(bound), check_view(view))
+    collusion = corrupted, corrupted_adaptively
+    target = Target(epsilon, delta, times, check_bound(bound), check_view(view), *collusion)
 
     def attempt(epsilon0: float) -> Trial[LocalRandomizer]:
         gap = target.gap(made := make(epsilon0), n)
@@ -170,7 +182,8 @@ def calibrate_epsilon0(
             f"delta = {delta!r} with n = {n}"
         )
     level, mechanism = found
-    return Calibration(level, mechanism, n, epsilon, delta, times, target.bound, target.view)
+    questions = epsilon, delta, times, target.bound, target.view, *collusion
+    return Calibration(level, mechanism, n, *questions)
 
 
 def required_users(
@@ -181,13 +194,16 @@ def required_users(
     rounds: int = 1,
     bound: Bound = DEFAULT_BOUND,
     view: View = "multiset",
+    corrupted: float | Fraction = 0,
+    corrupted_adaptively: float | Fraction = 0,
 ) -> RequiredUsers:
     """Find the smallest n whose shuffled reports are (target_epsilon, target_delta)-DP.
 
     The bound falls with n, which tells where to look, and n keeps its word: a new
     :class:`shuffledp.ShuffleAccountant` of n users has ``get_epsilon(target_delta) <=
     target_epsilon`` and ``get_delta(target_epsilon) <= target_delta``, exactly. It is the smallest
-    up to a relative 1e-4, about the width of these bounds.
+    up to a relative 1e-4, about the width of these bounds. Corrupted users count as users: of n,
+    so many may be.
 
     Args:
         randomizer: what each user runs, or its text.
@@ -197,6 +213,9 @@ def required_users(
             so the answer is the smallest up to a relative 1e-3.
         bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
         view: what the analyst sees, see :class:`shuffledp.ShuffleAccountant`.
+        corrupted: how many users the analyst controls, a number or a share of n.
+        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
+            shuffled ones, a number or a share of n.
 
     Raises:
         NoAnswerError: if not even 2**53 users are enough.
@@ -204,12 +223,21 @@ def required_users(
     >>> found = required_users("krr(k=10, epsilon0=2)", target_epsilon=0.1, target_delta=1e-6)
     >>> found.n, found.report.guarantee.upper <= 0.1
     (6562, True)
+    >>> targets = {"target_epsilon": 0.1, "target_delta": 1e-6}
+    >>> required_users("krr(k=10, epsilon0=2)", **targets, corrupted=100).n
+    6662
     """
     randomizer = as_randomizer(randomizer)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
     times = check_rounds(rounds, "rounds")
-    target = Target(epsilon, delta, times, check_bound(bound), check_view(view))
-    safe = smallest_crowd(lambda n: target.gap(randomizer, n), MAX_USERS)
+    collusion = corrupted, corrupted_adaptively
+    crowd_of(MAX_USERS, *collusion)  # refuses what is no number or share
+    target = Target(epsilon, delta, times, check_bound(bound), check_view(view), *collusion)
+
+    def gap(n: int) -> float:
+        return target.gap(randomizer, n) if leaves_one_honest(n, *collusion) else math.inf
+
+    safe = smallest_crowd(gap, MAX_USERS)
     if safe is None:
         raise _too_few(target, randomizer)
     step = 0
@@ -219,7 +247,21 @@ def required_users(
         # Epsilon falls like the root of n, or faster.
         step = 2 * step if step else math.ceil(first_step(4 * above) * safe)
         safe = min(safe + step, MAX_USERS)
-    return RequiredUsers(safe, randomizer, epsilon, delta, times, target.bound, target.view)
+    questions = epsilon, delta, times, target.bound, target.view, *collusion
+    return RequiredUsers(safe, randomizer, *questions)
+
+
+def _target(found: Calibration | RequiredUsers) -> Target:
+    """Return what was asked for."""
+    return Target(
+        found.target_epsilon,
+        found.target_delta,
+        found.rounds,
+        found.bound,
+        found.view,
+        found.corrupted,
+        found.corrupted_adaptively,
+    )
 
 
 def _too_few(target: Target, randomizer: LocalRandomizer) -> NoAnswerError:

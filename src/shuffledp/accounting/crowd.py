@@ -84,6 +84,19 @@ def crowd_of(n: int, corrupted: object = 0, corrupted_adaptively: object = 0) ->
     return Crowd(n, fixed, adaptive)
 
 
+def leaves_one_honest(n: int, corrupted: float | Fraction, adaptively: float | Fraction) -> bool:
+    """Whether some of n users are not corrupted, for valid numbers or shares.
+
+    >>> leaves_one_honest(10, 9, 0), leaves_one_honest(10, 0.9, 1)
+    (True, False)
+    """
+    counts = (
+        count_of(name, value, max(n, int(value) + 1))
+        for name, value in (("corrupted", corrupted), ("corrupted_adaptively", adaptively))
+    )
+    return sum(counts) < n
+
+
 def count_of(name: str, value: object, n: int) -> int:
     """Return how many of n users a number or a share is; shares are rounded up.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report
@@ -21,9 +22,10 @@ _FAR = 0.03  # of epsilon: more than rough laws are wrong
 class Target:
     """An epsilon and a delta that the reports of n users shall have, as seen in all rounds.
 
-    A mechanism keeps it if an accountant of this bound and view, whoever makes it, gives both
-    answers: ``get_delta(epsilon) <= delta`` and ``get_epsilon(delta) <= epsilon``. Either is a
-    proof by itself. As both are bounds of some width, both are asked for.
+    A mechanism keeps it if an accountant of this bound and view, and so many corrupted users,
+    whoever makes it, gives both answers: ``get_delta(epsilon) <= delta`` and
+    ``get_epsilon(delta) <= epsilon``. Either is a proof by itself. As both are bounds of some
+    width, both are asked for.
 
     >>> from shuffledp import KRR
     >>> target = Target(epsilon=0.08, delta=1e-6)
@@ -36,6 +38,8 @@ class Target:
     rounds: int = 1
     bound: Bound = DEFAULT_BOUND
     view: View = "multiset"
+    corrupted: float | Fraction = 0
+    corrupted_adaptively: float | Fraction = 0
 
     def is_met(self, randomizer: LocalRandomizer, n: int) -> bool:
         """Whether ``get_delta(epsilon) <= delta``; not tried where an estimate is far above.
@@ -46,7 +50,7 @@ class Target:
 
     def gap(self, randomizer: LocalRandomizer, n: int) -> float:
         """Return how far log delta is above its target, about; at most 0 exactly if ``is_met``."""
-        accountant = ShuffleAccountant(randomizer, n, bound=self.bound, view=self.view)
+        accountant = self._accountant(randomizer, n)
         with wide_is_enough():
             gap = accountant.gap(self.epsilon, self.delta)
             if self.rounds == 1 or self.delta == 1 or gap > 0:  # too much in one round already
@@ -80,5 +84,15 @@ class Target:
         return self._asked(randomizer, n).epsilon_report(self.delta)
 
     def _asked(self, randomizer: LocalRandomizer, n: int) -> ShuffleAccountant | Rounds:
-        accountant = ShuffleAccountant(randomizer, n, bound=self.bound, view=self.view)
+        accountant = self._accountant(randomizer, n)
         return accountant if self.rounds == 1 else accountant.rounds(self.rounds)
+
+    def _accountant(self, randomizer: LocalRandomizer, n: int) -> ShuffleAccountant:
+        return ShuffleAccountant(
+            randomizer,
+            n,
+            bound=self.bound,
+            view=self.view,
+            corrupted=self.corrupted,
+            corrupted_adaptively=self.corrupted_adaptively,
+        )

@@ -1,4 +1,4 @@
-"""The accountant that a command line asks for."""
+"""The accountant, or the crowd, that a command line asks for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fractions import Fraction
 import click
 
 from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.crowd import Crowd, crowd_of
 from shuffledp.accounting.report import Bound
 from shuffledp.accounting.sum_view import View
 from shuffledp.randomizers import LocalRandomizer
@@ -32,5 +33,13 @@ def accountant(
             corrupted_adaptively=corrupted_adaptively,
             view=view,
         )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def crowd_asked(n: int, corrupted: int | Fraction, corrupted_adaptively: int | Fraction) -> Crowd:
+    """Return the crowd; one without an honest user is an error of the command line."""
+    try:
+        return crowd_of(n, corrupted, corrupted_adaptively)
     except ValueError as error:
         raise click.UsageError(str(error)) from None

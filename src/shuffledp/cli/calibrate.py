@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from shuffledp.accounting import Calibration, calibrate_epsilon0
 from shuffledp.accounting.report import Bound
 from shuffledp.accounting.sum_view import View
-from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, FAMILY, TIMES, USERS, VIEW
+from shuffledp.cli.accountant import crowd_asked
+from shuffledp.cli.parameters import (
+    BOUND,
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
+    DELTA,
+    EPSILON,
+    FAMILY,
+    TIMES,
+    USERS,
+    VIEW,
+)
 from shuffledp.cli.question import Printable, question
 from shuffledp.cli.solution import solution
 from shuffledp.rounding import plain, round_down
 from shuffledp.wording import shorten
 
 
-@question(FAMILY, USERS, EPSILON, DELTA, TIMES, BOUND, VIEW)
+@question(FAMILY, USERS, EPSILON, DELTA, TIMES, BOUND, CORRUPTED, CORRUPTED_ADAPTIVELY, VIEW)
 def calibrate(
-    family: str, n: int, epsilon: float, delta: float, times: int, bound: Bound, view: View
+    family: str,
+    n: int,
+    epsilon: float,
+    delta: float,
+    times: int,
+    bound: Bound,
+    corrupted: int | Fraction,
+    corrupted_adaptively: int | Fraction,
+    view: View,
 ) -> Printable:
     """Find the largest epsilon0 that meets epsilon and delta.
 
     FAMILY is a mechanism without epsilon0, for example "krr(k=10)"; see "shuffledp mechanisms" for
     all of them. In a composition every part without epsilon0 gets the same one.
     """
+    crowd = crowd_asked(n, corrupted, corrupted_adaptively)
     found = calibrate_epsilon0(
         family,
         n=n,
@@ -29,11 +51,13 @@ def calibrate(
         rounds=times,
         bound=bound,
         view=view,
+        corrupted=corrupted,
+        corrupted_adaptively=corrupted_adaptively,
     )
     return solution(
         head=(
             ("family", shorten(family)),
-            ("users", f"{n:,}"),
+            ("users", crowd.in_figures),
             ("target", f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"),
             ("epsilon0", _show(found)),
             ("mechanism", str(found.mechanism)),

@@ -16,8 +16,8 @@ _PRECISION, _CROWD = ("rtol", "bound"), ("corrupted", "corrupted_adaptively")
 _ALLOWED = {
     "epsilon": ("mechanism", "n", "delta", *_PRECISION, *_CROWD, "view"),
     "delta": ("mechanism", "n", "epsilon", *_PRECISION, *_CROWD, "view"),
-    "calibrate": ("family", "n", "epsilon", "delta", "times", "bound", "view"),
-    "users": ("mechanism", "epsilon", "delta", "times", "bound", "view"),
+    "calibrate": ("family", "n", "epsilon", "delta", "times", "bound", *_CROWD, "view"),
+    "users": ("mechanism", "epsilon", "delta", "times", "bound", *_CROWD, "view"),
     "rounds": ("mechanism", "n", "times", "delta", "epsilon", "at_most", *_PRECISION, "view"),
     "compare": ("mechanism", "n", "delta", "rtol", "view"),
     "curve": (
