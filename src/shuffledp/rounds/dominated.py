@@ -70,8 +70,8 @@ def dominated(nodes: Sequence[Node], floor: Fraction = _ZERO) -> LossLaw:
         exact = left.crossing(right)
         if exact is not None and before.x < exact < after.x:
             x = Fraction(float(exact))
-            if not before.x < x < after.x:  # doubles next to -1 are too far apart
-                x = exact
+            if not before.x < x < after.x:  # doubles next to -1 are far apart
+                x = after.x
             points.append(Point(x, min(left.at(x), right.at(x))))
     points.append(_end(from_left[-1], floor))
     return LossLaw.of(_cut(lower_hull(points), floor)).without_faint(moved_to_infinity=False)
