@@ -73,7 +73,7 @@ def dominated(nodes: Sequence[Node], floor: Fraction = _ZERO) -> LossLaw:
             # is 1 shall not be given away.
             x = max(before.x, min(Fraction(float(exact)), after.x))
             if x == lower[0].x:
-                x = after.x
+                x = exact
             points.append(Point(x, min(left.at(x), right.at(x))))
     points.append(_end(from_left[-1], floor))
     return LossLaw.of(_cut(lower_hull(points), floor)).without_faint(moved_to_infinity=False)
