@@ -233,6 +233,16 @@ def test_nothing_is_hidden_by_no_noise(n):
         assert renyi_divergence(plainly, 2.0) == math.inf
 
 
+def test_the_largest_profile_of_several_kinds_may_go_on_beyond_all_choices():
+    """The kind that reveals most has a lower level than the other one, of which there is one."""
+    often = blanket_accountant("matrix([[0.75, 0.25], [0.140625, 0.859375]])", n=2)
+    once = blanket_accountant("matrix([[0.9375, 0.0625], [0.59375, 0.40625]])", n=2)
+    rounds = Rounds([(often, 2), (once, 1)], at_most=2, rtol=0.03)
+    found = rounds.epsilon_interval(2e-4)
+    assert found.upper <= rounds.get_epsilon(0.0)
+    assert rounds.epsilon_lower_bound(2e-4) <= found.upper
+
+
 def test_levels_that_are_infinite_add_up():
     """The lower end of one was the largest double, and two of those are too large for a sum."""
     kinds = [blanket_accountant(f"matrix([[1, 0], [{p}, {1 - p}]])", n=1) for p in (0.5, 0.25)]

@@ -252,7 +252,7 @@ def test_who_may_read_it_stays(ledger, path):
 
 
 def test_a_file_that_is_read_only_stays_as_it_is(ledger, path, monkeypatch):
-    """It could be replaced in its folder; to an administrator nothing is read-only: a fake."""
+    """It could be replaced in its folder. To root nothing is read-only, hence a fake."""
     before = path.read_bytes()
     monkeypatch.setattr("os.access", lambda where, mode: Path(where) != path or mode != os.W_OK)
     with pytest.raises(DataError, match="cannot write"):

@@ -59,7 +59,8 @@ class ManyRounds:
         upper = min(found.upper, self._end)
         if self._finer is not None:
             upper = min(upper, self._finer.epsilon(log_target(delta)).upper)
-        interval = Interval(found.lower, upper)
+        # A pointwise largest profile may go on beyond the end of every choice.
+        interval = Interval(min(found.lower, self._end), upper)
         if not self._two_sided or upper < math.inf:
             return interval, not self._two_sided or interval.width <= self.rtol * upper
         # What datasets reveal shows that there is no finite epsilon.

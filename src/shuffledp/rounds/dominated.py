@@ -69,8 +69,10 @@ def dominated(nodes: Sequence[Node], floor: Fraction = _ZERO) -> LossLaw:
     ):
         exact = left.crossing(right)
         if exact is not None and before.x < exact < after.x:
-            x = Fraction(float(exact))
-            if not before.x < x < after.x:  # doubles next to -1 are too far apart
+            # Doubles next to -1 are far apart, and any x between the nodes is right; but that H(0)
+            # is 1 shall not be given away.
+            x = max(before.x, min(Fraction(float(exact)), after.x))
+            if x == lower[0].x:
                 x = exact
             points.append(Point(x, min(left.at(x), right.at(x))))
     points.append(_end(from_left[-1], floor))
