@@ -10,6 +10,7 @@ import pytest
 from shuffledp.arrays import FloatArray
 from shuffledp.divergence import BlockSum
 from shuffledp.divergence.contour import contour_log_mean
+from shuffledp.divergence.tilt import log_mgf, tilt, tilt_sum
 from shuffledp.randomizers import Gaussian, Laplace, Pair
 from shuffledp.randomizers.noise import SymmetricNoise
 
@@ -87,3 +88,21 @@ def test_enclosures_hold_what_a_fine_rule_finds(mechanism, n, epsilon, theta, ho
     found = contour_log_mean(BlockSum.of((law, n)), rtol, 1e6)
     assert found.lower - 1e-10 <= exact <= found.upper + 1e-10
     assert found.width < 0.5
+
+
+@pytest.mark.parametrize("share", [20.0, 60.0])
+def test_tilts_that_a_rule_hardly_follows_have_the_error_they_say(share):
+    """The quadrature is off by far more than rounding here, and all uses of K know it."""
+    mechanism, end, epsilon, n = Gaussian(sigma=0.5), 5.0, 0.1, 50
+    made = mechanism.blanket(PAIR)
+    assert made.smooth is not None
+    law = made.smooth.quadrature(end, 2.5).law(epsilon)
+    theta = share / float(law.values.max())
+    values, weights = law_of_gains(mechanism, end, epsilon, None)
+    exact = math.log1p(float(weights @ np.expm1(theta * values)))
+    k, error = log_mgf(law, np.array([theta / 3, theta, theta / 2]))
+    tilted = tilt(law, theta)
+    assert 1e-9 < abs(k[1] - exact) <= error[1]
+    assert 1e-9 < abs(tilted.log_mgf - exact) <= tilted.log_mgf_error
+    whole = tilt_sum(BlockSum.of((law, n)), theta)
+    assert abs(whole.log_mgf - n * exact) <= whole.log_mgf_error
