@@ -2,7 +2,8 @@
 
 Any single built-in mechanism and joint reports of up to six parts, epsilon0 up to 12, 1 to 1e9
 users, delta from 1e-12 to 1e-2, both bounds. Times are those of one thread of the processor, not of
-the clock, so that a busy machine counts less. Prints the slowest questions, and how many took more than a second.
+the clock, so that a busy machine counts less. Prints the slowest questions, and how many took more
+than a second.
 """
 
 from __future__ import annotations
