@@ -73,6 +73,7 @@ lint: $(DEV) ## check style, format and types
 
 bench: $(DEV) ## measure speed
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/corners.py
 	$(BIN)/python benchmarks/tightness.py
 	$(BIN)/python benchmarks/collection.py
 	$(BIN)/python benchmarks/study.py

@@ -45,7 +45,7 @@ _ENUMERATION = [
 _TILT = ["tests/divergence/test_tilt_errors.py", "tests/divergence/test_tilt.py", *_BLOCKS]
 
 _NOISE = ["tests/decomposition/test_panels.py", "tests/decomposition/test_noise_nodes.py"]
-_NOISE_SUMS = ["tests/divergence/test_noise_sums.py"]
+_NOISE_SUMS = [f"tests/divergence/test_noise_{name}.py" for name in ("oracle", "sums")]
 
 _LAWS = ["tests/rounds/test_loss_laws.py"]
 

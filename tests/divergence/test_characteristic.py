@@ -20,6 +20,8 @@ STEP = 0.37
         np.arange(40),
         np.concatenate([np.arange(50), [60, 61, 75]]),
         np.arange(3, 60),
+        np.array([5, 4, *range(100, 130), 7, 200]),
+        np.arange(0, 10**4, 97),
     ],
 )
 @pytest.mark.parametrize("times", [1, 30, 10**12])

@@ -15,7 +15,7 @@ from shuffledp.divergence.tilt import TiltedLaw
 _CACHED = 1 << 16
 
 # Where a product of matrices is quicker than as many sines and cosines, and accurate enough.
-_MANY_ATOMS, _FEWEST_ROWS, _ACCURATE = 256, 4, 1e-6
+_MANY_ATOMS, _FEWEST_ROWS, _MOST_ROWS, _ACCURATE = 256, 4, 4, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,23 +67,20 @@ def with_transform(tilted: TiltedLaw, t: FloatArray, found: Characteristic) -> C
 def evaluate_nodes(tilted: TiltedLaw, step: float, nodes: IntArray, times: int) -> Characteristic:
     """Evaluate phi at multiples of a step for its power ``times``.
 
-    Nodes that follow each other from 0 on are evaluated together, if there are many atoms and the
-    power allows it: that takes far fewer exponentials, and is a little less accurate.
+    With t = (aB + b) step and few different a, exponentials are products: that takes far fewer of
+    them, and is a little less accurate. It is done for many atoms, and if the power allows it.
     """
-    t = step * nodes.astype(np.float64)
-    first = int(np.argmin(np.append(nodes, -1) == np.arange(nodes.size + 1)))
-    side, power_error = math.isqrt(first), times * relative_error(tilted)
-    if tilted.centred.size < _MANY_ATOMS or power_error > _ACCURATE or side < _FEWEST_ROWS:
-        return evaluate(tilted, t)
+    side = math.isqrt(nodes.size)
+    many = tilted.centred.size >= _MANY_ATOMS and side >= _FEWEST_ROWS
+    if not many or times * relative_error(tilted) > _ACCURATE:
+        return evaluate(tilted, step * nodes.astype(np.float64))
+    rows, row = np.unique(nodes // side, return_inverse=True)
+    if rows.size > _MOST_ROWS * side:
+        return evaluate(tilted, step * nodes.astype(np.float64))
     inner = np.exp(1j * np.multiply.outer(step * np.arange(side), tilted.centred))
-    outer = np.exp(1j * np.multiply.outer(step * np.arange(0, first, side), tilted.centred))
-    phi = ((tilted.probability * outer) @ inner.T).ravel()[:first]
-    parts = from_complex(tilted, t[:first], phi), evaluate(tilted, t[first:])
-    return Characteristic(
-        np.concatenate([part.log_modulus for part in parts]),
-        np.concatenate([part.argument for part in parts]),
-        np.concatenate([part.error for part in parts]),
-    )
+    outer = np.exp(1j * np.multiply.outer(step * (side * rows), tilted.centred))
+    phi = ((tilted.probability * outer) @ inner.T)[row, nodes % side]
+    return from_complex(tilted, step * nodes.astype(np.float64), phi)
 
 
 def from_complex(tilted: TiltedLaw, t: FloatArray, phi: NDArray[np.complex128]) -> Characteristic:
