@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import mpmath as mp
 import numpy as np
@@ -91,6 +92,19 @@ def test_errors_far_out_are_those_of_panels_nobody_can_resolve():
     near, half, far = tilted.transform.at(np.array([0.01, 1.0, 1e4]) / deviation)
     assert near < 1e-7 < half < 1e-3 < far
     assert tilted.value_shift == 0
+
+
+def test_values_that_are_off_by_their_errors_turn_the_characteristic_function():
+    off = 1e-4
+    law = rule_of(Gaussian(sigma=1.0).blanket(PAIR), 6.5, 0.3).law(0.06)
+    tilted = tilt(replace(law, value_error=law.value_error + off), 0.0186)
+    t = np.array([0.01, 0.1, 1.0, 5.0]) / math.sqrt(tilted.variance)
+    found = evaluate(tilted, t)
+    # All values are larger by as much: the transform is what it was, times a phase.
+    moved = np.abs(np.exp(found.log_modulus)) * np.abs(np.expm1(1j * off * t))
+    assert tilted.transform is not None
+    assert (found.error >= moved).all()
+    assert (tilted.transform.at(t) >= off * t).all()
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
