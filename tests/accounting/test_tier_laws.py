@@ -77,11 +77,14 @@ def test_every_mechanism_of_a_level_has_the_pool_of_the_level(text):
 
 @pytest.mark.parametrize("careless", [(12.0, 1), (12.0, 20), (4.0, 1), (3.0, 3)])
 def test_careless_users_do_not_hurt_the_others(careless):
-    """The bound with the smallest alpha of all would be 13% larger with a user of level 12."""
+    """The bound with the smallest alpha of all would be 13% larger with a user of level 12.
+
+    Integrals of both crowds are known to 5e-4.
+    """
     groups = [Group(KRR(3, 1.0), 3), Group(KRR(3, 2.0), 3)]
     before = MixedAccountant(groups).deltas(0.3)
     after = MixedAccountant([*groups, Group(KRR(3, careless[0]), careless[1])]).deltas(0.3)
-    assert all(more <= less for more, less in zip(after[:2], before, strict=True))
+    assert all(more <= 1.0005 * less for more, less in zip(after[:2], before, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,8 @@ class MixedAccountant:
         corrupted: how many users the analyst controls, a number or a share, fixed before the
             reports are drawn; the worst ones are assumed.
         rtol: relative width of the enclosures to aim for. The two ends of the bound for different
-            levels are about 1/n apart; below 8e-4 an integral gives further digits, more slowly.
+            levels are about 1/n apart; where that is too much, an integral gives further digits,
+            more slowly.
 
     >>> accountant = MixedAccountant(
     ...     [Group("krr(k=10, epsilon0=1)", 500), Group("krr(k=10, epsilon0=4)", 500)]

@@ -46,10 +46,18 @@ class TierBound:
         alone = LogEnclosure(ends.lower, ends.upper)
         if not self.families:
             return alone, "own tier"
-        mixed = self._mixed(epsilon, self.alone.rtol / 8)
+        # What either of the two searches for an epsilon has shown, is shown here.
+        rough, close = (self._mixed(epsilon, share) for share in self._shares)
+        mixed = rough.intersect(close)
         among: Among = "all" if mixed.upper <= alone.upper else "own tier"
         smaller = LogEnclosure(min(mixed.lower, alone.lower), min(mixed.upper, alone.upper))
         return smaller, among
+
+    @property
+    def _shares(self) -> tuple[float, float]:
+        """Widths of log delta to aim for: without the integral, and with it."""
+        share = self.alone.rtol / 8
+        return max(share, COARSE), min(share, COARSE / 2)
 
     def _mixed(self, epsilon: float, rtol: float) -> LogEnclosure:
         """Enclose log delta among the users who share a blanket, the smallest of all families."""
@@ -84,7 +92,7 @@ class TierBound:
     def _crossing(self, delta: float, start: float, end: float) -> Interval:
         """Enclose the epsilon among all: first roughly, if more digits take longer."""
         rtol = self.alone.rtol
-        for share in dict.fromkeys((max(rtol / 8, COARSE), rtol / 8)):
+        for share in self._shares:
             found = cross(partial(self._mixed, rtol=share), delta, rtol=rtol, start=start, end=end)
             if found.width <= rtol * found.upper < math.inf:
                 break
