@@ -146,6 +146,26 @@ def test_the_mass_of_finite_losses_is_enclosed(kept, times):
         assert found.upper - found.lower <= 1e-14 * abs(exact)
 
 
+@pytest.mark.parametrize("kept", KEPT)
+def test_both_ends_of_what_is_kept_or_lost_count(kept, monkeypatch):
+    """The doubles around a fraction are close; here they are a thousandth away."""
+
+    def far_around(number):
+        return Interval(float(number) * 0.999, float(number) * 1.001)
+
+    monkeypatch.setattr("shuffledp.rounds.composition.enclose", far_around)
+    rounds = [(LossLaw((Fraction(2),), (kept,), Fraction(0)), 3)]
+    found = Composition(rounds, "lower").log_kept
+    least, most = (Composition(rounds, side).log_delta(0.5, 1e-9) for side in ("lower", "upper"))
+    with mpmath.workdps(30):
+        room = mpmath.mpf(0.0029) * (1 if 2 * kept < 1 else mpmath.mpf(float(1 - kept)))
+        assert found.lower <= 3 * log(kept) - room
+        assert found.upper >= 3 * log(kept) + room
+        exact = 3 * log(kept) + mpmath.log1p(-mpmath.exp(0.5) / 8)
+        assert least <= exact - room
+        assert most >= exact + room
+
+
 @pytest.mark.parametrize("side", SIDES)
 def test_what_is_missing_is_rounded_to_the_safe_side(side, monkeypatch):
     """With a mean that is known exactly, the mass of many rounds is all there is to be rounded."""
