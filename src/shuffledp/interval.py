@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from shuffledp.errors import ContradictionError
 
@@ -68,3 +70,16 @@ def exp_down(x: float) -> float:
         return max(0.0, math.nextafter(math.nextafter(math.exp(x), 0.0), 0.0))
     except OverflowError:
         return math.nextafter(math.inf, 0.0)
+
+
+def sum_up(numbers: Iterable[float]) -> float:
+    """Return the smallest double that is at least the exact sum of numbers of at least 0.
+
+    >>> sum_up([0.1] * 10) > 1 > sum([0.1] * 10)
+    True
+    """
+    terms = list(numbers)
+    nearest = math.fsum(terms)  # correctly rounded
+    if nearest == math.inf or Fraction(nearest) >= sum(map(Fraction, terms)):
+        return nearest
+    return math.nextafter(nearest, math.inf)

@@ -145,3 +145,21 @@ def test_all_others_may_have_to_hold_the_second_value():
     report = sums.delta_report(4.0)
     assert str(report.datasets) == "x1 = 0 vs 1, all others hold 1"
     assert report.guarantee.upper < 1.04 * report.lower_bound
+
+
+@pytest.mark.parametrize("domain_size", [2, 4])
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [(0.9515029592180773, 0.28703588426544574), (0.9996629450552558, 0.09484997512083512)],
+)
+def test_a_level_that_was_rounded_up_is_no_lower_bound(p, q, domain_size):
+    """The doubles next to these levels, of 40 digits, lie above them."""
+    mechanism = UnaryEncoding(p=p, q=q, domain_size=domain_size)
+    with mpmath.workdps(40):
+        level = mpmath.log(mpmath.mpf(p) * (1 - mpmath.mpf(q)))
+        level -= mpmath.log(mpmath.mpf(q) * (1 - mpmath.mpf(p)))
+        for n in (1, 6):
+            accountant = ShuffleAccountant(mechanism, n, view="sum")
+            found = accountant.epsilon_interval(0.0)
+            assert found.lower <= level <= found.upper
+            assert accountant.epsilon_lower_bound(0.0) <= level

@@ -361,3 +361,14 @@ def test_missing_fields() -> None:
         rest = {key: value for key, value in fields.items() if key != name}
         with pytest.raises(CertificateError, match=f"lacks the field {name}"):
             Certificate.from_json(json.dumps(rest))
+
+
+def test_a_matrix_of_a_derived_class_has_no_certificate_of_the_plain_one():
+    """It may state another law."""
+
+    class Derived(MatrixRandomizer):
+        pass
+
+    for mechanism in (derived := Derived([[0.75, 0.25], [0.25, 0.75]]), joint(derived)):
+        with pytest.raises(NoAnswerError, match="its exact law is not known"):
+            certify(mechanism, n=10, target_delta=0.01)

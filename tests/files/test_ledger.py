@@ -8,12 +8,23 @@ import json
 import os
 import sys
 import threading
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from shuffledp import BudgetExceededError, Ledger, Rounds, ShuffleAccountant, parse
+from shuffledp import (
+    KRR,
+    BudgetExceededError,
+    Ledger,
+    MatrixRandomizer,
+    Rounds,
+    ShuffleAccountant,
+    joint,
+    parse,
+    subsample,
+)
 from shuffledp.accounting.renyi import renyi_divergence
 from shuffledp.files import Column, DataError, Randomization, sidecar_path
 from shuffledp.files import ledger as module
@@ -394,3 +405,31 @@ def test_only_adaptive_ones_count_divergences(ledger):
     assert ledger.budget.filter is None
     with pytest.raises(ValueError, match="was not created with adaptive=True"):
         ledger.spent_divergence()
+
+
+class _Doubled(KRR):
+    """It is written as k-RR and states the law of twice its level."""
+
+    @property
+    def ratio(self) -> Decimal:
+        return super().ratio ** 2
+
+
+class _Derived(MatrixRandomizer):
+    """It may state another law."""
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        _Doubled(k=3, epsilon0=1.0),
+        subsample(_Doubled(k=3, epsilon0=1.0), 0.5),
+        joint("krr(k=2, epsilon0=1)", _Derived([[0.75, 0.25], [0.25, 0.75]])),
+    ],
+)
+def test_a_text_that_means_another_law_is_not_recorded(ledger, mechanism):
+    before = ledger.path.read_text()
+    for ask in (ledger.add, ledger.check, ledger.fitting):
+        with pytest.raises(ValueError, match="mechanism must be what its text says, got one whose"):
+            ask(mechanism, 1000)
+    assert ledger.path.read_text() == before

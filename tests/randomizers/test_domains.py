@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import pytest
@@ -163,3 +164,15 @@ def test_levels_over_all_inputs():
     assert limited.domain_epsilon0 == subsample(limited, 0.5).domain_epsilon0 == 12.0
     assert parallel({limited: 1.0}).domain_epsilon0 == 12.0
     assert KRR(k=3, epsilon0=2.0).domain_epsilon0 == 2.0
+
+
+@pytest.mark.parametrize(
+    ("level", "parts"), [(0.1, 10), (2.9033774592155766, 100), (0.6222820180184456, 200)]
+)
+@pytest.mark.parametrize("at_most", [None, 7])
+def test_sums_of_levels_are_rounded_up(level, parts, at_most):
+    """Bounds that know a level alone must not be given less than that of the mechanism."""
+    mechanism = joint(*[KRR(k=2, epsilon0=level)] * parts, at_most=at_most)
+    assert Fraction(mechanism.epsilon0) >= Fraction(level) * (at_most or parts)
+    assert Fraction(mechanism.domain_epsilon0) >= Fraction(level) * parts
+    assert mechanism.domain_epsilon0 <= level * parts * (1 + 1e-15)

@@ -148,9 +148,11 @@ class ExactSum:
 
         It keeps its word: :meth:`log_delta` there ends at or below the logarithm of ``delta``.
         """
-        if delta in (0, 1):
-            end = 0.0 if delta == 1 else self.end
-            return Interval(end, end), "exact"
+        if delta == 1:
+            return Interval(0.0, 0.0), "exact"
+        if delta == 0:  # the level of bits may have been rounded up to the next double
+            least = self.end if self.bits is None else math.nextafter(self.end, 0.0)
+            return Interval(least, self.end), "exact"
         if delta not in self._roots:
             found = self._above_corners(delta) or self._crossing(delta)
             self._roots[delta] = self._of_multiset(delta, found[0]) or found

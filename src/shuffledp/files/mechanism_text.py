@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shuffledp.randomizers import LocalRandomizer, parse
 from shuffledp.randomizers.parts import without_paths
+from shuffledp.wording import shorten
 
 
 def self_contained(randomizer: LocalRandomizer) -> LocalRandomizer:
@@ -13,6 +14,14 @@ def self_contained(randomizer: LocalRandomizer) -> LocalRandomizer:
     'krr(k=3, epsilon0=1.0)'
 
     Raises:
-        ValueError: if a matrix is too large to be spelt out.
+        ValueError: if a matrix is too large to be spelt out, or the text means another mechanism,
+            as that of a derived class may.
     """
-    return parse(str(without_paths(randomizer)))
+    whole = without_paths(randomizer)
+    read = parse(str(whole))
+    if read != whole:
+        raise ValueError(
+            f"mechanism must be what its text says, got one whose text, {shorten(str(whole))}, "
+            "means another one: register a derived class under a name of its own"
+        )
+    return read

@@ -50,7 +50,7 @@ class BitSums:
         own: the probabilities of 1 and 0 at the true value.
         other: the probabilities at any other value; 1 is rarer there.
         two_values: whether there are no more than two values.
-        epsilon0: the LDP level.
+        epsilon0: the LDP level, or the next double above it.
         ones: the probabilities of 1 at the true value and at another, to more digits.
     """
 

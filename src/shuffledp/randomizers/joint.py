@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition, product_of
 from shuffledp.errors import check_integer
+from shuffledp.interval import sum_up
 from shuffledp.randomizers.aggregate import Aggregate, OnlyMultiset, SeparateSums
 from shuffledp.randomizers.base import LocalRandomizer, Values, count_users
 from shuffledp.randomizers.composition import Composition, as_parts, check_parts, split
@@ -59,9 +60,9 @@ class Joint(Composition):
 
     @property
     def epsilon0(self) -> float:
-        """The sum of the levels of the attributes in which neighbours may differ most."""
+        """The sum of the levels of the attributes that may change, the largest ones, rounded up."""
         levels = sorted((part.epsilon0 for part in self.parts), reverse=True)
-        return float(sum(levels[: self.at_most or self.exactly]))
+        return sum_up(levels[: self.at_most or self.exactly])
 
     @property
     def has_worst_pair(self) -> bool:
@@ -70,8 +71,8 @@ class Joint(Composition):
 
     @property
     def domain_epsilon0(self) -> float:
-        """The sum of the levels of all attributes: other users may differ in all of them."""
-        return float(sum(part.domain_epsilon0 for part in self.parts))
+        """The sum of the levels of all attributes, rounded up: others may differ in all of them."""
+        return sum_up(part.domain_epsilon0 for part in self.parts)
 
     @property
     def input_domain(self) -> Domain:

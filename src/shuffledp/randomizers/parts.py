@@ -21,10 +21,11 @@ def parts_of(randomizer: LocalRandomizer) -> tuple[LocalRandomizer, ...]:
 
 def without_paths(randomizer: LocalRandomizer) -> LocalRandomizer:
     """Return the same mechanism with matrices spelt out, wherever they were read from."""
-    if isinstance(randomizer, MatrixRandomizer):
+    # Exactly this class: one derived from it may state another law.
+    if type(randomizer) is MatrixRandomizer:
         return MatrixRandomizer(randomizer.matrix)
     if isinstance(randomizer, Subsample):
-        return Subsample(without_paths(randomizer.part), randomizer.rate)
+        return dataclasses.replace(randomizer, part=without_paths(randomizer.part))
     if isinstance(randomizer, Joint | Parallel | OneOf):
         return dataclasses.replace(randomizer, parts=tuple(map(without_paths, randomizer.parts)))
     return randomizer
