@@ -152,7 +152,7 @@ class AnsweredFrequency(Frequency):
 
     >>> task = AnsweredFrequency(n=10_000, domain_size=3)
     >>> round(task.worst_case(KRR(k=3, epsilon0=2.0)).rms_error, 5)
-    0.00701
+    0.00482
     """
 
     @property
