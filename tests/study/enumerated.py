@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement, permutations, product
 from shuffledp import KRR
 from shuffledp.randomizers import Joint, OneOf
 from shuffledp.study import Shuffle
-from shuffledp.study.option import is_shared_out, users_of
+from shuffledp.study.shuffle import is_shared_out, users_of
 
 Record = tuple[int, ...]
 Law = dict[tuple, float]

@@ -15,8 +15,9 @@ from shuffledp.study import Attribute, Study, StudyDesign, plan_study
 from shuffledp.study.block import blocks_of
 from shuffledp.study.composed import Design, StudyTask
 from shuffledp.study.gaussian import gaussian_epsilon, gaussian_spread
-from shuffledp.study.option import Shuffle, certified, users_of
+from shuffledp.study.option import certified
 from shuffledp.study.scoring import Predictions, sampled
+from shuffledp.study.shuffle import Shuffle, users_of
 
 N, EPSILON, DELTA = 1000, 1.0, 1e-6
 TWO = (Attribute.categories("room", range(6)), Attribute.yes_no("member"))

@@ -12,7 +12,8 @@ from shuffledp.files.sidecar import read_sidecar, sidecar_path
 from shuffledp.randomizers import LocalRandomizer, parse
 from shuffledp.review import Whole
 from shuffledp.study import StudyDesign
-from shuffledp.study.option import certified, users_of
+from shuffledp.study.option import certified
+from shuffledp.study.shuffle import users_of
 
 _NO_SUMS = "the document is about shuffled reports; 'shuffledp epsilon --view sum' tells about sums"
 

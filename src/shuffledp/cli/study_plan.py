@@ -14,8 +14,15 @@ from shuffledp.cli.document import envelope
 from shuffledp.cli.terminal import counter
 from shuffledp.figures import Mark, Panel, RowChart
 from shuffledp.rounding import plain, round_up
-from shuffledp.study import Study, StudyDesign, StudyOption, StudyPlan, plan_study
-from shuffledp.study.option import users_of
+from shuffledp.study import (
+    Predictions,
+    Study,
+    StudyDesign,
+    StudyOption,
+    StudyPlan,
+    plan_study,
+)
+from shuffledp.study.shuffle import users_of
 from shuffledp.whole_file import check_writable
 from shuffledp.wording import counted, fill
 
@@ -73,17 +80,15 @@ def _chart(made: StudyPlan) -> RowChart:
     """Return the predicted errors of all strategies."""
     marks = []
     for option in made.options:
-        errors = {
-            **option.predictions.attributes,
-            **{" x ".join(names): one for names, one in option.predictions.crosses.items()},
-        }
-        marks += [Mark(name, one.rms_error, group=option.strategy) for name, one in errors.items()]
+        worst = option.predictions.by_name
+        for name, expected in option.expected.by_name.items():
+            most = max(expected.rms_error, worst[name].rms_error)
+            marks.append(Mark(name, expected.rms_error, upper=most, group=option.strategy))
     study = made.study
     target = f"epsilon = {plain(study.epsilon)}, delta = {plain(study.delta)}"
     panel = Panel(f"{counted(study.n, 'user')}, {target}", tuple(marks))
-    return RowChart(
-        "Predicted errors", "root mean square error, for any data", (panel,), x_log=True
-    )
+    x_label = "root mean square error: expected, and up to the worst"
+    return RowChart("Predicted errors", x_label, (panel,), x_log=True)
 
 
 def _read(name: str) -> Study:
@@ -108,7 +113,8 @@ def _to_json(made: StudyPlan, written: list[str]) -> str:
 def _option(study: Study, option: StudyOption) -> dict[str, object]:
     design = StudyDesign.of(study, option).to_dict()
     names = ("strategy", "shuffles", "guarantee", "predicted_errors")
-    return {**{name: design[name] for name in names}, "score": option.predictions.score}
+    scores = {"score": option.predictions.score, "expected_score": option.expected.score}
+    return {**{name: design[name] for name in names}, **scores}
 
 
 def _to_text(made: StudyPlan, written: list[str]) -> str:
@@ -117,36 +123,55 @@ def _to_text(made: StudyPlan, written: list[str]) -> str:
     head = (
         ("users", f"{study.n:,}"),
         ("target", target),
-        ("error", "root mean square of the estimates, for any data"),
+        ("error", "root mean square of the estimates: expected, and worst for any data"),
+        ("expected", _expectation(study)),
     )
-    lines = [label.ljust(10) + value for label, value in head]
+    lines = [fill(value, label.ljust(10)) for label, value in head]
     notes = [fill(note) for note in _notes(made)]
     files = [f"Written: {name}" for name in written]
     return "\n".join([*lines, "", *_table(made), "", f"Best: {best.strategy}", *notes, *files])
 
 
+def _expectation(study: Study) -> str:
+    """Return whose answers the expected errors are for."""
+    names = [attribute.name for attribute in study.attributes if attribute.expected is not None]
+    if not names:
+        return "all values alike: the study expects nothing else"
+    others = "" if len(names) == len(study.attributes) else "; all values of the others alike"
+    return f"what the study says of {', '.join(names)}{others}"
+
+
 def _table(made: StudyPlan) -> list[str]:
-    """Return one row per attribute and cross table, one column per strategy."""
-    rows = [("", *(option.strategy for option in made.options))]
-    for attribute in made.study.attributes:
-        errors = (option.predictions.attributes[attribute.name] for option in made.options)
-        rows.append((attribute.name, *(round_up(error.rms_error) for error in errors)))
-    for names in made.study.crosses:
-        errors = (option.predictions.crosses[names] for option in made.options)
-        rows.append((" x ".join(names), *(round_up(error.rms_error) for error in errors)))
-    rows.append(("together", *(round_up(o.predictions.score) for o in made.options)))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in rows
-    ]
+    """Return one row per attribute and cross table, two columns per strategy."""
+    rows = list(made.best.predictions.by_name)
+    titles = ["", "", *rows, "together"]
+    columns = [titles]
+    for option in made.options:
+        kinds = {"expected": option.expected, "worst": option.predictions}
+        pair = [
+            [title, *(round_up(own.by_name[row].rms_error) for row in rows), round_up(own.score)]
+            for title, own in kinds.items()
+        ]
+        columns.append(_below(option.strategy, _joined(pair)))
+    columns[0] = [title.ljust(max(map(len, titles))) for title in titles]
+    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
 
 
-def _worst(option: StudyOption) -> str:
-    errors = {
-        **option.predictions.attributes,
-        **{" x ".join(names): one for names, one in option.predictions.crosses.items()},
-    }
-    return ", ".join(f"{name} {round_up(one.max_error)}" for name, one in errors.items())
+def _joined(columns: list[list[str]]) -> list[str]:
+    """Return columns side by side."""
+    widths = [max(map(len, column)) for column in columns]
+    return ["  ".join(map(str.rjust, row, widths)) for row in zip(*columns, strict=True)]
+
+
+def _below(title: str, column: list[str]) -> list[str]:
+    """Return a column with its title above it."""
+    width = max(map(len, (title, *column)))
+    return [text.rjust(width) for text in (title, *column)]
+
+
+def _largest(predictions: Predictions) -> str:
+    errors = predictions.by_name.items()
+    return ", ".join(f"{name} {round_up(one.max_error)}" for name, one in errors)
 
 
 def _notes(made: StudyPlan) -> Iterator[str]:
@@ -160,13 +185,17 @@ def _notes(made: StudyPlan) -> Iterator[str]:
         f"{what} ({round_up(best.epsilon)}, {plain(study.delta)})-differentially private if "
         f"{study.n:,} users take part."
     )
-    yield f"Standard error at worst, of one value for any data: {_worst(best)}."
+    yield f"Standard error at worst, of one value for any data: {_largest(best.predictions)}."
+    yield f"Standard error of the least certain value, as expected: {_largest(best.expected)}."
+    if study.crosses:
+        yield "Expected errors of cross tables take answers about the attributes as independent."
     if any(attribute.kind == "number" for attribute in study.attributes):
         yield "Errors of means are in parts of the range from low to high."
     if any(attribute.is_among_answers for attribute in study.attributes):
         yield (
-            "Errors of shares and means among those who answer are larger, in inverse proportion "
-            "to their share."
+            "Errors of shares and means among those who answer are for the share of answers that "
+            "is expected, 1 if nothing is; with another share they change in inverse proportion "
+            "to it."
         )
     for one in made.left_out:
         yield f"Not offered: {one.strategy}: {one.reason}."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -54,17 +56,44 @@ def combination(randomizer: SupportRandomizer, shares: Moments, weights: ArrayLi
     )
 
 
+class Covariances(NamedTuple):
+    """Of the estimates from one report: whether its user holds a value, for two values.
+
+    Attributes:
+        held: variance of the one for the value that is held.
+        other: variance of the one for another value.
+        with_held: covariance of these two.
+        of_others: covariance of those for two other values.
+    """
+
+    held: float
+    other: float
+    with_held: float
+    of_others: float
+
+    @classmethod
+    def of(cls, randomizer: SupportRandomizer, size: int) -> Covariances:
+        """Return those of a mechanism for so many values."""
+        with working_digits(randomizer.digits):
+            E, mass = randomizer.ratio, randomizer.support_mass
+            own, other = E * mass(1, 1), E * mass(2, 2) + mass(1, 2)
+            with_own = E * mass(2, 2) - own * other
+            without = E * mass(3, 3) + mass(2, 3) - other**2 if size > 2 else 0 * other
+            scale = ((E - 1) * mass(1, 2)) ** 2
+            four = (own * (1 - own), other * (1 - other), with_own, without)
+            return cls(*(float(x / scale) for x in four))
+
+    def weighted(self, own: FloatArray, total: FloatArray, squares: FloatArray) -> FloatArray:
+        """Return the variance of a weighted sum, from the weight of the value that is held.
+
+        The other numbers are the sum of all weights, and that of their squares.
+        """
+        rest, further = total - own, squares - own**2
+        pairs = 2 * own * rest * self.with_held + (rest**2 - further) * self.of_others
+        unit: FloatArray = own**2 * self.held + further * self.other + pairs
+        return unit
+
+
 def unit_variances(randomizer: SupportRandomizer, w: FloatArray) -> FloatArray:
     """Return for every input the variance of the estimate from one report."""
-    with working_digits(randomizer.digits):
-        E, mass = randomizer.ratio, randomizer.support_mass
-        own, other = E * mass(1, 1), E * mass(2, 2) + mass(1, 2)
-        with_own = E * mass(2, 2) - own * other
-        without = E * mass(3, 3) + mass(2, 3) - other**2 if w.size > 2 else 0 * other
-        scale = ((E - 1) * mass(1, 2)) ** 2
-        p, q, one, none = (
-            float(x / scale) for x in (own * (1 - own), other * (1 - other), with_own, without)
-        )
-    rest, squares = w.sum() - w, np.square(w).sum() - w**2
-    unit: FloatArray = w**2 * p + squares * q + 2 * w * rest * one + (rest**2 - squares) * none
-    return unit
+    return Covariances.of(randomizer, w.size).weighted(w, w.sum(), np.square(w).sum())

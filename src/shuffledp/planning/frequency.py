@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar
 
+from shuffledp.collection.combination import Covariances
 from shuffledp.errors import check_size
 from shuffledp.planning.prediction import Prediction
 from shuffledp.planning.task import Family, Task, spread
@@ -59,6 +60,11 @@ class Frequency(Task):
     def size(self) -> int:
         """Number of values D."""
         return check_size("domain_size", self.domain_size)
+
+    @property
+    def estimates(self) -> int:
+        """How many shares are estimated."""
+        return self.size
 
     @property
     def subject(self) -> str:
@@ -127,3 +133,53 @@ class Frequency(Task):
             held = E * mass(1, 1) * mass(0, 1)
             other = (one + E * mass(2, 2)) * (mass(0, 2) + E * one)
             return float(held / scale), float(other / scale)
+
+
+class AnsweredFrequency(Frequency):
+    r"""The shares among those who answer, where to have no answer is the last of the D values.
+
+    A share is a ratio a/b of two estimates, b that of answers, the sum of all k = D - 1 others; for
+    large n it varies like :math:`(\hat a-r\hat b)/b`. The prediction is for b near 1; for any data
+    of a smaller b the error is at most 1/b times as large. With the variances v of the estimate for
+    a value that a user holds and u for another one, and the covariances :math:`c_1` of these and
+    :math:`c_0` of two others, a value whose share among answers is r has
+
+    .. math:: h(r)=u+(w-3u)r+\bigl((k+1)u+(k-1)(k-2)c_0-w\bigr)r^2,\qquad w=v-2c_1-2(k-2)c_0,
+
+    and :math:`m(r)=u-2(u+(k-1)c_0)r+k(u+(k-1)c_0)r^2` is added for a user without an answer. Both
+    are largest at an end or where they turn; their sums over all values depend on
+    :math:`\sum_xr_x^2` alone, from 1/k to 1, and are equal at 1.
+
+    >>> task = AnsweredFrequency(n=10_000, domain_size=3)
+    >>> round(task.worst_case(KRR(k=3, epsilon0=2.0)).rms_error, 5)
+    0.00482
+    """
+
+    @property
+    def estimates(self) -> int:
+        """One less than there are values: the missing answer has no share."""
+        return self.size - 1
+
+    def worst_case(self, randomizer: LocalRandomizer) -> Prediction:
+        """Predict the error for the shares that are worst for it, if nearly all answer."""
+        if not isinstance(randomizer, SupportRandomizer):
+            raise TypeError(f"randomizer must be a support mechanism such as krr, got {randomizer}")
+        k, one = self.estimates, Covariances.of(randomizer, self.size)
+        other, pair = one.other, one.other + (k - 1) * one.of_others
+        apart = one.held - 2 * one.with_held - 2 * (k - 2) * one.of_others
+        rise = (k + 1) * other + (k - 1) * (k - 2) * one.of_others - apart
+        held = other, apart - 3 * other, rise
+        absent = other, -2 * pair, k * pair
+        total = max(k * c + b + a * s for c, b, a in (held, absent) for s in (1, 1 / k))
+        largest = max(_peak(*held), _peak(*absent))
+        return Prediction.of_variances(total / self.n, largest / self.n, k)
+
+    def expected(self, randomizer: LocalRandomizer) -> None:
+        """No distribution is known."""
+        return
+
+
+def _peak(constant: float, linear: float, square: float) -> float:
+    """Return the largest value over [0, 1] of a polynomial of degree 2."""
+    turn = min(max(-linear / (2 * square), 0.0), 1.0) if square < 0 else 0.0
+    return max(constant + (linear + square * x) * x for x in (0.0, turn, 1.0))

@@ -15,7 +15,7 @@ from shuffledp.errors import check_integer, check_probability
 from shuffledp.randomizers import DiscreteLaplace, LocalRandomizer
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.study.attribute import Attribute
-from shuffledp.study.study_design import encoding_of
+from shuffledp.study.cells import encoding_of
 
 _FEWEST = 4.0  # standard errors by which the share of answers must exceed 0
 

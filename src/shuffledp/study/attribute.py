@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from shuffledp.errors import check_positive, check_real
-from shuffledp.wording import shorten
+from shuffledp.planning.distribution import check_distribution
+from shuffledp.wording import counted, shorten
 
 #: What answers are: one of several labels, yes or no, or a number.
 Kind = Literal["categories", "yes/no", "number"]
@@ -22,6 +23,7 @@ MISSING_LABEL = "(missing)"
 _YES_NO = ("no", "yes")
 _MAX_LABELS = 2**16
 _MAX_ECHO = 60
+_FEWEST = 1e-6  # answers that are expected, where what is estimated is about people who answer
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,10 @@ class Attribute:
         high: the largest number.
         missing: "category", "leave out" or "error".
         weight: how much its squared error counts.
+        expected: the shares that are expected of all values of a report, the missing answer last;
+            of a number those of equidistant values from low to high. Only predictions of errors
+            use them. None: all labels, or numbers, alike, and nobody missing unless that is a
+            category.
 
     Use :meth:`categories`, :meth:`yes_no` and :meth:`number` to make one.
     """
@@ -54,6 +60,7 @@ class Attribute:
     high: float | None = None
     missing: Missing = "error"
     weight: float = 1.0
+    expected: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         """Check everything."""
@@ -69,6 +76,8 @@ class Attribute:
             self._check_number()
         else:
             self._check_labels()
+        if self.expected is not None:
+            object.__setattr__(self, "expected", self._checked_shares(self.expected))
 
     @classmethod
     def categories(
@@ -79,6 +88,7 @@ class Attribute:
         ordered: bool = False,
         missing: Missing = "error",
         weight: float = 1.0,
+        expected: Sequence[float] | None = None,
     ) -> Attribute:
         """Return an attribute with labels; whole numbers count as their text.
 
@@ -96,23 +106,51 @@ class Attribute:
                     f"attribute {name!r}: a label must be a text or a number, got {label!r}"
                 )
         texts = tuple(map(label_text, given))
-        return cls(name, "categories", texts, ordered, missing=missing, weight=weight)
+        return cls(
+            name,
+            "categories",
+            texts,
+            ordered,
+            missing=missing,
+            weight=weight,
+            expected=expected,
+        )
 
     @classmethod
-    def yes_no(cls, name: str, *, missing: Missing = "error", weight: float = 1.0) -> Attribute:
+    def yes_no(
+        cls,
+        name: str,
+        *,
+        missing: Missing = "error",
+        weight: float = 1.0,
+        expected: Sequence[float] | None = None,
+    ) -> Attribute:
         """Return an attribute that is yes or no.
 
         >>> Attribute.yes_no("member", missing="category").values
         ('no', 'yes', '(missing)')
         """
-        return cls(name, "yes/no", _YES_NO, missing=missing, weight=weight)
+        return cls(name, "yes/no", _YES_NO, missing=missing, weight=weight, expected=expected)
 
     @classmethod
     def number(
-        cls, name: str, low: float, high: float, *, missing: Missing = "error", weight: float = 1.0
+        cls,
+        name: str,
+        low: float,
+        high: float,
+        *,
+        missing: Missing = "error",
+        weight: float = 1.0,
+        expected: Sequence[float] | None = None,
     ) -> Attribute:
-        """Return an attribute that is a number from ``low`` to ``high``, whose mean is wanted."""
-        return cls(name, "number", low=low, high=high, missing=missing, weight=weight)
+        """Return an attribute that is a number from ``low`` to ``high``, whose mean is wanted.
+
+        >>> Attribute.number("age", 18, 98, expected=[0.2, 0.3, 0.3, 0.1, 0.1]).expected
+        (0.2, 0.3, 0.3, 0.1, 0.1)
+        """
+        return cls(
+            name, "number", low=low, high=high, missing=missing, weight=weight, expected=expected
+        )
 
     @property
     def may_miss(self) -> bool:
@@ -180,6 +218,35 @@ class Attribute:
             raise ValueError(
                 f"{self._place}: {MISSING_LABEL!r} stands for missing answers, no label may be it"
             )
+
+    def _checked_shares(self, shares: object) -> tuple[float, ...]:
+        """Return the expected shares; the sum, and that none is negative, is checked as well."""
+        what = f"{self._place}: expected"
+        if isinstance(shares, str | Mapping | Set) or not isinstance(shares, Iterable):
+            raise ValueError(f"{what} must be a list of shares, got {shares!r}")
+        given, spare = tuple(shares), int(self.may_miss)
+        if self.kind == "number":
+            if not 2 + spare <= len(given) <= _MAX_LABELS + spare:
+                more = " and one of missing answers" if spare else ""
+                raise ValueError(
+                    f"{what} must hold shares of 2 to {_MAX_LABELS} equidistant values from low to "
+                    f"high{more}, got {counted(len(given), 'share')}"
+                )
+        elif len(given) != len(self.values):
+            raise ValueError(
+                f"{what} must hold one share for each of the {len(self.values)} values, from "
+                f"{self.values[0]!r} to {self.values[-1]!r}, got {counted(len(given), 'share')}"
+            )
+        try:
+            checked = check_distribution(given, len(given), name=what)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        if self.is_among_answers and not math.fsum(checked[:-1]) >= _FEWEST:
+            raise ValueError(
+                f"{what} must have at least {_FEWEST:g} of answers: the estimate is about people "
+                "who answer"
+            )
+        return checked
 
 
 def label_text(cell: object) -> str:

@@ -13,6 +13,8 @@ import numpy as np
 from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.files.columns import Cells
 from shuffledp.files.problems import DataError
+from shuffledp.randomizers import DiscreteLaplace, LocalRandomizer
+from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling import Bits
 from shuffledp.sampling.doubles import uniform
 from shuffledp.study.attribute import Attribute, label_text
@@ -146,6 +148,26 @@ class Encoding:
         up = uniform(bits, numbers.size) < place - below
         codes: IntArray = below.astype(np.int64) + up
         return np.where(known, codes, self.missing_code)
+
+
+def encoding_of(attribute: Attribute, part: LocalRandomizer) -> Encoding:
+    """Return how answers become the integers that a mechanism reads.
+
+    Raises:
+        ValueError: if the mechanism does not fit the attribute.
+    """
+    spare = int(attribute.may_miss)
+    if attribute.kind != "number":
+        if isinstance(part, SupportRandomizer) and part.inputs == len(attribute.values):
+            return Encoding(attribute)
+        raise ValueError(
+            f"{part} does not fit attribute {attribute.name!r} of {len(attribute.values)} values"
+        )
+    if isinstance(part, SupportRandomizer) and part.inputs is not None and part.inputs > 1 + spare:
+        return Encoding(attribute, part.inputs - spare)
+    if isinstance(part, DiscreteLaplace) and not spare:
+        return Encoding(attribute, part.bound + 1)
+    raise ValueError(f"{part} does not fit the number {attribute.name!r}")
 
 
 def is_missing(cell: object) -> bool:

@@ -14,8 +14,9 @@ from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.search import Found, least_error
 from shuffledp.planning.task import Family, Task
 from shuffledp.randomizers import Joint, LocalRandomizer, OneOf
-from shuffledp.study.option import Shuffle, StudyOption, certified
+from shuffledp.study.option import StudyOption
 from shuffledp.study.scoring import Predictions, cross_prediction, sampled
+from shuffledp.study.shuffle import Shuffle
 from shuffledp.study.study import Study
 
 #: How the shares of the attributes are changed in each round of the search.
@@ -153,8 +154,7 @@ def best_composed(
         raise NoAnswerError(f"no {strategy} meets the target")
     mechanism = found.randomizer
     shuffle = Shuffle(tuple(a.name for a in study.attributes), mechanism)
-    epsilon = certified([shuffle], study.n, study.delta).epsilon
-    return StudyOption(strategy, (shuffle,), epsilon, goal.predictions(mechanism))
+    return StudyOption.of(strategy, study, (shuffle,), goal.predictions(mechanism))
 
 
 def explore(

@@ -22,8 +22,8 @@ from shuffledp.files.formats import is_csv, reports_in
 from shuffledp.files.sidecar import read_sidecar
 from shuffledp.randomizers import Joint
 from shuffledp.study.answers import Answers
-from shuffledp.study.option import Shuffle
 from shuffledp.study.randomization import StudyReports
+from shuffledp.study.shuffle import Shuffle
 from shuffledp.study.study_design import StudyDesign
 from shuffledp.study.subgroups import Subgroups
 from shuffledp.wording import counted

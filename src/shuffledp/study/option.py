@@ -6,40 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
-from shuffledp.errors import check_real, wide_is_enough
+from shuffledp.errors import wide_is_enough
 from shuffledp.files import Guarantee
-from shuffledp.randomizers import Joint, LocalRandomizer, OneOf
-from shuffledp.study.assignment import Assignment
+from shuffledp.study.expectation import expected_predictions, with_expected_answers
 from shuffledp.study.scoring import Predictions
-
-
-@dataclass(frozen=True)
-class Shuffle:
-    """Reports that are shuffled together.
-
-    Attributes:
-        names: the attributes they are about.
-        mechanism: what every person runs: for several attributes a composition that reads them in
-            this order.
-        share: the share of the users who send such a report; below 1 every user sends only one of
-            all reports, and which one is public.
-    """
-
-    names: tuple[str, ...]
-    mechanism: LocalRandomizer
-    share: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Check the share."""
-        if isinstance(self.share, bool) or not 0 < check_real("share", self.share) <= 1:
-            raise ValueError(f"share must be above 0 and at most 1, got {self.share!r}")
-
-    @property
-    def parts(self) -> tuple[LocalRandomizer, ...]:
-        """The mechanism of each attribute."""
-        if isinstance(self.mechanism, Joint | OneOf):
-            return self.mechanism.parts
-        return (self.mechanism,)
+from shuffledp.study.shuffle import Shuffle, is_shared_out, users_of
+from shuffledp.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -50,29 +22,29 @@ class StudyOption:
         strategy: what it is called.
         shuffles: what is shuffled; every person sends one report to each, or to one of them.
         epsilon: the certified epsilon of all reports together at the study's delta.
-        predictions: how accurate the estimates will be.
+        predictions: how accurate the estimates will be whatever people answer, if as many of them
+            answer as the study expects.
+        expected: how accurate they will be if answers are as the study expects them.
     """
 
     strategy: str
     shuffles: tuple[Shuffle, ...]
     epsilon: float
     predictions: Predictions
+    expected: Predictions
 
-
-def is_shared_out(shuffles: Sequence[Shuffle]) -> bool:
-    """Whether every user sends one of the reports only."""
-    return any(shuffle.share < 1 for shuffle in shuffles)
-
-
-def users_of(shuffles: Sequence[Shuffle], n: int) -> tuple[int, ...]:
-    """Return how many of n users send a report to each shuffle.
-
-    Raises:
-        ValueError: if the shares are neither all 1 nor sum to 1.
-    """
-    if not is_shared_out(shuffles):
-        return (n,) * len(shuffles)
-    return Assignment([shuffle.share for shuffle in shuffles]).sizes(n)
+    @classmethod
+    def of(
+        cls,
+        strategy: str,
+        study: Study,
+        shuffles: tuple[Shuffle, ...],
+        predictions: Predictions,
+    ) -> StudyOption:
+        """Add to what is shuffled its certified epsilon, and the errors that are expected."""
+        epsilon = certified(shuffles, study.n, study.delta).epsilon
+        worst = with_expected_answers(study, predictions)
+        return cls(strategy, shuffles, epsilon, worst, expected_predictions(study, shuffles))
 
 
 def certified(shuffles: Sequence[Shuffle], n: int, delta: float) -> Guarantee:

@@ -31,7 +31,8 @@ from shuffledp.sampling import Bits
 from shuffledp.study.assignment import Assignment
 from shuffledp.study.batches import even_batches
 from shuffledp.study.frames import chunks
-from shuffledp.study.option import Shuffle, certified, users_of
+from shuffledp.study.option import certified
+from shuffledp.study.shuffle import Shuffle, users_of
 from shuffledp.study.study_design import StudyDesign
 from shuffledp.wording import counted
 

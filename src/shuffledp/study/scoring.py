@@ -9,7 +9,7 @@ from itertools import product
 from types import MappingProxyType
 
 from shuffledp.planning import Prediction
-from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.frequency import AnsweredFrequency, Frequency
 from shuffledp.planning.mean import AnsweredMean, Mean
 from shuffledp.planning.task import Task
 from shuffledp.randomizers import LocalRandomizer
@@ -21,6 +21,8 @@ def task_of(attribute: Attribute, n: int) -> Task:
     """Return what is to be estimated about an attribute."""
     if attribute.kind == "number":
         return AnsweredMean(n, None) if attribute.may_miss else Mean(n, None)
+    if attribute.is_among_answers:
+        return AnsweredFrequency(n, len(attribute.values))
     return Frequency(n, len(attribute.values))
 
 
@@ -38,6 +40,12 @@ class Predictions:
     attributes: Mapping[str, Prediction]
     crosses: Mapping[tuple[str, ...], Prediction]
     score: float
+
+    @property
+    def by_name(self) -> dict[str, Prediction]:
+        """All errors by what they are of, for people."""
+        crosses = {" x ".join(names): error for names, error in self.crosses.items()}
+        return {**self.attributes, **crosses}
 
     @classmethod
     def of(
@@ -121,14 +129,15 @@ def sampled(prediction: Prediction, task: Task, share: float) -> Prediction:
     The noise grows by 1/share, and who is asked adds :math:`(1/m-1/n)` times the variance of the
     inputs: at most 1 - 1/k for all of k shares together, and 1/4 for one share or a mean.
     """
-    return _of_sample(prediction, task.n, share, task.size if isinstance(task, Frequency) else 1)
+    count = task.estimates if isinstance(task, Frequency) else 1
+    return _of_sample(prediction, task.n, share, count)
 
 
 def sampled_predictions(study: Study, predictions: Predictions, share: float) -> Predictions:
     """Predict all errors of a study if only a random share of the users is asked."""
     n = study.n
     errors = [
-        _of_sample(predictions.attributes[a.name], n, share, max(len(a.values), 1))
+        _of_sample(predictions.attributes[a.name], n, share, max(len(a.counted), 1))
         for a in study.attributes
     ]
     crosses = {

@@ -11,8 +11,9 @@ from shuffledp.planning.search import Found, least_error
 from shuffledp.planning.task import Family, Task
 from shuffledp.study.block import Block
 from shuffledp.study.gaussian import gaussian_epsilon, gaussian_spread
-from shuffledp.study.option import Shuffle, StudyOption, certified
+from shuffledp.study.option import StudyOption
 from shuffledp.study.scoring import Predictions
+from shuffledp.study.shuffle import Shuffle
 from shuffledp.study.start import Start
 from shuffledp.study.study import Study
 
@@ -103,5 +104,4 @@ def _option(
     pairs = [(block, part.randomizer) for block, part in zip(blocks, parts, strict=True)]
     shuffles = tuple(Shuffle(block.names, mechanism) for block, mechanism in pairs)
     errors = [block.predictions(mechanism) for block, mechanism in pairs]
-    epsilon = certified(shuffles, study.n, study.delta).epsilon
-    return StudyOption(name, shuffles, epsilon, Predictions.together(study, errors))
+    return StudyOption.of(name, study, shuffles, Predictions.together(study, errors))

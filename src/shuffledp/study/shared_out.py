@@ -11,9 +11,10 @@ from shuffledp.planning.search import Found
 from shuffledp.study.assignment import Assignment
 from shuffledp.study.block import Block
 from shuffledp.study.composed import rounded_shares
-from shuffledp.study.option import Shuffle, StudyOption, certified
+from shuffledp.study.option import StudyOption
 from shuffledp.study.scoring import Predictions, sampled_predictions
 from shuffledp.study.separate import least_error_of
+from shuffledp.study.shuffle import Shuffle
 from shuffledp.study.start import Start
 from shuffledp.study.study import Study
 from shuffledp.wording import counted
@@ -120,6 +121,4 @@ def _option(
         shuffles.append(Shuffle(block.names, part.randomizer, share))
         whole = block.predictions(part.randomizer)
         errors.append(sampled_predictions(block.study, whole, count / study.n))
-    epsilon = certified(shuffles, study.n, study.delta).epsilon
-    predictions = Predictions.together(study, errors)
-    return StudyOption(name, tuple(shuffles), epsilon, predictions)
+    return StudyOption.of(name, study, tuple(shuffles), Predictions.together(study, errors))

@@ -17,9 +17,9 @@ from shuffledp.wording import closest, did_you_mean
 
 _FIELDS = ("n", "epsilon", "delta", "attributes", "crosses")
 _ATTRIBUTE_FIELDS = {
-    "categories": ("name", "kind", "labels", "size", "ordered", "missing", "weight"),
-    "yes/no": ("name", "kind", "missing", "weight"),
-    "number": ("name", "kind", "low", "high", "missing", "weight"),
+    "categories": ("name", "kind", "labels", "size", "ordered", "missing", "weight", "expected"),
+    "yes/no": ("name", "kind", "missing", "weight", "expected"),
+    "number": ("name", "kind", "low", "high", "missing", "weight", "expected"),
 }
 _MAX_ATTRIBUTES = 64
 _MAX_CELLS = 2**20  # of a cross table
@@ -237,7 +237,7 @@ def _attribute(entry: Mapping[str, Any]) -> Attribute:
         name = entry.get("name", "without a name")
         raise ValueError(f"attribute {name!r}: kind must be one of {known}, got {kind!r}")
     _check_fields(f"attribute {entry.get('name')!r}", entry, _ATTRIBUTE_FIELDS[kind], ("name",))
-    common = {key: entry[key] for key in ("missing", "weight") if key in entry}
+    common = {key: entry[key] for key in ("missing", "weight", "expected") if key in entry}
     if kind == "number":
         low, high = entry.get("low"), entry.get("high")
         return Attribute(entry["name"], "number", low=low, high=high, **common)
@@ -264,7 +264,8 @@ def _entry(attribute: Attribute) -> dict[str, Any]:
         fields |= {"low": attribute.low, "high": attribute.high}
     elif attribute.kind == "categories":
         fields |= {"labels": list(attribute.labels), "ordered": attribute.ordered}
-    return fields | {"missing": attribute.missing, "weight": attribute.weight}
+    fields |= {"missing": attribute.missing, "weight": attribute.weight}
+    return fields if attribute.expected is None else fields | {"expected": list(attribute.expected)}
 
 
 def _check_fields(

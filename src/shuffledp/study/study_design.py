@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,10 @@ from typing import Any
 from shuffledp._version import __version__
 from shuffledp.errors import check_epsilon
 from shuffledp.planning import Prediction
-from shuffledp.randomizers import DiscreteLaplace, Joint, LocalRandomizer, parse
-from shuffledp.randomizers.support import SupportRandomizer
-from shuffledp.study.attribute import Attribute
-from shuffledp.study.cells import Encoding
-from shuffledp.study.option import Shuffle, StudyOption, is_shared_out, users_of
+from shuffledp.randomizers import Joint, parse
+from shuffledp.study.cells import Encoding, encoding_of
+from shuffledp.study.option import StudyOption
+from shuffledp.study.shuffle import Shuffle, is_shared_out, users_of
 from shuffledp.study.study import Study
 from shuffledp.whole_file import write_whole
 
@@ -33,7 +32,8 @@ class StudyDesign:
         strategy: how the attributes are collected.
         shuffles: what is shuffled; together they are about every attribute once.
         epsilon: the certified epsilon at the study's delta for the n that the study expects.
-        errors: predicted root mean square errors, by what they are of; for people.
+        errors: predicted errors by what they are of, for people: root mean square and that of the
+            worst value, for any answers and for those that the study expects.
     """
 
     study: Study
@@ -77,8 +77,11 @@ class StudyDesign:
     @classmethod
     def of(cls, study: Study, option: StudyOption) -> StudyDesign:
         """Return what an option of a plan runs."""
-        errors = {name: _errors(one) for name, one in option.predictions.attributes.items()}
-        errors |= {" x ".join(k): _errors(one) for k, one in option.predictions.crosses.items()}
+        expected = option.expected.by_name
+        errors = {
+            name: _errors(worst, expected[name])
+            for name, worst in option.predictions.by_name.items()
+        }
         return cls(study, option.strategy, option.shuffles, option.epsilon, errors)
 
     def encodings(self, shuffle: Shuffle) -> list[Encoding]:
@@ -162,29 +165,13 @@ class StudyDesign:
             raise ValueError(f"{str(path)!r} is not a plan, or was changed: {error}") from None
 
 
-def encoding_of(attribute: Attribute, part: LocalRandomizer) -> Encoding:
-    """Return how answers become the integers that a mechanism reads.
-
-    Raises:
-        ValueError: if the mechanism does not fit the attribute.
-    """
-    spare = int(attribute.may_miss)
-    if attribute.kind != "number":
-        if isinstance(part, SupportRandomizer) and part.inputs == len(attribute.values):
-            return Encoding(attribute)
-        raise ValueError(
-            f"{part} does not fit attribute {attribute.name!r} of {len(attribute.values)} values"
-        )
-    if isinstance(part, SupportRandomizer) and part.inputs is not None and part.inputs > 1 + spare:
-        return Encoding(attribute, part.inputs - spare)
-    if isinstance(part, DiscreteLaplace) and not spare:
-        return Encoding(attribute, part.bound + 1)
-    raise ValueError(f"{part} does not fit the number {attribute.name!r}")
-
-
-def _errors(prediction: Prediction) -> dict[str, float]:
-    fields = asdict(prediction)
-    return {name: fields[name] for name in ("rms_error", "max_error")}
+def _errors(worst: Prediction, expected: Prediction) -> dict[str, float]:
+    return {
+        "rms_error": worst.rms_error,
+        "max_error": worst.max_error,
+        "expected_rms_error": expected.rms_error,
+        "expected_max_error": expected.max_error,
+    }
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
