@@ -52,11 +52,13 @@ napoleon_use_rtype = False
 
 html_theme = "furo"
 html_title = f"shuffledp {release}"
+html_favicon = "../src/shuffledp/web/static/icon.svg"
 html_static_path = ["_static", str(_MATHJAX)]
 html_css_files = ["shuffledp.css"]
 mathjax_path = _MATHJAX.name
 # Its menu would load more; screen readers get the MathML that stands beside each formula.
 mathjax3_config = {"options": {"enableMenu": False}}
 html_show_sourcelink = False
+html_use_index = html_domain_indices = False  # api.md lists all names, and the search finds them
 html_copy_source = False
 pygments_style = "tango"

@@ -104,6 +104,15 @@ def test_the_page_names_every_part():
     assert sorted(named) == sorted(PARTS)
 
 
+@pytest.mark.parametrize("part", ["divergence", "rounds"])
+def test_the_page_names_modules_that_exist(part):
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    about = page.partition(f"\n**{part}**\n")[2].partition("\n\n")[0]
+    named = re.findall(r"`([a-z_]+)`", about)
+    assert len(named) > 5
+    assert set(named) <= {file.stem for file in (layers.SOURCE / part).glob("*.py")}
+
+
 def test_the_picture_shows_every_part():
     picture = (DOCS / "pictures" / "layers.svg").read_text(encoding="utf-8")
     bold = re.findall(r'font-weight="bold">(\w+)</text>', picture)

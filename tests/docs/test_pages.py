@@ -182,6 +182,22 @@ def test_every_page_is_in_the_contents():
     assert sorted([*listed, "index"]) == sorted([*PAGES, *NOTEBOOKS])
 
 
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("collusion", "collusion"),
+        ("dropouts", "collusion"),
+        ("Prio", "sums"),
+        ("secure aggregation", "sums"),
+        ("rounds", "rounds"),
+        ("GDPR-style statement", "get-started"),
+        ("GDPR-style statement", "review"),
+    ],
+)
+def test_what_people_search_for_is_on_its_page(words, page):
+    assert words.lower() in " ".join(prose(page).lower().split())
+
+
 def test_every_picture_is_drawn_and_shown():
     script = (DOCS / "make_pictures.py").read_text(encoding="utf-8")
     table = script.partition("PICTURES: ")[2].partition("\n}")[0]
