@@ -129,7 +129,7 @@ class _Search:
                     break
                 probe = self.guide.again(self.low, self.high)
                 continue
-            if self.high - self.low <= max(0.1 * self.rtol, 4 * ULP) * self.high < math.inf:
+            if self.high - self.low <= max(0.2 * self.rtol, 4 * ULP) * self.high < math.inf:
                 break
             margin = 1.0 if decided else 3 * margin
             stalled = stalled + 1 if self.high - self.low > 0.5 * gap else 0
