@@ -40,11 +40,12 @@ LONG = {
     "study",
 }
 
-#: The notebooks, which run when the site is built: how many pictures and tables each shows.
+#: The notebooks, which run when the site is built: how many cells of each show
+#: something, and how many pictures and tables there are.
 NOTEBOOKS = {
-    "notebooks/mechanism": (1, 3),
-    "notebooks/rounds": (1, 1),
-    "notebooks/study": (3, 4),
+    "notebooks/mechanism": (4, 1, 4),
+    "notebooks/rounds": (4, 1, 2),
+    "notebooks/study": (9, 3, 4),
 }
 
 #: Packages without which the examples of a page cannot run.
@@ -232,22 +233,32 @@ def test_first_row_of_the_table_of_compositions():
         assert f"\n{next(rows)}\n" in page
 
 
-def check_formulas(site: Path) -> None:
-    """Every formula is set, none with an error, and nothing is loaded, as a browser sees it."""
+#: What must hold of a page on a phone: nothing is cut off at the right, and pictures are there.
+FITS = """
+    document.documentElement.scrollWidth <= innerWidth
+    && [...document.querySelectorAll("article :not(td, th) > p > *")].every(
+        part => part.getBoundingClientRect().right <= innerWidth)
+    && [...document.images].every(picture => picture.complete && picture.naturalWidth > 0)
+"""
+
+
+def check_in_a_browser(site: Path) -> None:
+    """On a phone every page fits, formulas are set without errors, and nothing is loaded."""
     playwright = pytest.importorskip("playwright.sync_api")
     if (chromium := shutil.which("chromium")) is None:
-        pytest.skip("no Chromium was found, so formulas are not looked at")
+        pytest.skip("no Chromium was found, so pages are not looked at")
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
+        page = browser.new_page(viewport={"width": 390, "height": 800})
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
-        for name in PAGES:
+        for name in (*PAGES, *NOTEBOOKS):
             page.goto((site / f"{name}.html").as_uri())
             if count := page.locator(".math").count():
                 page.evaluate("MathJax.startup.promise.then(() => 1)")
             assert page.locator(".math mjx-container").count() == count, name
             assert page.locator("mjx-merror").count() == 0, name
+            assert page.evaluate(FITS), name
         browser.close()
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
 
@@ -274,12 +285,12 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
         text = style.read_text(encoding="utf-8")
         assert not re.search(r"""(url\(|@import )\s*["']?(https?:)?//""", text)
     assert (tmp_path / "html" / "_static" / "tex-svg.js").exists()
-    check_formulas(tmp_path / "html")
-    for notebook, (pictures, tables) in NOTEBOOKS.items():
+    check_in_a_browser(tmp_path / "html")
+    for notebook, (cells, pictures, tables) in NOTEBOOKS.items():
         html = (tmp_path / "html" / f"{notebook}.html").read_text(encoding="utf-8")
         assert "traceback" not in html
-        assert html.count('class="cell_output') >= pictures + tables
-        assert len(re.findall(r'<img[^>]*src="[^"]*_images/', html)) == pictures
+        assert html.count('class="cell_output') == cells
+        assert len(re.findall(r'<img[^>]*src="(?:[^"]*_images/|data:image/)', html)) == pictures
         assert html.count("<table") == tables
     commands_page = (tmp_path / "html" / "commands.html").read_text(encoding="utf-8")
     for name in main.commands:
