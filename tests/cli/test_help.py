@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from command_line import ask
 
@@ -68,3 +71,17 @@ def test_every_option_has_a_meaning(command):
 
 def test_version():
     assert ask("--version") == f"shuffledp {__version__}\n"
+
+
+def test_a_command_waits_for_no_other():
+    """Studies, the paper and the page are imported by those who ask for them."""
+    code = (
+        "import sys; from shuffledp.cli import main; "
+        "main(['epsilon', 'krr(k=2, epsilon0=1)', '-n', '10', '--delta', '0.1'], "
+        "standalone_mode=False); print(*sorted(sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    modules = ran.stdout.splitlines()[-1].split()
+    assert "shuffledp.cli.epsilon" in modules
+    for absent in ("shuffledp.study", "shuffledp.reproduction", "shuffledp.web", "matplotlib"):
+        assert absent not in modules

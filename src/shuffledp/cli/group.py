@@ -9,28 +9,10 @@ from typing import Any
 import click
 
 from shuffledp._version import __version__
-from shuffledp.cli.audit import audit
-from shuffledp.cli.calibrate import calibrate
-from shuffledp.cli.certify import certify
-from shuffledp.cli.compare import compare
-from shuffledp.cli.curve import curve
-from shuffledp.cli.delta import delta
-from shuffledp.cli.epsilon import epsilon
-from shuffledp.cli.estimate import estimate
-from shuffledp.cli.explore import explore
+from shuffledp.cli.commands import Commands
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.internal_error import InternalError
-from shuffledp.cli.ledger import ledger
-from shuffledp.cli.mechanisms import mechanisms
 from shuffledp.cli.misspelling import with_guess
-from shuffledp.cli.plan import plan
-from shuffledp.cli.randomize import randomize
-from shuffledp.cli.report import report
-from shuffledp.cli.reproduce import reproduce
-from shuffledp.cli.rounds import rounds
-from shuffledp.cli.tiers import tiers
-from shuffledp.cli.users import users
-from shuffledp.cli.verify import verify
 from shuffledp.cluster import ClusterError
 from shuffledp.errors import NoAnswerError
 from shuffledp.extras import MissingExtraError
@@ -78,7 +60,12 @@ class _Group(click.Group):
             raise InternalError(error, ctx.meta[_ARGUMENTS]) from error
 
 
-@click.group(cls=_Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Group,
+    commands=Commands(),
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="shuffledp", message="%(prog)s %(version)s")
 def main() -> None:
     """Certified privacy of locally randomized reports behind a shuffler.
@@ -86,27 +73,3 @@ def main() -> None:
     n people each randomize their own answer, and a shuffler hides who sent which report. How much
     privacy is there really?
     """
-
-
-for _command in (
-    epsilon,
-    delta,
-    calibrate,
-    users,
-    rounds,
-    tiers,
-    ledger,
-    plan,
-    compare,
-    curve,
-    report,
-    explore,
-    reproduce,
-    certify,
-    verify,
-    audit,
-    randomize,
-    estimate,
-    mechanisms,
-):
-    main.add_command(_command)
