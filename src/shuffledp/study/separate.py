@@ -104,7 +104,8 @@ class _Fit:
 
     def square(self, spread: float) -> float:
         """Return the weighted squared error at a spread."""
-        return self.weight * (self.error * (self.spread / spread) ** self.slope) ** 2
+        log_error = math.log(self.error) + self.slope * math.log(self.spread / spread)
+        return math.exp(min(math.log(self.weight) + 2 * log_error, _MOST))
 
     def best(self, log_price: float) -> float:
         """Return the spread where a larger square of it is worth the price."""
