@@ -71,6 +71,9 @@ def test_the_whole_way(folder):
     text = ask("plan", "--study", "study.toml", "--out", "plan.json")
     assert "Best: separate shuffles\nmember: krr(k=3, epsilon0=" in text
     assert "in inverse proportion" in text
+    assert "expected  all values alike: the study expects nothing else\n" in text
+    rows = [line.split() for line in text.splitlines()]
+    assert rows[rows.index(["separate", "shuffles"]) + 1] == ["expected", "worst"]
     assert "Standard error at worst, of one value for any data: member 0.0" in " ".join(
         text.split()
     )
@@ -90,6 +93,8 @@ def test_the_whole_way(folder):
     fields = json.loads(ask("plan", "--study", "study.toml", "--json"))
     assert fields["options"][0]["shuffles"] == plan["shuffles"]
     assert fields["files"] == []
+    known = plan["predicted_errors"]["member"]
+    assert 0 < known["expected_rms_error"] <= known["rms_error"] == fields["options"][0]["score"]
 
 
 @pytest.mark.usefixtures("quick")

@@ -298,19 +298,54 @@ def test_the_question_of_a_certificate(tmp_path: Path, asked):
         assert "cannot read" in said("--from", tmp_path / name)
 
 
-def test_nothing_is_written_about_sums(tmp_path: Path, asked):
+def test_documents_about_published_sums(tmp_path: Path, asked):
     people, total = tmp_path / "people.csv", tmp_path / "sum.json"
     people.write_text("answer\n" + "0\n1\n" * 20)
     line = ["randomize", str(people), "--column=answer", "--mechanism=oue(1, 2)", "--delta=1e-3"]
     made = CliRunner().invoke(main, [*line, "--view=sum", f"--out={total}"])
     assert made.exit_code == 0, made.output
-    assert "is a sum, and the document is about shuffled reports" in said("--from", total)
+    assert "says itself what the analyst sees" in said("--from", total, "--view", "sum")
+    assert CliRunner().invoke(main, ["report", "--from", str(total)]).stdout == "page"
+    found, *_ = asked.pop()
+    assert (found.view, found.n, found.target, found.bound) == ("sum", 40, 1e-3, "exact")
     pytest.importorskip("flint")
     line = ["certify", "gaussian(sigma=2)", "-n", "20", "--delta", "1e-2", "--view", "sum"]
     proof = tmp_path / "proof.json"
     proof.write_text(CliRunner().invoke(main, line).stdout)
-    assert "proves what a sum reveals" in said("--from", proof)
-    assert asked == []
+    assert CliRunner().invoke(main, ["report", "--from", str(proof)]).stdout == "page"
+    found, _, certificate, _ = asked.pop()
+    assert (found.view, found.n, certificate.bound) == ("sum", 20, "exact")
+
+
+@pytest.mark.heavy
+def test_documents_about_sums_say_what_holds_if_the_aggregator_fails():
+    accountant = ShuffleAccountant("laplace(epsilon0=1)", n=60, view="sum")
+    found = Findings(accountant.epsilon_report(1e-4))
+    shuffled = ShuffleAccountant("laplace(epsilon0=1)", n=60).get_epsilon(1e-4)
+    assert found.epsilon < found.shuffled == shuffled < found.local == 1.0
+    assert found.advantage == accountant.advantage()
+    for epsilon, delta in found._deltas[1:]:
+        assert delta >= accountant.delta_lower_bound(epsilon)
+        assert delta <= ShuffleAccountant("laplace(epsilon0=1)", n=60).get_delta(epsilon)
+    text = read(write_page(found, COVER)).text
+    assert f"the sum of the reports is ({round_up(found.epsilon)}, 0.0001)-diff" in text
+    assert "The aggregatoreach report, perhaps with its senderε0 = 1" in text
+    assert "the aggregator reveals the sum of all reports, once, and nothing else" in text
+    fails = "the aggregator fails"
+    assert f"{fails}all reports, without order or sender{round_up(shuffled)}" in text
+    assert f"{fails}every report with its sender1" in text
+    assert "--bound best --view sum" in text
+    assert "shuffledp certify" not in text
+    assert "best attack, sum" in [line.label for line in found.tradeoff.lines]
+    assert "shuffled reports are" not in text.replace("are about shuffled reports", "")
+
+
+def test_sums_of_which_no_attack_is_known():
+    report = ShuffleAccountant("subset(1, 5, 2)", n=20, view="sum").epsilon_report(1e-2)
+    found = Findings(report)
+    assert not found.has_attack
+    assert found.shuffled is not None
+    assert found.epsilon <= found.shuffled
 
 
 @pytest.mark.heavy

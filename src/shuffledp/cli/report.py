@@ -16,6 +16,7 @@ from shuffledp.cli.parameters import (
     DELTA,
     RTOL,
     USERS,
+    VIEW,
     optional,
     reading,
 )
@@ -47,9 +48,9 @@ _PARAMETERS = [
     click.Option(
         ["--from", "source"],
         metavar="FILE",
-        help="Take mechanism, users and delta from a file instead: reports that 'randomize' wrote "
-        "and their sidecar, a plan of 'plan --study', or a certificate, which is checked and "
-        "embedded.",
+        help="Take mechanism, users and delta from a file instead: reports that 'randomize' wrote, "
+        "or their sum, with their sidecar, a plan of 'plan --study', or a certificate, which is "
+        "checked and embedded.",
     ),
     click.Option(
         ["--attribute"],
@@ -58,6 +59,7 @@ _PARAMETERS = [
     ),
     RTOL,
     BOUND,
+    VIEW,
     CORRUPTED,
     CORRUPTED_ADAPTIVELY,
     click.Option(["--title"], metavar="TEXT", help="What the document is called."),
@@ -96,7 +98,7 @@ def report(out: Path | None, certified: bool, **options: Any) -> None:
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     source = _question(options)
-    asked = accountant(mechanism=source.mechanism, n=source.n, **options)
+    asked = accountant(mechanism=source.mechanism, n=source.n, view=source.view, **options)
     if (certified or source.certificate) and asked.crowd.assumptions:
         raise click.UsageError("certificates are for honest users, without --corrupted")
     if certified and source.certificate:
@@ -131,6 +133,7 @@ def _question(options: dict[str, Any]) -> Source:
     """Take mechanism, users and delta out of the options, all from one source."""
     from shuffledp.cli.report_source import Source, read_source
 
+    view = options.pop("view")
     given = {name: options.pop(name) for name in ("mechanism", "n", "delta")}
     name, attribute = options.pop("source"), options.pop("attribute")
     known = [value for value in given.values() if value is not None]
@@ -139,9 +142,11 @@ def _question(options: dict[str, Any]) -> Source:
             raise click.UsageError("give MECHANISM, '-n' / '--users' and '--delta', or '--from'")
         if attribute is not None:
             raise click.UsageError("--attribute chooses a shuffle of a plan: it needs --from")
-        return Source(**given)
+        return Source(**given, view=view)
     if known:
         raise click.UsageError("'--from' says itself what MECHANISM, '-n' and '--delta' are")
+    if view != "multiset":
+        raise click.UsageError("'--from' says itself what the analyst sees, without '--view'")
     try:
         return read_source(name, attribute)
     except ValueError as error:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from shuffledp.accounting.sum_view import View
 from shuffledp.certification import Certificate, CertificateError
 from shuffledp.files import DataError, Sidecar
 from shuffledp.files.sidecar import read_sidecar, sidecar_path
@@ -14,8 +15,6 @@ from shuffledp.review import Whole
 from shuffledp.study import StudyDesign
 from shuffledp.study.option import certified
 from shuffledp.study.shuffle import users_of
-
-_NO_SUMS = "the document is about shuffled reports; 'shuffledp epsilon --view sum' tells about sums"
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,7 @@ class Source:
         delta: the delta at which epsilon is asked for.
         certificate: a proof that is there already; it has not been checked.
         whole: what these reports are a part of.
+        view: what the analyst sees.
     """
 
     mechanism: LocalRandomizer
@@ -35,6 +35,7 @@ class Source:
     delta: float
     certificate: Certificate | None = None
     whole: Whole | None = None
+    view: View = "multiset"
 
 
 def read_source(name: str, attribute: str | None) -> Source:
@@ -61,15 +62,14 @@ def _from_reports(path: Path) -> Source:
         found.check_file(path)
     except DataError as error:
         raise ValueError(str(error)) from None
-    if found.view == "sum":
-        raise ValueError(f"{str(path)!r} is a sum, and {_NO_SUMS}")
     if found.seeded:
         raise ValueError(
             f"{str(path)!r} was made from a seed, so it has no guarantee to write about"
         )
     if found.warnings:
         raise ValueError(f"{str(path)!r} has no guarantee to write about: {found.warnings[0]}")
-    return Source(found.randomizer(), found.n, found.guarantee.delta, whole=_whole(found))
+    delta = found.guarantee.delta
+    return Source(found.randomizer(), found.n, delta, whole=_whole(found), view=found.view)
 
 
 def _whole(sidecar: Sidecar) -> Whole | None:
@@ -110,9 +110,9 @@ def _from_certificate(path: Path, text: str) -> Source:
         proof = Certificate.from_json(text)
     except CertificateError as error:
         raise ValueError(f"{str(path)!r} is not a certificate: {error}") from None
-    if proof.bound == "exact":  # what nothing but the sum reveals
-        raise ValueError(f"{str(path)!r} proves what a sum reveals, and {_NO_SUMS}")
-    return Source(parse(proof.mechanism), proof.n, float(proof.guarantee.delta), proof)
+    view: View = "sum" if proof.bound == "exact" else "multiset"
+    delta = float(proof.guarantee.delta)
+    return Source(parse(proof.mechanism), proof.n, delta, proof, view=view)
 
 
 def _from_plan(path: Path, attribute: str | None) -> Source:

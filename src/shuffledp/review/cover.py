@@ -21,7 +21,7 @@ class Cover:
         ValueError: if one is empty, or longer than a line.
     """
 
-    title: str = "Privacy of a shuffled collection"
+    title: str = "Privacy of a collection"
     organisation: str | None = None
     contact: str | None = None
 

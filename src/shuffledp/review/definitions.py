@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-#: Each term with its meaning, in the order in which a reader meets them.
-DEFINITIONS = (
+from shuffledp.review.seen import Seen
+
+
+def definitions(seen: Seen) -> tuple[tuple[str, str], ...]:
+    """Return each term with its meaning, in the order in which a reader meets them."""
+    return (*_FIRST, (seen.middle, seen.definition), *_LAST)
+
+
+_FIRST = (
     (
         "(epsilon, delta)-differential privacy",
-        "Whatever one person's data are replaced by, every event that the reports can show becomes "
+        "Whatever one person's data are replaced by, every event that can be seen becomes "
         "at most e^epsilon times as likely, plus delta. It holds whatever else is known.",
     ),
     (
@@ -14,10 +21,9 @@ DEFINITIONS = (
         "What runs on a person's own device and makes a report out of their data, by chance. "
         "epsilon0 says how much one report reveals to whoever knows its sender.",
     ),
-    (
-        "shuffler",
-        "Collects the reports, removes who sent them and when, and passes them on in random order.",
-    ),
+)
+
+_LAST = (
     (
         "guarantee, lower bound",
         "The guarantee is proved and rounded up. The lower bound is what two concrete datasets "

@@ -10,9 +10,11 @@ from functools import cached_property
 
 from shuffledp.accounting import Report, ShuffleAccountant
 from shuffledp.accounting.operational import tradeoff_below
+from shuffledp.accounting.sum_view import View
 from shuffledp.comparison import Comparison, compare
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError, wide_is_enough
 from shuffledp.figures import Chart, Line
+from shuffledp.review.seen import SEEN, Seen
 
 #: Of these shares of the users there are fewer, or so many work for the analyst.
 _FEWER = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))
@@ -47,21 +49,20 @@ class Findings:
         report: the guarantee that the document is about.
 
     Raises:
-        ValueError: if it is about sums: the words of the document are about the multiset.
         NoAnswerError: if there is no finite guarantee to write about.
     """
 
     report: Report
 
     def __post_init__(self) -> None:
-        """Refuse a report without a guarantee, or about something else."""
-        if self.report.view != "multiset":
-            raise ValueError(
-                "report must have view='multiset' here, got 'sum': the document is about shuffled "
-                "reports, and what holds for them holds for their sum"
-            )
+        """Refuse a report without a guarantee."""
         if self.epsilon == math.inf:
             raise NoAnswerError("there is no finite epsilon to write a document about")
+
+    @property
+    def seen(self) -> Seen:
+        """How to speak of what the analyst sees."""
+        return SEEN[self.report.view]
 
     @property
     def epsilon(self) -> float:
@@ -81,6 +82,11 @@ class Findings:
         if self.report.quantity == "epsilon":
             return self.report.lower_bound
         return self.accountant.epsilon_lower_bound(self.delta)
+
+    @property
+    def has_attack(self) -> bool:
+        """Whether a lower bound is known; of some sums there is none."""
+        return self.report.datasets is not None or self.report.worst_pair is None
 
     @cached_property
     def accountant(self) -> ShuffleAccountant:
@@ -105,6 +111,17 @@ class Findings:
             return randomizer.epsilon0  # as it was given, not computed
         with wide_is_enough():
             return self._alone.get_epsilon(0.0)
+
+    @cached_property
+    def shuffled(self) -> float | None:
+        """The epsilon of the shuffled reports, where only their sum is to be seen."""
+        if self.report.view == "multiset":
+            return None
+        with wide_is_enough():
+            crowd = self.report.crowd
+            rtol = self.report.rtol  # as close as the claim, which is never above it
+            asked = self._asked(crowd.n, crowd.corrupted, rtol, "multiset")
+            return asked.get_epsilon(self.delta)
 
     @cached_property
     def fewer(self) -> Sequence[WhatIf]:
@@ -145,24 +162,19 @@ class Findings:
     def comparison(self) -> Comparison:
         """What published analyses say about the same users, all of them honest."""
         with wide_is_enough():
-            return compare(self.report.randomizer, self.report.n, self.delta)
+            report = self.report
+            return compare(report.randomizer, report.n, self.delta, view=report.view)
 
     @cached_property
     def profile(self) -> Chart:
         """Delta at other epsilons, certified and attained."""
         x, upper = zip(*self._deltas, strict=True)
+        lines = [Line("guarantee", x, upper, kind="upper", group="guarantee")]
         with wide_is_enough():
             lower = tuple(map(self._aside.delta_lower_bound, x))
-        return Chart(
-            "",
-            "epsilon",
-            "delta",
-            (
-                Line("guarantee", x, upper, kind="upper", group="guarantee"),
-                Line("attained by an attack", x, lower, kind="lower", group="guarantee"),
-            ),
-            y_log=True,
-        )
+        if self.has_attack:
+            lines.append(Line("attained by an attack", x, lower, kind="lower", group="guarantee"))
+        return Chart("", "epsilon", "delta", tuple(lines), y_log=True)
 
     @cached_property
     def tradeoff(self) -> Chart:
@@ -172,7 +184,7 @@ class Findings:
         alone = [(0.0, self._alone.advantage()), *_deltas(self._alone, end, _ALONE_STEPS)]
         lines = {
             "guessing": tuple(1 - rate for rate in x),
-            "best attack, shuffled": tuple(tradeoff_below(self._deltas, rate) for rate in x),
+            self.seen.attack: tuple(tradeoff_below(self._deltas, rate) for rate in x),
             "best attack, sender known": tuple(tradeoff_below(alone, rate) for rate in x),
         }
         return Chart(
@@ -204,7 +216,9 @@ class Findings:
         with wide_is_enough():
             return self._asked(n, corrupted, _ASIDE_RTOL).get_epsilon(self.delta)
 
-    def _asked(self, n: int, corrupted: int, rtol: float) -> ShuffleAccountant:
+    def _asked(
+        self, n: int, corrupted: int, rtol: float, view: View | None = None
+    ) -> ShuffleAccountant:
         return ShuffleAccountant(
             self.report.randomizer,
             n,
@@ -212,6 +226,7 @@ class Findings:
             bound=self.report.wanted,
             corrupted=corrupted,
             corrupted_adaptively=self.report.crowd.corrupted_adaptively,
+            view=view or self.report.view,
         )
 
 

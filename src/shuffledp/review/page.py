@@ -16,8 +16,9 @@ from shuffledp.certification import Certificate
 from shuffledp.comparison import OURS
 from shuffledp.figures import Chart, picture
 from shuffledp.markup import Markup, tag
+from shuffledp.randomizers.aggregate import NormalSum
 from shuffledp.review.cover import Cover
-from shuffledp.review.definitions import DEFINITIONS
+from shuffledp.review.definitions import definitions
 from shuffledp.review.findings import Findings, WhatIf
 from shuffledp.review.style import STYLE
 from shuffledp.review.whole import Whole
@@ -72,7 +73,7 @@ def write_page(
         *_meaning(found),
         *_comparison(found),
         *_origin(found, certificate),
-        *_definitions(),
+        *_definitions(found),
         tag(
             "footer",
             f"Made with shuffledp {__version__}. Guarantees are rounded up, lower bounds "
@@ -92,18 +93,19 @@ def _statement(found: Findings) -> Iterable[Markup]:
     report, epsilon = found.report, _up(found.epsilon)
     yield tag(
         "p",
-        f"With {report.crowd}, each of whom runs {_text(report)} on their own device, the shuffled "
-        f"reports are ({epsilon}, {_delta(found)})-differentially private. Whatever one person "
-        f"holds, it makes nothing that the reports show more than {_factor(found.epsilon)} times "
-        f"as likely, plus {_delta(found)}.",
+        f"With {report.crowd}, each of whom runs {_text(report)} on their own device, "
+        f"{found.seen.result} ({epsilon}, {_delta(found)})-differentially private. Whatever one "
+        f"person holds, it makes nothing that {found.seen.shows} more than "
+        f"{_factor(found.epsilon)} times as likely, plus {_delta(found)}.",
         class_="statement",
+    )
+    attack = (
+        f"ε ≥ {round_down(found.lower_bound)}",
+        "what an attack attains: no analysis can promise less",
     )
     keys = (
         (f"ε ≤ {epsilon}", f"guaranteed at δ = {_delta(found)}"),
-        (
-            f"ε ≥ {round_down(found.lower_bound)}",
-            "what an attack attains: no analysis can promise less",
-        ),
+        *([attack] if found.has_attack else []),
         (f"{_percent(found.advantage)} %", "how much better than chance anyone can guess, at most"),
         (_level(found), "what one report reveals if its sender is known"),
     )
@@ -118,17 +120,16 @@ def _collected(found: Findings) -> Iterable[Markup]:
     yield tag(
         "p",
         "Every person's device turns their data into one randomized report and sends nothing but "
-        "that. A shuffler mixes the reports of all, and only the mixture is analysed. The "
-        "randomizer is ",
+        f"that. {found.seen.work} The randomizer is ",
         tag("code", _text(report)),
         f"; {LEVEL}." if found.is_pure else ".",
     )
     rows = (
         ("The person's device", "the data", "nothing leaves it but the report"),
-        ("The shuffler", "each report, perhaps with its sender", _level(found)),
+        (f"The {found.seen.middle}", "each report, perhaps with its sender", _level(found)),
         (
-            "The analyst, and all who get the reports",
-            "the reports of all, without order or sender",
+            f"The analyst, and all who get {found.seen.short}",
+            found.seen.given,
             f"ε = {_up(found.epsilon)}, δ = {_delta(found)}",
         ),
     )
@@ -138,18 +139,19 @@ def _collected(found: Findings) -> Iterable[Markup]:
 def _assumptions(found: Findings) -> Iterable[Markup]:
     report = found.report
     yield tag("h2", "What is assumed, and what holds if it fails")
-    yield tag("ul", *(tag("li", fact) for fact in report.assumptions))
+    yield tag("ul", *(tag("li", fact) for fact in (*report.assumptions, *found.seen.trust)))
     rows = [("as assumed", str(report.crowd), _up(found.epsilon))]
     rows += _what_ifs("fewer users take part", found.fewer, "user")
     rows += _what_ifs("users work for the analyst", found.colluding, "user")
     rows += _what_ifs("the same users are asked again", found.repeated, "round")
-    rows += [("the shuffler fails", "every report with its sender", _up(found.local))]
+    fails = f"the {found.seen.middle} fails"
+    if found.shuffled is not None:
+        rows += [(fails, "all reports, without order or sender", _up(found.shuffled))]
+    rows += [(fails, "every report with its sender", _up(found.local))]
     yield _table(("what happens", "", f"ε at δ = {_delta(found)}"), rows, numbers=1)
     yield tag(
         "p",
-        "All of these are certified, too. If the shuffler fails, the randomizer still protects "
-        "every report by itself: that is its local level. Several rounds assume fresh noise and "
-        "a fresh shuffle each time, and reports that cannot be linked across rounds.",
+        f"All of these are certified, too. {found.seen.failure} {found.seen.again}",
         class_="soft",
     )
 
@@ -164,8 +166,9 @@ def _meaning(found: Findings) -> Iterable[Markup]:
     yield tag(
         "p",
         "Suppose an attacker knows the data of everybody else, and that one person holds one of "
-        "two values. Guessing is right half of the time; with the reports at hand at most "
-        f"{_percent(right)} % of the time. Whatever the reports show, it changes the odds of the "
+        "two values. Guessing is right half of the time; with "
+        f"{found.seen.short} at hand at most "
+        f"{_percent(right)} % of the time. Whatever {found.seen.shows}, it changes the odds of the "
         f"two values by a factor between {round_down(exp_below(-found.epsilon))} and "
         f"{_factor(found.epsilon)}, but for events that δ allows for: their probability is "
         f"{_delta(found)} more than this factor explains, at most.",
@@ -176,7 +179,9 @@ def _meaning(found: Findings) -> Iterable[Markup]:
         _picture(
             found.profile,
             "Delta at other epsilons: the guarantee, and what a concrete attack attains. The truth "
-            "lies in between.",
+            "lies in between."
+            if found.has_attack
+            else "Delta at other epsilons: the guarantee.",
         ),
         _picture(
             found.tradeoff,
@@ -204,6 +209,8 @@ def _comparison(found: Findings) -> Iterable[Markup]:
     yield tag("h2", "What published analyses say")
     if found.report.crowd.assumptions:
         yield tag("p", "For the same users, all of them honest.")
+    if found.report.view == "sum":
+        yield tag("p", "They are about shuffled reports; what holds for these holds for their sum.")
     yield _table(
         ("bound on ε", "ε", "to ours"),
         rows,
@@ -226,8 +233,7 @@ def _origin(found: Findings, certificate: Certificate | None) -> Iterable[Markup
     yield tag(
         "p",
         f"By {proof}. All roundings and truncations are counted to the safe side. The worst inputs "
-        f"are {_where(report)} ({report.pairs}); the lower bound is attained by "
-        f"{report.datasets_in_words}. The same numbers come out of",
+        f"are {_where(report)} ({report.pairs}); {_attained(found)}. The same numbers come out of",
     )
     yield tag("pre", "\n".join(_commands(found)))
     if certificate is not None:
@@ -254,16 +260,19 @@ def _commands(found: Findings) -> Iterable[str]:
     else:
         target = f"--epsilon {plain(report.target)}"
     rtol = "" if report.rtol == DEFAULT_RTOL else f" --rtol {plain(report.rtol)}"
-    ends = f"{target} --bound {report.wanted}"
+    view = "" if report.view == "multiset" else f" --view {report.view}"
+    ends = f"{target} --bound {report.wanted}{view}"
     yield f"shuffledp {report.quantity} {text} {users} {ends}{rtol}{crowd}"
-    yield f"shuffledp compare {text} {users} --delta {plain(found.delta)}"
-    if not crowd:  # certificates are for honest users
+    yield f"shuffledp compare {text} {users} --delta {plain(found.delta)}{view}"
+    provable = not view or isinstance(report.randomizer.aggregate, NormalSum)
+    if provable and not crowd:  # certificates are for honest users
         yield f"shuffledp certify {text} {users} {ends}"
 
 
-def _definitions() -> Iterable[Markup]:
+def _definitions(found: Findings) -> Iterable[Markup]:
     yield tag("h2", "Definitions")
-    pairs = (tag("div", tag("dt", term), tag("dd", meaning)) for term, meaning in DEFINITIONS)
+    terms = definitions(found.seen)
+    pairs = (tag("div", tag("dt", term), tag("dd", meaning)) for term, meaning in terms)
     yield tag("dl", *pairs)
 
 
@@ -300,6 +309,12 @@ def _table(
 
 def _text(report: Report) -> str:
     return shorten(str(report.randomizer), _MAX_TEXT)
+
+
+def _attained(found: Findings) -> str:
+    if not found.has_attack:
+        return "no lower bound is known"
+    return f"the lower bound is attained by {found.report.datasets_in_words}"
 
 
 def _where(report: Report) -> str:
