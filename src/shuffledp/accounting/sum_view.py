@@ -359,7 +359,5 @@ def _corner_epsilon(seen: BitSums, n: int, delta: float) -> Interval:
 
 def in_logs(bounds: Bounds) -> LogEnclosure:
     """Return the enclosure of the logarithm."""
-    lower = math.log(bounds.lower) if bounds.lower > 0 else -math.inf
-    return LogEnclosure(lower, math.log(bounds.upper) if bounds.upper > 0 else -math.inf).widen(
-        4 * UNIT
-    )
+    lower, upper = (math.log(end) if end > 0 else -math.inf for end in (bounds.lower, bounds.upper))
+    return LogEnclosure.rounded(lower, upper, 4 * UNIT)

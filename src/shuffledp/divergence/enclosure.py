@@ -33,10 +33,18 @@ class LogEnclosure:
 
     def widen(self, error: float) -> LogEnclosure:
         """Add an absolute error and the rounding of the logarithms themselves."""
-        return LogEnclosure(
-            self.lower - error - 8 * UNIT * _size(self.lower),
-            self.upper + error + 8 * UNIT * _size(self.upper),
-        )
+        return LogEnclosure.rounded(self.lower, self.upper, error)
+
+    @classmethod
+    def rounded(cls, lower: float, upper: float, error: float) -> LogEnclosure:
+        """Return the enclosure between two logarithms, after their errors have been added.
+
+        Before, they may be in the wrong order, by their roundings.
+
+        >>> LogEnclosure.rounded(-1.0 + 2e-16, -1.0, 1e-12).width > 0
+        True
+        """
+        return cls(lower - error - 8 * UNIT * _size(lower), upper + error + 8 * UNIT * _size(upper))
 
     def intersect(self, other: LogEnclosure) -> LogEnclosure:
         """Return the intersection of two enclosures of the same number."""

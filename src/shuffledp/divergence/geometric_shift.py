@@ -290,10 +290,11 @@ class _Contour:
         cumulant, tilt = _cumulant(self.rate, self.theta), self.theta * t
         unit = self.n * cumulant - tilt
         error = self.n * _cumulant_error(self.rate, self.theta) + 8 * UNIT * (1 + tilt + abs(unit))
-        return LogEnclosure(
+        return LogEnclosure.rounded(
             math.log(lower) + unit if lower > 0 else -math.inf,
             math.log(upper) + unit if upper > 0 else -math.inf,
-        ).widen(error)
+            error,
+        )
 
 
 def _xy(tau: FloatArray, theta: float, v: float) -> tuple[FloatArray, FloatArray]:

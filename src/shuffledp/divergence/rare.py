@@ -59,9 +59,11 @@ def rare_log_mean(total: BlockSum) -> LogEnclosure:
     log_n = math.log(total.summands)
     shift = exponent * math.log(2)
     rounding = 40 + len(times) ** 2 + 8 * min(crowd, 1000.0) + 4 * (log_n + abs(exponent))
-    return LogEnclosure(
-        shift + math.log(lower) if lower > 0 else -math.inf, shift + math.log(upper)
-    ).widen(UNIT * rounding)
+    return LogEnclosure.rounded(
+        shift + math.log(lower) if lower > 0 else -math.inf,
+        shift + math.log(upper),
+        UNIT * rounding,
+    )
 
 
 class _Side:
