@@ -96,6 +96,7 @@ MODULES = {
         "tests/divergence/test_units.py",
         *_BLOCKS,
     ],
+    "divergence/integrand.py": ["tests/divergence/test_nodes.py", *_BLOCKS],
     "divergence/nodes.py": ["tests/divergence/test_nodes.py", *_BLOCKS],
     "divergence/normal_shift.py": ["tests/accounting/test_sum_view.py"],
     "divergence/rare.py": ["tests/divergence/test_rare.py"],

@@ -33,7 +33,7 @@ from shuffledp.divergence.contour import (
 from shuffledp.divergence.elementary import elementary_log_mean
 from shuffledp.divergence.enumeration import enumerate_log_mean
 from shuffledp.divergence.mean import _coarsened
-from shuffledp.divergence.nodes import _Integrand, sum_nodes
+from shuffledp.divergence.nodes import _Nodes, sum_nodes
 from shuffledp.divergence.proposals.grid import Grid
 from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.divergence.tilt import log_mgf_of_sum, tilt_sum
@@ -279,7 +279,7 @@ def test_the_bound_of_a_stretch_bounds_the_product(
     total = BlockSum.of((BINARY, times[0]), (SKEWED, times[1]))
     tilted = tilt_sum(total, saddle_point(total))
     step, tau = 0.003, 0.02
-    mean_, density = _Integrand(tilted, tau, step).bounds(np.array([start]), np.array([size]))
+    mean_, density = _Nodes(tilted, tau, step).bounds(np.array([start]), np.array([size]))
     t = step * np.arange(start, start + size)
     terms = np.exp(-0.5 * (tau * t) ** 2) * step / math.pi
     for law, n in zip(tilted.laws, tilted.times, strict=True):
@@ -288,7 +288,7 @@ def test_the_bound_of_a_stretch_bounds_the_product(
         )
     assert float(terms.sum()) <= density[0] * (1 + 1e-12)
     assert float((terms / (tilted.theta**2 + t**2)).sum()) <= mean_[0] * (1 + 1e-12)
-    one = _Integrand(tilt_sum(BlockSum.of((BINARY, times[0])), tilted.theta), tau, step)
+    one = _Nodes(tilt_sum(BlockSum.of((BINARY, times[0])), tilted.theta), tau, step)
     assert density[0] <= one.bounds(np.array([start]), np.array([size]))[1][0]
 
 
@@ -298,7 +298,7 @@ def test_dense_and_sparse_evaluation_of_blocks_agree(times: tuple[int, int]) -> 
     total = BlockSum.of((BINARY, times[0]), (SKEWED, times[1]))
     tilted = tilt_sum(total, saddle_point(total))
     step, count, tau = 0.05 / math.sqrt(tilted.variance), 2000, 0.02
-    sparse, dense = _Integrand(tilted, tau, step), _Integrand(tilted, tau, step)
+    sparse, dense = _Nodes(tilted, tau, step), _Nodes(tilted, tau, step)
     sparse.add(np.arange(count + 1))
     dense.add_all(count)
     first, second = sparse.sums, dense.sums
@@ -322,7 +322,7 @@ def test_errors_of_several_factors_are_covered(
 ) -> None:
     """Each phi moves by its error in any direction, but stays at most 1 in modulus."""
     tilted = tilt_sum(BlockSum.of((BINARY, times[0]), (SKEWED, times[1])), 1e-6)
-    integrand = _Integrand(tilted, 1e-3, math.pi)
+    integrand = _Nodes(tilted, 1e-3, math.pi)
     values = [
         Characteristic(*(np.array([x]) for x in (*log, error)))
         for log, error in zip(logs, errors, strict=True)

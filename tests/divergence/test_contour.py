@@ -26,7 +26,7 @@ from shuffledp.divergence.contour import (
     contour_log_mean,
 )
 from shuffledp.divergence.enumeration import enumerate_log_mean
-from shuffledp.divergence.nodes import _Integrand, sum_nodes
+from shuffledp.divergence.nodes import _Nodes, sum_nodes
 from shuffledp.divergence.proposals.grid import Grid, alias_points, choose_grid
 from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.divergence.tilt import TiltedSum, log_mgf_of_sum, tilt_sum
@@ -236,7 +236,7 @@ def test_the_bound_of_a_stretch_bounds_its_terms(law: Law, n: int, start: int, s
     tilted = tilted_sum(law, n)
     assume(tilted.deviation > 1e-3)
     step, tau = 0.01 / tilted.deviation, 0.01
-    mean, height = _Integrand(tilted, tau, step).bounds(np.array([start]), np.array([size]))
+    mean, height = _Nodes(tilted, tau, step).bounds(np.array([start]), np.array([size]))
     t = step * np.arange(start, start + size)
     terms = np.abs(dense_terms(tilted, tau, t)) * step / math.pi
     assert float(terms.sum()) <= height[0] * (1 + 1e-12)
@@ -249,7 +249,7 @@ def test_dense_and_sparse_evaluation_agree(law: Law, n: int) -> None:
     tilted = tilted_sum(law, n)
     assume(tilted.deviation > 1e-3)
     step, count, tau = 0.05 / math.sqrt(tilted.variance), 3000, 0.02
-    sparse, dense = _Integrand(tilted, tau, step), _Integrand(tilted, tau, step)
+    sparse, dense = _Nodes(tilted, tau, step), _Nodes(tilted, tau, step)
     sparse.add(np.arange(count + 1))
     dense.add_all(count)
     first, second = sparse.sums, dense.sums

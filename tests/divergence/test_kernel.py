@@ -39,7 +39,7 @@ from shuffledp.divergence.contour import (
 )
 from shuffledp.divergence.elementary import elementary_log_mean
 from shuffledp.divergence.enumeration import enumerate_log_mean
-from shuffledp.divergence.nodes import NodeSums, _Integrand, sum_nodes
+from shuffledp.divergence.nodes import NodeSums, _Nodes, sum_nodes
 from shuffledp.divergence.proposals.grid import Grid, alias_points, choose_grid
 from shuffledp.divergence.proposals.saddle import saddle_point
 from shuffledp.divergence.tilt import log_mgf_of_sum, tilt_sum
@@ -320,10 +320,9 @@ def test_a_bias_beyond_doubles_bounds_nothing_from_below() -> None:
 @pytest.mark.parametrize("c", CURVATURES)
 @pytest.mark.parametrize("t", [0.0, 0.4, 3.0])
 def test_one_node_adds_the_integrand(c: float, t: float) -> None:
-    total, tau, step = BlockSum.of((SKEWED, 3), (BINARY, 2), offset=0.7), 0.4, 0.2
+    total, tau, step = BlockSum.of((SKEWED, 3), (BINARY, 2), offset=0.7), 0.4, t / 5 if t else 0.2
     tilted = tilt_sum(total, 0.6)
-    integrand = _Integrand(tilted, tau, step, Kernel(c))
-    integrand.step = t / 5 if t else step
+    integrand = _Nodes(tilted, tau, step, Kernel(c))
     integrand.add(np.array([5 if t else 0]))
     z = 0.6 + 1j * t
     value = np.exp(-z * total.offset + 0.5 * tau**2 * z * (z + c))
@@ -342,7 +341,7 @@ def test_one_node_adds_the_integrand(c: float, t: float) -> None:
 def test_the_bound_of_a_stretch_counts_the_kernel(c: float, start: int, size: int) -> None:
     total, tau, step = BlockSum.of((SKEWED, 30), offset=1.0), 0.02, 0.003
     tilted = tilt_sum(total, 0.6)
-    bound, _ = _Integrand(tilted, tau, step, Kernel(c)).bounds(np.array([start]), np.array([size]))
+    bound, _ = _Nodes(tilted, tau, step, Kernel(c)).bounds(np.array([start]), np.array([size]))
     t = step * np.arange(start, start + size)
     (law,) = tilted.laws
     phi = np.exp(1j * np.multiply.outer(t, law.centred)) @ law.probability

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from shuffledp.decomposition import Law
 from shuffledp.divergence import characteristic as characteristics
+from shuffledp.divergence import integrand as integrands
 from shuffledp.divergence import nodes
 from shuffledp.divergence.characteristic import Characteristic
-from shuffledp.divergence.nodes import NodeSums, _Integrand, sum_nodes
+from shuffledp.divergence.nodes import NodeSums, _Nodes, sum_nodes
 from shuffledp.divergence.proposals import stretches
 from shuffledp.divergence.proposals.grid import Grid
 from shuffledp.divergence.tilt import TiltedLaw, TiltedSum, tilt
@@ -59,7 +60,7 @@ def characteristic(tilted: TiltedLaw, t: Array | float) -> NDArray[np.complex128
 
 
 def set_unit(monkeypatch: pytest.MonkeyPatch, unit: float) -> None:
-    for module in (nodes, characteristics):
+    for module in (integrands, characteristics):
         monkeypatch.setattr(module, "UNIT", unit)
 
 
@@ -78,9 +79,7 @@ def test_the_bound_of_a_stretch_is_the_second_order_one(n: int, start: int, size
     """R = E cos(t(G-G')) from all pairs of values, its slope and half its largest curvature."""
     tau, step = 0.05, 0.004
     tilted = replace(SKEWED, probability_error=0.0)
-    mean, density = _Integrand(copies(tilted, n), tau, step).bounds(
-        np.array([start]), np.array([size])
-    )
+    mean, density = _Nodes(copies(tilted, n), tau, step).bounds(np.array([start]), np.array([size]))
     gap = np.subtract.outer(tilted.centred, tilted.centred)
     pairs = np.outer(tilted.probability, tilted.probability)
     half, left = step * (size - 1) / 2, step * start
@@ -102,7 +101,7 @@ def test_the_bound_of_a_stretch_covers_wrong_angles_and_probabilities(
     unit, step, n = 1e-4, 0.01, 3
     set_unit(monkeypatch, unit)
     for stated in (0.0, 1e-3):
-        integrand_ = _Integrand(copies(replace(SKEWED, probability_error=stated), n), 1e-6, step)
+        integrand_ = _Nodes(copies(replace(SKEWED, probability_error=stated), n), 1e-6, step)
         _, density = integrand_.bounds(np.array([start]), np.array([1]))
         for sign in (-1, 1):
             t = step * start * (1 + sign * unit)
@@ -110,7 +109,7 @@ def test_the_bound_of_a_stretch_covers_wrong_angles_and_probabilities(
             moved = replace(SKEWED, probability=SKEWED.probability * (1 + tips))
             modulus = min(abs(characteristic(moved, t)), 1.0)
             assert density[0] >= step / math.pi * modulus**n
-        plain = _Integrand(copies(replace(SKEWED, probability_error=0.0), n), 1e-6, step)
+        plain = _Nodes(copies(replace(SKEWED, probability_error=0.0), n), 1e-6, step)
         assert density[0] >= plain.bounds(np.array([start]), np.array([1]))[1][0]
 
 
@@ -135,7 +134,7 @@ def test_the_bound_of_a_stretch_counts_rounded_angles(
     unit = 1e-5
     for chosen in (0.0, unit):
         set_unit(monkeypatch, chosen)
-        integrand_ = _Integrand(copies(replace(law, probability_error=0.0), 2), 1e-9, step)
+        integrand_ = _Nodes(copies(replace(law, probability_error=0.0), 2), 1e-9, step)
         _, density = integrand_.bounds(np.array([start]), np.array([size]))
         bounds.append(float(density[0]) * math.pi / (step * size))  # n = 2: the bound itself
     assert bounds[1] < 1
@@ -153,7 +152,7 @@ def test_a_node_is_kept_or_its_bound_is_counted(
     monkeypatch.setattr(stretches, "_MAIN_LOBE", lobe)
     step, tau, allowance = 0.3 / math.sqrt(n * SKEWED.variance), 0.05, 1e-7
     count = int(8 / (tau * step))
-    integrand_ = _Integrand(copies(SKEWED, n), tau, step)
+    integrand_ = _Nodes(copies(SKEWED, n), tau, step)
     kept = integrand_.select(count, allowance, 1e9)
     assert kept is not None
     assert len(set(kept.tolist())) == kept.size
@@ -173,12 +172,12 @@ def test_a_node_is_kept_or_its_bound_is_counted(
 
 def test_a_law_that_hardly_varies_skips_nothing() -> None:
     still = replace(SKEWED, variance=0.0)
-    assert _Integrand(copies(still, 5), 0.1, 0.1).select(100, 1.0, 1e9) is None
+    assert _Nodes(copies(still, 5), 0.1, 0.1).select(100, 1.0, 1e9) is None
 
 
 def test_work_is_refused_before_it_is_done() -> None:
     step, count = 0.01, 5000
-    integrand_ = _Integrand(copies(SKEWED, 2), 0.1, step)
+    integrand_ = _Nodes(copies(SKEWED, 2), 0.1, step)
     assert integrand_.select(count, 1e-12, 100.0) is None  # not even the main lobe
     assert integrand_.select(count, 1e-12, 20_000.0) is None  # nor the rest
     assert integrand_.sums == NodeSums()
@@ -193,7 +192,7 @@ def test_many_nodes_that_cannot_be_skipped_are_summed_together() -> None:
     assert sums is not None
     assert sums.skipped_mean == 0
     assert 2 * count * 0.1 * size <= sums.work < count * size / 2
-    sparse = _Integrand(copies(tilted, 1), 0.01, 0.03)
+    sparse = _Nodes(copies(tilted, 1), 0.01, 0.03)
     sparse.add(np.arange(count + 1))
     assert sums.mean == pytest.approx(sparse.sums.mean, rel=1e-12)
     assert sum_nodes(copies(tilted, 1), 0.01, Grid(0.03, count, 0, 0), 1e-12, count * 30.0) is None
@@ -202,7 +201,7 @@ def test_many_nodes_that_cannot_be_skipped_are_summed_together() -> None:
 # -- evaluation -----------------------------------------------------------------------------------
 
 
-class Recorder(_Integrand):
+class Recorder(_Nodes):
     """Keeps what is handed on instead of summing it."""
 
     def __init__(self, *arguments):
@@ -294,7 +293,7 @@ def test_the_error_of_the_angles_is_bounded(
 def accumulate(
     phi: complex, t: float, *, n: int, tau: float, tilted: TiltedLaw, error: float = 0.0, k: int = 1
 ) -> NodeSums:
-    integrand_ = _Integrand(copies(tilted, n), tau, step=math.pi)  # so that a node counts as it is
+    integrand_ = _Nodes(copies(tilted, n), tau, step=math.pi)  # so that a node counts as it is
     characteristic = Characteristic(
         np.array([math.log(abs(phi))]), np.array([cmath.phase(phi)]), np.array([error])
     )
@@ -372,7 +371,7 @@ def test_rounded_exponents_are_covered(
 
 
 def test_a_modulus_of_zero_adds_nothing() -> None:
-    integrand_ = _Integrand(copies(SKEWED, 3), 0.1, 0.1)
+    integrand_ = _Nodes(copies(SKEWED, 3), 0.1, 0.1)
     zero = np.array([0.0])
     nothing = Characteristic(zero - np.inf, zero, zero + 1e-16)
     integrand_._accumulate(np.array([1]), zero + 0.1, [nothing])

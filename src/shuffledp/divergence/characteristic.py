@@ -4,18 +4,70 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.divergence.tilt import TiltedLaw
+from shuffledp.divergence.transform import TransformError
 
 #: So many angles are treated at a time, for the processor's cache.
 _CACHED = 1 << 16
 
 # Where a product of matrices is quicker than as many sines and cosines, and accurate enough.
 _MANY_ATOMS, _FEWEST_ROWS, _MOST_ROWS, _ACCURATE = 256, 4, 4, 1e-6
+
+
+class Atoms(Protocol):
+    """What a characteristic function is made of: a tilted law, or one for every t.
+
+    For one law, probabilities and centred values are vectors and all else are numbers. For one law
+    for every t they have a row for each t, and all else is a vector.
+    """
+
+    @property
+    def probability(self) -> FloatArray:
+        """Probability of each atom."""
+        ...
+
+    @property
+    def probability_error(self) -> float | FloatArray:
+        """Bound on the mean relative error of the probabilities."""
+        ...
+
+    @property
+    def centred(self) -> FloatArray:
+        """Value of each atom, less the mean."""
+        ...
+
+    @property
+    def mean_deviation(self) -> float | FloatArray:
+        """E|G - m|."""
+        ...
+
+    @property
+    def variance(self) -> float | FloatArray:
+        """Variance."""
+        ...
+
+    @property
+    def transform(self) -> TransformError | None:
+        """The error of the transform, if atoms are nodes of a quadrature."""
+        ...
+
+
+def _angles(t: FloatArray, centred: FloatArray) -> FloatArray:
+    return np.multiply.outer(t, centred) if centred.ndim == 1 else t[:, None] * centred
+
+
+def _mean(terms: FloatArray, probability: FloatArray) -> FloatArray:
+    """Return the mean over the atoms, for every t."""
+    if probability.ndim == 1:
+        return terms @ probability
+    mean: FloatArray = np.einsum("ij,ij->i", terms, probability)
+    return mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,21 +83,24 @@ class Characteristic:
     limit: FloatArray | None = None
 
 
-def relative_error(tilted: TiltedLaw) -> float:
+def relative_error(tilted: Atoms) -> float | FloatArray:
     """Return the relative error of a sum over the atoms.
 
     Sums of ``size`` products; 10 for the sines, cosines and products of one of them.
     """
-    return tilted.probability_error + (tilted.probability.size + 10) * UNIT
+    error: float | FloatArray = tilted.probability_error + (
+        (tilted.probability.shape[-1] + 10) * UNIT
+    )
+    return error
 
 
-def evaluate(tilted: TiltedLaw, t: FloatArray) -> Characteristic:
+def evaluate(tilted: Atoms, t: FloatArray) -> Characteristic:
     r"""Evaluate :math:`\varphi(t)-1=-2E\sin^2(tc/2)+2iE\sin(tc/2)\cos(tc/2)`."""
     p = tilted.probability
-    angle = np.multiply.outer(t, 0.5 * tilted.centred)
+    angle = _angles(t, 0.5 * tilted.centred)
     sine = np.sin(angle)
-    x = -2 * (sine**2 @ p)
-    y = 2 * ((sine * np.cos(angle)) @ p)
+    x = -2 * _mean(sine**2, p)
+    y = 2 * _mean(sine * np.cos(angle), p)
     with np.errstate(divide="ignore"):
         log_modulus = 0.5 * np.log1p(np.maximum(2 * x + x * x + y * y, -1.0))
     # |e^{itc} - 1| <= min(t|c|, 2) is what a relative error of p acts on; an angle has 3
@@ -55,7 +110,7 @@ def evaluate(tilted: TiltedLaw, t: FloatArray) -> Characteristic:
     return with_transform(tilted, t, Characteristic(log_modulus, np.arctan2(y, 1 + x), error))
 
 
-def with_transform(tilted: TiltedLaw, t: FloatArray, found: Characteristic) -> Characteristic:
+def with_transform(tilted: Atoms, t: FloatArray, found: Characteristic) -> Characteristic:
     """Add the error of the transform, if there is one."""
     if tilted.transform is None:
         return found
@@ -72,7 +127,7 @@ def evaluate_nodes(tilted: TiltedLaw, step: float, nodes: IntArray, times: int) 
     """
     side = math.isqrt(nodes.size)
     many = tilted.centred.size >= _MANY_ATOMS and side >= _FEWEST_ROWS
-    if not many or times * relative_error(tilted) > _ACCURATE:
+    if not many or times * float(relative_error(tilted)) > _ACCURATE:
         return evaluate(tilted, step * nodes.astype(np.float64))
     rows, row = np.unique(nodes // side, return_inverse=True)
     if rows.size > _MOST_ROWS * side:
@@ -93,13 +148,15 @@ def from_complex(tilted: TiltedLaw, t: FloatArray, phi: NDArray[np.complex128]) 
     return with_transform(tilted, t, Characteristic(log_modulus, np.angle(phi), error))
 
 
-def bound_square(tilted: TiltedLaw, centre: FloatArray, half: FloatArray) -> FloatArray:
+def bound_square(tilted: Atoms, centre: FloatArray, half: FloatArray) -> FloatArray:
     r"""Bound :math:`|\varphi|^2` where t is within ``half`` of ``centre``, by its second order."""
-    rows = max(_CACHED // tilted.centred.size, 1)
+    p, c = tilted.probability, tilted.centred
+    rows = max(_CACHED // c.shape[-1], 1)
     square, slope = np.empty_like(centre), np.empty_like(centre)
     for begin in range(0, centre.size, rows):
         part = slice(begin, begin + rows)
-        square[part], slope[part] = _square_and_slope(tilted, centre[part])
+        own = (p, c) if c.ndim == 1 else (p[part], c[part])
+        square[part], slope[part] = _square_and_slope(*own, centre[part])
     bound = square + slope * half + tilted.variance * half**2
     # R moves by twice the error of phi; an angle t c has 3 roundings. The factors 4 and 8/3
     # that are left cover those of the slope and of the width, where they can matter: while the
@@ -115,11 +172,10 @@ def bound_square(tilted: TiltedLaw, centre: FloatArray, half: FloatArray) -> Flo
     return np.minimum(bound, 1.0)
 
 
-def _square_and_slope(tilted: TiltedLaw, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _square_and_slope(p: FloatArray, c: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     r"""Return :math:`|\varphi(t)|^2` and the absolute value of its derivative."""
-    p, c = tilted.probability, tilted.centred
-    angle = np.multiply.outer(t, c)
+    angle = _angles(t, c)
     sine, cosine = np.sin(angle), np.cos(angle)
-    real, imag = cosine @ p, sine @ p
-    real_slope, imag_slope = -(sine @ (p * c)), cosine @ (p * c)
+    real, imag = _mean(cosine, p), _mean(sine, p)
+    real_slope, imag_slope = -_mean(sine, p * c), _mean(cosine, p * c)
     return real**2 + imag**2, 2 * np.abs(real * real_slope + imag * imag_slope)

@@ -22,13 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.divergence.characteristic import (
-    Characteristic,
-    bound_square,
-    evaluate,
-    from_complex,
-)
+from shuffledp.arrays import FloatArray, IntArray
+from shuffledp.divergence.characteristic import Characteristic, evaluate, from_complex
+from shuffledp.divergence.integrand import Integrand
 from shuffledp.divergence.kernel import HINGE, Kernel
 from shuffledp.divergence.proposals.grid import Grid
 from shuffledp.divergence.proposals.stretches import (
@@ -47,11 +43,10 @@ _LITTLE_WORK = 1000  # so are all that are left if that takes no more sines and 
 _SHARE_OF_STRETCH = 1 / 300  # of the allowance
 _DENSE_SIDE = 256
 _SPARSE_CHUNK = 2**19
-_TINY = 1e-300
 
-# Bounds are sums of at most 2^26 positive terms, added pairwise (26 + 19 units), each a product of
-# an exponential with an exponent above -745 (less than 8 * 745 units) and a few more factors.
-_ROUND_UP = 1 + 1e-9
+#: Bounds are sums of at most 2^26 positive terms, added pairwise (26 + 19 units), each a product of
+#: an exponential with an exponent above -745 (less than 8 * 745 units) and a few more factors.
+ROUND_UP = 1 + 1e-9
 
 
 @dataclass
@@ -84,34 +79,39 @@ def sum_nodes(
     ``allowance/tau**2`` for the density. Returns None if that takes more than ``max_work`` atoms
     times nodes.
     """
-    integrand = _Integrand(tilted, tau, grid.step, kernel)
+    nodes = _Nodes(tilted, tau, grid.step, kernel)
     dense = dense_work(tilted.atoms, grid.count)
-    kept = integrand.select(grid.count, allowance, min(dense, max_work))
+    kept = nodes.select(grid.count, allowance, min(dense, max_work))
     if kept is not None:
-        integrand.add(kept)
+        nodes.add(kept)
     elif dense <= max_work:
-        integrand.add_all(grid.count)
-        integrand.sums.work = 2 * dense
+        nodes.add_all(grid.count)
+        nodes.sums.work = 2 * dense
     else:
         return None
-    return integrand.sums
+    return nodes.sums
 
 
-class _Integrand:
-    """F(theta + it)/F(theta) at the nodes: its values and its bounds, accumulated in ``sums``."""
+def integrand_of(tilted: TiltedSum, tau: float, step: float, kernel: Kernel = HINGE) -> Integrand:
+    """Return the integrand of one sum."""
+    return Integrand(
+        theta=tilted.theta,
+        curvature=kernel.curvature,
+        tau=tau,
+        step=step,
+        times=tilted.times,
+        mean=tilted.mean,
+        mean_size=tilted.mean_size,
+    )
+
+
+class _Nodes:
+    """The nodes of one sum, accumulated in ``sums``."""
 
     def __init__(self, tilted: TiltedSum, tau: float, step: float, kernel: Kernel = HINGE) -> None:
         self.tilted, self.tau, self.step = tilted, tau, step
-        self.theta, self.curvature = tilted.theta, kernel.curvature
+        self.integrand = integrand_of(tilted, tau, step, kernel)
         self.sums = NodeSums()
-
-    def _kernel_size(self, t: FloatArray) -> FloatArray:
-        """Return |z (z + c)|, z = theta + it; it grows with t."""
-        square = t * t
-        first = self.theta**2 + square
-        if self.curvature == 0:
-            return first
-        return np.sqrt(first * ((self.theta + self.curvature) ** 2 + square))
 
     def select(self, count: int, allowance: float, max_work: float) -> IntArray | None:
         """Return the nodes that cannot be skipped, or None if finding them is too much work."""
@@ -135,8 +135,8 @@ class _Integrand:
                 return None
             mean, density = self.bounds(starts, sizes)
             dropped = (mean <= limit) & (density <= limit / self.tau**2)
-            self.sums.skipped_mean += float(mean[dropped].sum()) * _ROUND_UP
-            self.sums.skipped_density += float(density[dropped].sum()) * _ROUND_UP
+            self.sums.skipped_mean += float(mean[dropped].sum()) * ROUND_UP
+            self.sums.skipped_density += float(density[dropped].sum()) * ROUND_UP
             starts, sizes = starts[~dropped], sizes[~dropped]
             if widest < _SHORT or starts.size * widest * unit <= _LITTLE_WORK:
                 work += int(sizes.sum()) * unit
@@ -150,14 +150,7 @@ class _Integrand:
 
     def bounds(self, starts: IntArray, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Bound what the nodes of each stretch add to the two sums."""
-        half = np.multiply(0.5 * self.step, sizes - 1)
-        left = np.multiply(self.step, starts)
-        exponent = -0.5 * (self.tau * left) ** 2
-        for law, times in zip(self.tilted.laws, self.tilted.times, strict=True):
-            bound = bound_square(law, left + half, half)
-            exponent += 0.5 * times * np.log(bound)
-        density = np.multiply(sizes * (self.step / math.pi), np.exp(exponent))
-        return density / self._kernel_size(left), density
+        return self.integrand.bounds(starts, sizes, self.tilted.laws)
 
     def add(self, nodes: IntArray) -> None:
         """Evaluate the given nodes with sums of sines and cosines of centred values."""
@@ -188,42 +181,8 @@ class _Integrand:
         self, k: IntArray, t: FloatArray, characteristics: Sequence[Characteristic]
     ) -> None:
         """Add nodes to the sums, given the characteristic functions of all laws."""
-        theta, tau2 = self.theta, self.tau**2
-        # z (z + c) = theta (theta + c) - t^2 + it (2 theta + c), in the kernel and in the noise.
-        twist = 2 * theta + self.curvature
-        exponent = -0.5 * tau2 * t * t
-        phase = (self.tilted.mean + 0.5 * tau2 * twist) * t
-        size = 8 + (self.tilted.mean_size + 0.5 * tau2 * twist) * t + tau2 * t * t
-        log_largest, log_limit, share = exponent.copy(), exponent.copy(), np.zeros(t.size)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            for times, phi in zip(self.tilted.times, characteristics, strict=True):
-                shrink, turn = times * phi.log_modulus, times * phi.argument
-                exponent += shrink
-                phase += turn
-                size += np.abs(shrink) + np.abs(turn)
-                modulus = np.exp(phi.log_modulus)
-                largest = np.maximum(modulus, np.minimum(modulus + phi.error, 1.0))
-                log_largest += times * np.log(largest)
-                share += times * phi.error / np.maximum(largest, _TINY)
-                if phi.limit is not None:
-                    log_limit += times * np.log(phi.limit)
-            amplitude = np.exp(exponent)
-            # Parts of exponent and phase have 8 roundings and are added up, one for each law; a
-            # node has 20 of its own, and pairwise sums have less than 44.
-            wobble = (8 + len(characteristics)) * UNIT * size * amplitude
-            wobble[amplitude == 0] = 0.0
-        # The factors are replaced one after the other, each at most the larger of its two values:
-        # |prod x - prod y| <= (prod max(|x|, |y|)) sum |x - y|/max(|x|, |y|); phi is at most 1.
-        # It is also at most the sum of both products, of which one has a limit of its own.
-        with np.errstate(invalid="ignore"):
-            moved = np.fmin(np.exp(log_largest) * share, np.exp(log_limit) + amplitude)
-        scale = (self.step / math.pi) * np.where(k == 0, 0.5, 1.0)
-        norm = 1 / self._kernel_size(t)
-        cosine, sine = np.cos(phase), np.sin(phase)
-        mean = scale * amplitude * norm**2
-        mean *= (theta * (theta + self.curvature) - t * t) * cosine + twist * t * sine
-        rounding = scale * (moved + wobble)
-        self.sums.mean += float(mean.sum())
-        self.sums.density += float((scale * amplitude * cosine).sum())
-        self.sums.rounding_density += float(rounding.sum()) * _ROUND_UP
-        self.sums.rounding_mean += float((rounding * norm).sum()) * _ROUND_UP
+        terms = self.integrand.terms(k, t, characteristics)
+        self.sums.mean += float(terms.mean.sum())
+        self.sums.density += float(terms.density.sum())
+        self.sums.rounding_density += float(terms.rounding_density.sum()) * ROUND_UP
+        self.sums.rounding_mean += float(terms.rounding_mean.sum()) * ROUND_UP
