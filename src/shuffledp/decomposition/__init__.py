@@ -3,6 +3,7 @@
 from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.decomposition.lattice import product_of
+from shuffledp.decomposition.law_rows import LawRows
 from shuffledp.decomposition.segments import decompose_segments
 from shuffledp.decomposition.smooth import Atom, Piece, Smooth
 from shuffledp.decomposition.transform import SmoothLaw
@@ -12,6 +13,7 @@ __all__ = [
     "Atom",
     "Decomposition",
     "Law",
+    "LawRows",
     "Piece",
     "Smooth",
     "SmoothLaw",

@@ -24,6 +24,7 @@ from shuffledp.decomposition.arithmetic import (
 from shuffledp.decomposition.boxes import choose_log_edges, gather, lattice_edges
 from shuffledp.decomposition.components import MAX_LOG_RATIO, Components
 from shuffledp.decomposition.gparv import GPARV, Law
+from shuffledp.decomposition.law_rows import LawRows
 from shuffledp.decomposition.masses import LOG_ERROR_UNITS, Masses, exact_sum, log_of
 from shuffledp.decomposition.mixture import mix
 from shuffledp.decomposition.product import multiply
@@ -346,7 +347,46 @@ class Decomposition(Components):
         _, singular_upper = self.upper._singular(epsilon)
         return GPARV(lower, upper, singular_lower, singular_upper)
 
+    def rows_at(self, epsilons: FloatArray) -> LawRows:
+        """Return the laws of G at several epsilons, one row for each, of atoms only.
+
+        They are those of :meth:`at`, up to the last bits of elementary functions.
+
+        >>> d = Decomposition.from_coefficients([0.75, 0.25], [0.25, 0.75], [0.25, 0.25])
+        >>> d.rows_at(np.array([0.0, 1.0])).values.shape  # the residual is an atom as well
+        (2, 3)
+        """
+        values, error = self._gains(epsilons[:, None])
+        weights, weight_error = self._atom_weights
+        if self.residual > 0:
+            nothing = np.zeros((epsilons.size, 1))
+            values, error = np.hstack([values, nothing]), np.hstack([error, nothing])
+        shape = values.shape
+        return LawRows(
+            values, np.broadcast_to(weights, shape), error, np.broadcast_to(weight_error, shape)
+        )
+
     def _law(self, epsilon: float) -> Law:
+        values, error = self._gains(epsilon)
+        weights, weight_error = self._atom_weights
+        if self.residual > 0:
+            values, error = np.append(values, 0.0), np.append(error, 0.0)
+        return Law(values, weights, error, weight_error)
+
+    @cached_property
+    def _atom_weights(self) -> tuple[FloatArray, FloatArray]:
+        """The weights of all atoms, that of the residual last, and errors of their logarithms."""
+        weights, errors = self.weight, self.weight_error
+        if self.residual > 0:
+            weights = np.append(weights, self.residual)
+            errors = np.append(errors, self.residual_error)
+        log_errors = -np.log1p(-errors)
+        for shared in (weights, log_errors):
+            shared.setflags(write=False)
+        return weights, log_errors
+
+    def _gains(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return G of all components and its errors; a column of epsilons gives a row for each."""
         log0, log1 = self.log_ratio0, self.log_ratio1
         rho, rho_error = two_sum(log0, -log1)
         excess = rho - epsilon
@@ -359,12 +399,7 @@ class Decomposition(Components):
         logs = np.abs(finite_or_zero(log1 + epsilon)) + np.abs(finite_or_zero(log0)) * far
         # Two elementary functions to 4 units, two operations, and rounded exponents.
         error += UNIT * np.abs(values) * (12 + logs + np.clip(finite_or_zero(excess), 0.0, 40.0))
-        weights, weight_error = self.weight, self.weight_error
-        if self.residual > 0:
-            values, error = np.append(values, 0.0), np.append(error, 0.0)
-            weights = np.append(weights, self.residual)
-            weight_error = np.append(weight_error, self.residual_error)
-        return Law(values, weights, error, -np.log1p(-weight_error))
+        return values, error
 
     def _singular(self, epsilon: float) -> tuple[float, float]:
         """Return the sum of (a - e^epsilon b)_+ over c = 0, rounded down and up."""

@@ -12,13 +12,13 @@ from shuffledp.divergence.kernel import HINGE, Kernel
 from shuffledp.divergence.tilt import LogMgfs, TiltedSum
 
 # Where the bound on aliases is tried: below and above theta, in 1/deviation, and multiples of it.
-_NEAR = np.array([0.5, 1, 2, 3, 4, 6, 8])
-_FAR = np.array([0.5, 1, 2, 3, 4, 6, 8, 12])
-_FACTORS = np.array([0.15, 0.4, 0.7, 0.9, 1.5, 2, 3, 5])
+NEAR = np.array([0.5, 1, 2, 3, 4, 6, 8])
+FAR = np.array([0.5, 1, 2, 3, 4, 6, 8, 12])
+FACTORS = np.array([0.15, 0.4, 0.7, 0.9, 1.5, 2, 3, 5])
 
-_FIRST_CUT = 3.0  # of the normal factor, in its deviations
+FIRST_CUT = 3.0  # of the normal factor, in its deviations
 _CUT_STEP = 0.25
-_MAX_COUNT = 2**52
+MAX_COUNT = 2**52
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Grid:
 def alias_points(tilted: TiltedSum, tau: float) -> FloatArray:
     """Return tilts on both sides of theta at which the bound on aliases is worth trying."""
     deviation = math.hypot(math.sqrt(tilted.variance), tau)
-    below, above = tilted.theta - _NEAR / deviation, tilted.theta + _FAR / deviation
-    together = np.concatenate([below, tilted.theta * _FACTORS, above])
+    below, above = tilted.theta - NEAR / deviation, tilted.theta + FAR / deviation
+    together = np.concatenate([below, tilted.theta * FACTORS, above])
     return together[together > 0]
 
 
@@ -63,7 +63,7 @@ def choose_grid(
     lengths = np.logaddexp(0.0, heights - math.log(allowance / 2)) / np.abs(points - theta)
     left = int(np.argmin(np.where(points < theta, lengths, math.inf)))
     right = int(np.argmin(np.where(points > theta, lengths, math.inf)))
-    cut = _FIRST_CUT
+    cut = FIRST_CUT
     while tau * math.exp(-cut * cut / 2) / (math.pi * cut**3) > allowance:
         cut += _CUT_STEP
     longest = max(float(lengths[right]), float(lengths[left]))
@@ -71,7 +71,7 @@ def choose_grid(
         return None
     step = 2 * math.pi / longest
     count = cut / tau / step
-    return Grid(step, max(math.ceil(count), 1), left, right) if count < _MAX_COUNT else None
+    return Grid(step, max(math.ceil(count), 1), left, right) if count < MAX_COUNT else None
 
 
 def _log_peaks(points: FloatArray, curvature: float) -> FloatArray:

@@ -6,9 +6,9 @@ import numpy as np
 
 from shuffledp.arrays import IntArray
 
-_MAIN_LOBE = 7.5  # in standard deviations of the sum
-_GROWTH = 1.45
-_WIDTH = 0.7  # in units of 1/s
+MAIN_LOBE = 7.5  # in standard deviations of the sum
+GROWTH = 1.45
+WIDTH = 0.7  # in units of 1/s
 
 _FEW_ATOMS = 30
 _FEW_PARTS = 4
@@ -31,20 +31,20 @@ def dense_work(atoms: int, count: int) -> float:
 
 def main_lobe(sigma: float, step: float) -> int:
     """Return how many nodes next to 0 are surely needed; sigma is the deviation of the sum."""
-    return int(_MAIN_LOBE / (sigma * step)) + 1
+    return int(MAIN_LOBE / (sigma * step)) + 1
 
 
 def stretch_count(deviation: float, step: float, count: int) -> float:
     """Return about how many stretches there will be; s is the deviation of one summand."""
-    return count * step * deviation / _WIDTH
+    return count * step * deviation / WIDTH
 
 
 def stretch_starts(deviation: float, step: float, begin: int, count: int) -> IntArray:
     """Return where to cut the nodes begin..count: stretches grow and then keep the width 0.7/s."""
     starts = [begin]
-    widest = max(int(_WIDTH / (deviation * step)), 1)
+    widest = max(int(WIDTH / (deviation * step)), 1)
     while starts[-1] <= count:
-        width = int((_GROWTH - 1) * starts[-1]) + 1
+        width = int((GROWTH - 1) * starts[-1]) + 1
         if width >= widest:
             break
         starts.append(starts[-1] + width)
