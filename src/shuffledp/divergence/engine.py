@@ -67,7 +67,11 @@ def _between(gparv: GPARV, n: int, sides: Sides) -> LogEnclosure:
 
 def _delta(gparv: GPARV, n: int, total: LogEnclosure) -> LogEnclosure:
     """Turn the enclosure of E[S_+] into that of delta: divide by n, add what was kept apart."""
+    return per_user(total, n).plus(gparv.singular_lower, gparv.singular_upper)
+
+
+def per_user(total: LogEnclosure, n: int) -> LogEnclosure:
+    """Enclose the logarithm of a mean over n users from that of their sum."""
     log_n = math.log(n)
     # The logarithm is good to two units in the last place.
-    mean = LogEnclosure(total.lower - log_n, total.upper - log_n).widen(4 * UNIT * log_n)
-    return mean.plus(gparv.singular_lower, gparv.singular_upper)
+    return LogEnclosure(total.lower - log_n, total.upper - log_n).widen(4 * UNIT * log_n)

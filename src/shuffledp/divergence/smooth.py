@@ -19,7 +19,7 @@ from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.contour import chernoff_log_mean, contour_log_mean
 from shuffledp.divergence.elementary import can_be_positive
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
-from shuffledp.divergence.engine import log_delta, log_delta_bound
+from shuffledp.divergence.engine import log_delta, log_delta_bound, per_user
 from shuffledp.divergence.proposals.panels import choose_jump_rule, choose_quadrature
 from shuffledp.divergence.smooth_jumps import JumpRule, log_mean_with_jumps
 
@@ -97,9 +97,7 @@ def log_delta_bound_at(decomposition: Decomposition, n: int, epsilon: float) -> 
 
 def _delta(rule: Quadrature, n: int, epsilon: float, mean: LogEnclosure) -> LogEnclosure:
     """Turn the enclosure of log E[S_+] of the law up to its end into that of log delta."""
-    log_n = math.log(n)
-    # The logarithm is good to two units in the last place.
-    kept = LogEnclosure(mean.lower - log_n, mean.upper - log_n).widen(4 * UNIT * log_n)
+    kept = per_user(mean, n)
     if rule.exposed == 0:
         return kept
     lost = epsilon + math.log(rule.exposed)  # the logarithm of e^epsilon b, or more

@@ -1,0 +1,349 @@
+"""Many sums at once, against sums over all outcomes in fractions and against single sums."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+from exact_sums import ExactSum, contains, double_law
+from numpy.typing import NDArray
+from tiers import examples
+
+from shuffledp import parse
+from shuffledp.decomposition import Decomposition, Law, LawRows
+from shuffledp.divergence import BlockSum, Point, log_delta_at, log_deltas_at, row_nodes, row_tilt
+from shuffledp.divergence import characteristic as characteristics
+from shuffledp.divergence import integrand as integrands
+from shuffledp.divergence.nodes import _Nodes
+from shuffledp.divergence.proposals import rows as proposals
+from shuffledp.divergence.proposals.rows import RowGrids, saddle_points
+from shuffledp.divergence.row_contour import contour_log_means
+from shuffledp.divergence.row_nodes import sum_rows
+from shuffledp.divergence.row_tilt import TiltedRows, log_mgfs_of, tilt_rows
+from shuffledp.divergence.tilt import log_mgf, tilt, tilt_sum
+
+Array = NDArray[np.float64]
+
+
+def exact_atoms(draw: random.Random, size: int) -> list[tuple[Fraction, Fraction]]:
+    """Values in sixteenths, some of them 0, and probabilities in 64ths."""
+    cuts = sorted(draw.sample(range(1, 64), size - 1))
+    weights = [Fraction(b - a, 64) for a, b in zip([0, *cuts], [*cuts, 64], strict=True)]
+    values = [Fraction(draw.randint(-40, 24), 16) for _ in range(size)]
+    values[0] = Fraction(draw.randint(1, 40), 16)
+    if draw.random() < 0.4:
+        values[-1] = Fraction(0)
+    return list(zip(values, weights, strict=True))
+
+
+def rows_of(*laws: Law) -> LawRows:
+    return LawRows.joined([LawRows.of(law) for law in laws])
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_rows_enclose_the_sum_over_all_outcomes(size: int) -> None:
+    draw = random.Random(size)
+    atoms = [exact_atoms(draw, size) for _ in range(examples(120))]
+    times = [draw.randint(1, 9) for _ in atoms]
+    rtols = [draw.choice([1e-2, 1e-4, 1e-7]) for _ in atoms]
+    found = contour_log_means(rows_of(*map(double_law, atoms)), np.array(times), rtols)
+    settled = 0
+    for own, n, rtol, mean in zip(atoms, times, rtols, found, strict=True):
+        if mean is not None:
+            settled += 1
+            assert contains(mean, ExactSum([(own, n)]).mean_positive())
+            assert mean.width <= 1.001 * rtol + 1e-12
+    assert settled > len(atoms) / 3  # few summands often need many nodes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "krr(k=10, epsilon0=2)",
+        "krr(k=3, epsilon0=0.01)",
+        "oue(epsilon0=4)",
+        "subset(epsilon0=1, domain_size=10)",
+        "hadamard(epsilon0=6, domain_size=100)",
+        "joint(krr(k=2, epsilon0=1), krr(k=3, epsilon0=0.5))",
+    ],
+)
+@pytest.mark.parametrize("n", [64, 1000, 10**6, 10**12])
+def test_rows_agree_with_single_sums(text: str, n: int) -> None:
+    """A single sum that is a thousand times narrower lies inside."""
+    mechanism = parse(text)
+    blanket = mechanism.blanket(mechanism.neighbours()[0])
+    ends = np.linspace(0.0, 8.0, 9) * mechanism.epsilon0 / math.sqrt(n)
+    epsilons = [float(e) for e in ends if e < 0.9 * mechanism.epsilon0]
+    together = log_deltas_at([Point(blanket, n, e) for e in epsilons], [1e-4] * len(epsilons))
+    for epsilon, found in zip(epsilons, together, strict=True):
+        fine = log_delta_at(blanket, n, epsilon, rtol=1e-7)
+        assert found.lower <= fine.upper
+        assert fine.lower <= found.upper
+        assert found.width <= max(1.001e-4, fine.width)
+
+
+def test_a_row_does_not_depend_on_its_neighbours_but_for_rounding() -> None:
+    blanket = parse("krr(k=10, epsilon0=2)").blanket(parse("krr(k=10, epsilon0=2)").neighbours()[0])
+    points = [Point(blanket, n, e) for n in (100, 10**4, 10**8) for e in (0.0, 0.003, 0.08, 1.0)]
+    rtols = [1e-4] * len(points)
+    ahead = log_deltas_at(points, rtols)
+    behind = log_deltas_at(points[::-1], rtols)[::-1]
+    for one, other in zip(ahead, behind, strict=True):
+        assert one.lower == pytest.approx(other.lower, rel=1e-9, abs=1e-9)
+        assert one.upper == pytest.approx(other.upper, rel=1e-9, abs=1e-9)
+
+
+def test_what_cannot_be_evaluated_together_is_evaluated_alone() -> None:
+    noise = parse("laplace(epsilon0=1)")
+    few = parse("krr(k=2, epsilon0=1)")
+    singular = Decomposition.from_coefficients([0.5, 0.5, 0.0], [0.4, 0.5, 0.1], [0.2, 0.3, 0.0])
+    points = [
+        *(Point(noise.blanket(noise.neighbours()[0]), 1000, e) for e in (0.0, 0.1, 0.2)),
+        *(Point(few.blanket(few.neighbours()[0]), 5, e) for e in (0.0, 0.1, 2.0)),
+        *(Point(singular, 1000, e) for e in (0.0, 0.1, 0.2)),
+    ]
+    found = log_deltas_at(points, [1e-3] * len(points))
+    alone = [log_delta_at(p.decomposition, p.n, p.epsilon, rtol=1e-3) for p in points]
+    assert found == alone
+    assert log_deltas_at([], []) == []
+
+
+# -- tilting --------------------------------------------------------------------------------------
+
+
+def exact_log_mgf(law: Law, s: float, weights: Array | None = None) -> mpmath.mpf:
+    with mpmath.workdps(60):
+        used = law.weights if weights is None else weights
+        terms = (
+            mpmath.mpf(float(w)) * mpmath.exp(mpmath.mpf(s) * mpmath.mpf(float(g)))
+            for w, g in zip(used, law.values, strict=True)
+        )
+        return mpmath.log(mpmath.fsum(terms) / mpmath.fsum(mpmath.mpf(float(w)) for w in used))
+
+
+WEIGHTS = np.array([0.1, 0.25, 0.15, 0.5])  # the last one makes the sum exactly 1
+LAWS = [
+    Law(np.array(values), WEIGHTS, np.zeros(4), np.zeros(4))
+    for values in ([2.0, -1.0, -0.4, 0.0], [1e-3, -2e-4, 1e-5, 0.0], [30.0, -4.0, 0.5, -1.0])
+]
+
+
+def test_logarithms_of_transforms_are_as_good_as_stated() -> None:
+    tilted = tilt_rows(rows_of(*LAWS), np.array([7, 10**9, 3]), np.ones(3))
+    points = np.tile(np.array([0.01, 0.3, 1.0, 2.5]), (3, 1))
+    for law, n, mgfs in zip(LAWS, (7, 10**9, 3), log_mgfs_of(tilted, points), strict=True):
+        for s, value, error in zip(points[0], mgfs.values, mgfs.errors, strict=True):
+            exact = n * exact_log_mgf(law, float(s))
+            assert abs(float(exact - mpmath.mpf(float(value)))) <= error
+            single, single_error = log_mgf(law, np.array([s]))
+            assert error <= 30 * n * float(single_error[0])
+            assert value == pytest.approx(n * float(single[0]), rel=1e-12)
+
+
+def test_transforms_that_overflow_are_unknown() -> None:
+    tilted = tilt_rows(rows_of(*LAWS), np.array([5, 5, 5]), np.ones(3))
+    far = log_mgfs_of(tilted, np.full((3, 1), 100.0))
+    assert [float(mgfs.errors[0]) < math.inf for mgfs in far] == [True, True, False]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_errors_of_weights_are_in_the_error_of_the_transform(
+    sign: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights that are wrong sum to 1, too: what is taken from one atom goes to others."""
+    monkeypatch.setattr(row_tilt, "UNIT", 0.0)
+    law, stated = LAWS[0], 1e-5
+    vague = Law(law.values, law.weights, np.zeros(4), np.full(4, stated))
+    tilted = tilt_rows(rows_of(vague), np.array([3]), np.ones(1))
+    largest = 0.0
+    for signs in product((-1, 1), repeat=3):
+        change = law.weights[:3] * stated * np.array(signs) * sign
+        weights = np.append(law.weights[:3] + change, law.weights[3] - change.sum())
+        if abs(change.sum()) <= stated * law.weights[3]:
+            moved = abs(float(exact_log_mgf(law, 1.0, weights) - exact_log_mgf(law, 1.0)))
+            largest = max(largest, 3 * moved)
+    error = float(tilted.log_mgf_error[0])
+    assert 0 < largest <= error <= 3 * largest
+
+
+def test_tilted_rows_are_tilted_laws() -> None:
+    thetas, times = np.array([0.7, 900.0, 0.05]), np.array([7, 10**9, 3])
+    rows = tilt_rows(rows_of(*LAWS), times, thetas)
+    assert rows.is_sound.all()
+    for row, (law, n, theta) in enumerate(zip(LAWS, times.tolist(), thetas, strict=True)):
+        one = tilt_sum(BlockSum.of((law.scaled(float(theta)), n)), 1.0)
+        own, single = rows.sum_of(row), one.laws[0]
+        atoms = rows.atoms_of(np.array([row]))
+        for name in ("log_mgf", "mean", "mean_size", "variance", "log_zero"):
+            assert getattr(own, name) == pytest.approx(getattr(one, name), rel=1e-9, abs=1e-9)
+        for name in ("log_mgf_error", "zero_error", "value_shift"):
+            assert getattr(one, name) / 40 <= getattr(own, name) <= 40 * getattr(one, name) + 1e-299
+        for name in ("probability", "centred", "mean_deviation", "variance"):
+            assert getattr(atoms, name)[0] == pytest.approx(getattr(single, name), rel=1e-9)
+
+
+def test_probabilities_are_as_good_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exponents, weights and K are moved by what the large unit stands for."""
+    unit = 1e-6
+    for module in (row_tilt, characteristics):
+        monkeypatch.setattr(module, "UNIT", unit)
+    law = Law(LAWS[0].values, LAWS[0].weights, np.zeros(4), np.full(4, 1e-5))
+    rows = tilt_rows(rows_of(law), np.array([1]), np.ones(1))
+    stated = float(rows.atoms.probability_error[0])
+    probability = rows.atoms.probability[0]
+    for signs in product((-1, 1), repeat=4):
+        moved = law.weights * (1 + 1e-5 * np.array(signs))
+        moved = moved * np.exp(law.values * (1 + unit * np.array(signs)))
+        moved /= moved.sum()
+        assert float(np.abs(moved - probability).sum()) <= stated
+
+
+def test_errors_of_values_shift_the_sum() -> None:
+    law = Law(LAWS[0].values, LAWS[0].weights, np.array([1e-4, 2e-4, 0.0, 0.0]), np.zeros(4))
+    rows = tilt_rows(rows_of(law), np.array([6]), np.full(1, 0.8))
+    one = tilt(law.scaled(0.8), 1.0)
+    assert float(rows.value_shift[0]) == pytest.approx(6 * one.value_shift, rel=1e-3)
+    vague = Law(law.values, law.weights, np.full(4, 3.0), np.zeros(4))
+    assert not tilt_rows(rows_of(vague), np.array([6]), np.ones(1)).is_sound[0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1e-300, -1e-300, 0.0, 0.0],  # units of round-off underflow
+        [1e120, -1e120, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 0.0],  # nothing varies
+        [1.0, -1e-295, 0.0, 0.0],
+    ],
+)
+def test_rows_beyond_doubles_are_left_to_others(values: list[float]) -> None:
+    law = Law(np.array(values), WEIGHTS, np.zeros(4), np.zeros(4))
+    rows = tilt_rows(rows_of(law, LAWS[0]), np.array([100, 100]), np.ones(2))
+    assert rows.is_sound.tolist() == [False, True]
+    _, kept = contour_log_means(rows_of(law, LAWS[0]), np.array([100, 100]), [1e-3, 1e-3])
+    assert kept is not None
+
+
+def test_what_underflows_is_not_taken_for_an_atom_at_zero() -> None:
+    law = Law(np.array([1.0, -1.0, 1e-200, 0.0]), WEIGHTS, np.zeros(4), np.zeros(4))
+    assert not tilt_rows(rows_of(law), np.array([2]), np.full(1, 1e-200)).is_sound[0]
+
+
+# -- nodes ----------------------------------------------------------------------------------------
+
+
+def tilted_rows() -> TiltedRows:
+    laws, times = rows_of(*LAWS), np.array([40, 2000, 70])
+    return tilt_rows(laws, times, saddle_points(laws, times))
+
+
+def all_nodes(tilted: TiltedRows, row: int, tau: float, step: float, count: int) -> _Nodes:
+    """The sums over every node, by the code for single sums."""
+    law = LAWS[row].scaled(float(tilted.laws.values[row, 0] / LAWS[row].values[0]))
+    nodes = _Nodes(tilt_sum(BlockSum.of((law, int(tilted.times[row]))), 1.0), tau, step)
+    nodes.add(np.arange(count + 1))
+    return nodes
+
+
+GRIDS = RowGrids(
+    np.array([0.05, 0.04, 0.06]), np.array([400, 300, 500]), np.zeros(3, int), np.zeros(3, int)
+)
+TAUS = np.array([0.2, 0.3, 0.1])
+
+
+@pytest.mark.parametrize("allowance", [1e-3, 1e-9])
+def test_skipped_nodes_are_bounded_row_by_row(allowance: float) -> None:
+    tilted = tilted_rows()
+    for row, found in enumerate(sum_rows(tilted, TAUS, GRIDS, np.full(3, allowance))):
+        assert found is not None
+        step, count = float(GRIDS.step[row]), int(GRIDS.count[row])
+        whole = all_nodes(tilted, row, float(TAUS[row]), step, count).sums
+        slack = 1e-11
+        assert abs(whole.mean - found.mean) <= found.skipped_mean + slack
+        assert abs(whole.density - found.density) <= found.skipped_density + slack
+        assert found.skipped_mean < 100 * allowance
+        assert found.rounding_mean >= whole.rounding_mean * 0.1
+
+
+@pytest.mark.parametrize("proposed", ["none", "outside", "twice", "backwards"])
+def test_every_node_is_kept_or_bounded_whatever_is_proposed(
+    proposed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def starts(
+        deviation: Array, step: Array, begin: NDArray[np.int64], count: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        rows = np.arange(begin.size)
+        return {
+            "none": (rows[:0], rows[:0]),
+            "outside": (np.append(rows, rows), np.append(begin - 5, count + 9)),
+            "twice": (np.append(rows, rows), np.append(begin + 3, begin + 3)),
+            "backwards": (np.append(rows, rows)[::-1], np.append(begin + 30, begin + 4)[::-1]),
+        }[proposed]
+
+    def no_lobe(sigma: Array, step: Array) -> NDArray[np.int64]:
+        return np.zeros(sigma.size, dtype=np.int64)
+
+    monkeypatch.setattr(row_nodes, "stretch_starts", starts)
+    monkeypatch.setattr(row_nodes, "main_lobes", no_lobe)
+    tilted = tilted_rows()
+    for row, found in enumerate(sum_rows(tilted, TAUS, GRIDS, np.full(3, 1e-6))):
+        assert found is not None
+        step, count = float(GRIDS.step[row]), int(GRIDS.count[row])
+        whole = all_nodes(tilted, row, float(TAUS[row]), step, count).sums
+        assert abs(whole.mean - found.mean) <= found.skipped_mean + 1e-11
+
+
+def test_a_node_adds_what_it_adds_to_a_single_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also its error, with a unit that is large enough to see, and one more for adding up."""
+    for module in (row_nodes, integrands, characteristics):
+        monkeypatch.setattr(module, "UNIT", 1e-7)
+    tilted = tilted_rows()
+    grids = RowGrids(GRIDS.step, np.array([5, 5, 5]), GRIDS.left, GRIDS.right)
+    for row, found in enumerate(sum_rows(tilted, TAUS, grids, np.full(3, 1e-30))):
+        assert found is not None
+        whole = all_nodes(tilted, row, float(TAUS[row]), float(GRIDS.step[row]), 5).sums
+        assert found.mean == pytest.approx(whole.mean, rel=1e-12)
+        assert found.density == pytest.approx(whole.density, rel=1e-12)
+        for name in ("rounding_mean", "rounding_density"):
+            assert getattr(whole, name) < getattr(found, name) < 3 * getattr(whole, name)
+        assert found.rounding_density - whole.rounding_density > 5 * 1e-7 * abs(found.density)
+
+
+def test_rows_with_too_many_nodes_are_given_up_alone() -> None:
+    grids = RowGrids(
+        np.array([0.05, 1e-9, 0.06]), np.array([400, 10**12, 0]), GRIDS.left, GRIDS.right
+    )
+    first, second, third = sum_rows(tilted_rows(), TAUS, grids, np.full(3, 1e-6))
+    assert first is not None
+    assert second is None
+    assert third is None
+
+
+# -- proposals ------------------------------------------------------------------------------------
+
+
+def test_cuts_leave_no_more_than_is_allowed() -> None:
+    taus, allowed = np.array([0.3, 1e-3, 5.0, 0.1]), np.array([1e-6, 1e-12, 1e-3, 1.0])
+    cuts = proposals._cuts(taus, allowed)
+    assert (taus * np.exp(-(cuts**2) / 2) / (math.pi * cuts**3) <= allowed).all()
+    assert (cuts <= 9).all()
+
+
+def test_enclosures_hold_for_bad_proposals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong tilt costs width, or the row; never truth."""
+    atoms = [exact_atoms(random.Random(seed), 3) for seed in range(40)]
+    laws, times = rows_of(*map(double_law, atoms)), np.full(40, 6)
+    for factor in (0.2, 3.0):
+        monkeypatch.setattr(
+            "shuffledp.divergence.row_contour.saddle_points",
+            lambda laws, times, factor=factor: factor * saddle_points(laws, times),
+        )
+        found = contour_log_means(laws, times, [1e-2] * 40)
+        assert any(mean is not None for mean in found)
+        for own, mean in zip(atoms, found, strict=True):
+            assert mean is None or contains(mean, ExactSum([(own, 6)]).mean_positive())
