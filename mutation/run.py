@@ -60,6 +60,7 @@ MODULES = {
     "decomposition/faint.py": ["tests/decomposition/test_faint.py", *_COMPONENTS],
     "decomposition/gparv.py": ["tests/decomposition/test_gparv.py"],
     "decomposition/lattice.py": ["tests/decomposition/test_lattice.py"],
+    "decomposition/law_rows.py": ["tests/decomposition/test_law_rows.py"],
     "decomposition/masses.py": ["tests/decomposition/test_masses.py"],
     "decomposition/mixture.py": _COMPONENTS,
     "decomposition/panels.py": _NOISE,

@@ -149,7 +149,7 @@ def test_a_node_is_kept_or_its_bound_is_counted(
     n: int, lobe: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if the nodes that are kept without asking end where the integrand is still large."""
-    monkeypatch.setattr(stretches, "_MAIN_LOBE", lobe)
+    monkeypatch.setattr(stretches, "MAIN_LOBE", lobe)
     step, tau, allowance = 0.3 / math.sqrt(n * SKEWED.variance), 0.05, 1e-7
     count = int(8 / (tau * step))
     integrand_ = _Nodes(copies(SKEWED, n), tau, step)

@@ -181,7 +181,8 @@ def test_tilted_rows_are_tilted_laws() -> None:
         atoms = rows.atoms_of(np.array([row]))
         for name in ("log_mgf", "mean", "mean_size", "variance", "log_zero"):
             assert getattr(own, name) == pytest.approx(getattr(one, name), rel=1e-9, abs=1e-9)
-        for name in ("log_mgf_error", "zero_error", "value_shift"):
+        errors = ("log_mgf_error", "value_shift", *(["zero_error"] if one.log_zero > -99 else []))
+        for name in errors:
             assert getattr(one, name) / 40 <= getattr(own, name) <= 40 * getattr(one, name) + 1e-299
         for name in ("probability", "centred", "mean_deviation", "variance"):
             assert getattr(atoms, name)[0] == pytest.approx(getattr(single, name), rel=1e-9)
