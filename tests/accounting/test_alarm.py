@@ -92,10 +92,10 @@ def test_a_bracket_whose_ends_cross(monkeypatch: pytest.MonkeyPatch) -> None:
         return LogEnclosure(value, value + 1e-6)
 
     monkeypatch.setattr(inversion, "enclose_log_delta", rising)
-    search = inversion._Search(DECOMPOSITION, N, inversion.log_target(1e-6), 1e-4)
-    search._evaluate(0.07)
+    search = inversion.Search(DECOMPOSITION, N, inversion.log_target(1e-6), 1e-4)
+    search._drive(search._look(0.07))
     with pytest.raises(ContradictionError, match=r"above the target at epsilon = 0\.09"):
-        search._evaluate(0.09)
+        search._drive(search._look(0.09))
 
 
 def test_a_cheap_bound_below_the_enclosure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,7 +196,26 @@ def test_a_profile_holds_the_single_answers() -> None:
     profile = accountant.profile(epsilons)
     assert profile.epsilons.tolist() == epsilons
     for epsilon, lower, upper in zip(epsilons, profile.lower, profile.upper, strict=True):
-        assert Interval(lower, upper) == accountant.delta_interval(epsilon)
+        single = accountant.delta_interval(epsilon)
+        assert max(single.lower, lower) <= min(single.upper, upper)
+        assert upper <= single.upper * (1 + accountant.rtol)
+        assert lower >= single.lower * (1 - accountant.rtol)
+
+
+def test_a_profile_leaves_the_accountant_as_it_was() -> None:
+    """What was evaluated together is not what single answers promise to keep their word by."""
+    asked = ShuffleAccountant(KRR(k=5, epsilon0=1.5), 200)
+    epsilon = asked.get_epsilon(1e-6)
+    before = asked.delta_interval(epsilon)
+    asked.profile([0.1, 0.2, epsilon, 0.3])
+    assert asked.delta_interval(epsilon) == before
+    assert before.upper <= 1e-6
+
+
+def test_profiles_of_no_and_of_all_kinds_of_points() -> None:
+    accountant = ShuffleAccountant(KRR(k=5, epsilon0=1.5), 200)
+    epsilons = [0.0, 0.1, 0.25, 1.0, 1.5, 2.0]
+    profile = accountant.profile(epsilons)
     assert accountant.profile([]).upper.size == 0
     assert accountant.profile(e for e in epsilons).upper.tolist() == profile.upper.tolist()
 

@@ -16,7 +16,7 @@ import pytest
 
 from shuffledp import AccuracyWarning, ShuffleAccountant
 from shuffledp.accounting import inversion, proposals
-from shuffledp.accounting.inversion import _Search, enclose_epsilon
+from shuffledp.accounting.inversion import Search, enclose_epsilon
 from shuffledp.accounting.proposals import Guide
 from shuffledp.divergence import LogEnclosure
 from shuffledp.interval import Interval
@@ -80,7 +80,7 @@ class Problem:
         slope = (self.function(epsilon + step) - self.function(epsilon)) / step
         return self.function(epsilon) + 0.05, slope
 
-    def search(self, target: Interval, rtol: float = 1e-4) -> _Search:
+    def search(self, target: Interval, rtol: float = 1e-4) -> Search:
         decomposition = SimpleNamespace(
             at=lambda epsilon: epsilon,
             max_epsilon=self.end,
@@ -88,7 +88,11 @@ class Problem:
             singular1=np.array(self.singular[1]),
             singular_error=0.01,
         )
-        return _Search(decomposition, 100, target, rtol)  # type: ignore[arg-type]
+        return Search(decomposition, 100, target, rtol)  # type: ignore[arg-type]
+
+
+def evaluate(search: Search, epsilon: float) -> bool:
+    return search._drive(search._look(epsilon))
 
 
 def point(target: float) -> Interval:
@@ -102,7 +106,7 @@ def test_a_sharp_function_has_a_narrow_root(
     end: float, steepness: float, target: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = Problem(monkeypatch, end=end, steepness=steepness)
-    interval = problem.search(point(target)).run()
+    interval = problem.search(point(target)).run().epsilon
     exact = root(problem.function, target, min(end, 300.0))
     assert interval.lower <= exact <= interval.upper
     assert interval.width <= 1e-4 * interval.upper
@@ -119,7 +123,7 @@ def test_wide_enclosures_never_move_the_wrong_end(
 ) -> None:
     problem = Problem(monkeypatch)
     problem.below, problem.above = below, above
-    interval = problem.search(point(target)).run()
+    interval = problem.search(point(target)).run().epsilon
     exact = root(problem.function, target, 4.0)
     assert interval.lower <= exact <= interval.upper
     assert interval.lower == 0 or problem.function(interval.lower) - below > target
@@ -133,7 +137,7 @@ def test_wide_enclosures_never_move_the_wrong_end(
 
 def test_a_wide_target_widens_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(monkeypatch)
-    interval = problem.search(Interval(-8.2, -8.0)).run()
+    interval = problem.search(Interval(-8.2, -8.0)).run().epsilon
     assert interval.lower <= root(problem.function, -8.0, 4.0)
     assert interval.upper >= root(problem.function, -8.2, 4.0)
     assert problem.function(interval.lower) > -8.0
@@ -142,12 +146,12 @@ def test_a_wide_target_widens_both_ends(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_target_that_is_met_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(monkeypatch)
-    assert problem.search(point(-0.5)).run() == Interval(0.0, 0.0)
+    assert problem.search(point(-0.5)).run().epsilon == Interval(0.0, 0.0)
 
 
 def test_a_target_that_is_never_met(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(monkeypatch, end=math.inf, steepness=1e-6)
-    interval = problem.search(point(-50.0)).run()
+    interval = problem.search(point(-50.0)).run().epsilon
     assert interval == Interval(300.0, math.inf)
 
 
@@ -166,7 +170,7 @@ def test_vague_evaluations_leave_the_cheap_bound(
         return plain(law, n, epsilon, rtol=rtol)
 
     monkeypatch.setattr(inversion, "log_delta_at", vague)
-    interval = problem.search(point(target)).run()
+    interval = problem.search(point(target)).run().epsilon
     assert interval.lower <= exact <= interval.upper
     assert interval.upper <= root(problem.function, target - problem.cheap, 4.0) + 1e-3
 
@@ -204,7 +208,7 @@ def test_masses_that_only_one_input_produces_make_epsilon_infinite(
     search = problem.search(target)
     assert search._is_infinite() == (share < 1)
     if share < 1:
-        assert search.run() == Interval(math.inf, math.inf)
+        assert search.run().epsilon == Interval(math.inf, math.inf)
 
 
 def test_a_mass_that_rounding_may_have_made_large_enough_decides_nothing(
@@ -239,27 +243,27 @@ def test_evaluations_move_only_what_they_decide(monkeypatch: pytest.MonkeyPatch)
     problem = Problem(monkeypatch)
     search = problem.search(Interval(-8.1, -8.0))
     first, last = root(problem.function, -8.0, 4.0), root(problem.function, -8.1, 4.0)
-    assert not search._evaluate((first + last) / 2)  # between the ends of the target
+    assert not evaluate(search, (first + last) / 2)  # between the ends of the target
     assert (search.low, search.high) == (0.0, 4.0)
-    assert search._evaluate(first - 0.1)
+    assert evaluate(search, first - 0.1)
     assert (search.low, search.high) == (first - 0.1, 4.0)
-    assert search._evaluate(last + 0.1)
-    assert not search._evaluate(first - 0.2)  # nothing new
-    assert not search._evaluate(last + 0.2)
+    assert evaluate(search, last + 0.1)
+    assert not evaluate(search, first - 0.2)  # nothing new
+    assert not evaluate(search, last + 0.2)
     assert (search.low, search.high) == (first - 0.1, last + 0.1)
     misses = [point.miss for point in search.guide.points]
     assert misses[1] > 0 > misses[2]
     assert misses[1] == pytest.approx(problem.function(first - 0.1) + 8.05)
     problem.below = 2.5  # too vague to say where the root is
     count = len(search.guide.points)
-    search._evaluate(first + 0.01)
+    evaluate(search, first + 0.01)
     assert search.failed
     assert len(search.guide.points) == count
 
 
 def test_epsilon_beyond_the_largest_is_not_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(monkeypatch, end=math.inf, steepness=1e-3)
-    problem.search(point(-8.0))._evaluate(1e6)
+    evaluate(problem.search(point(-8.0)), 1e6)
     assert problem.evaluated == [300.0]
 
 
@@ -267,7 +271,7 @@ def test_the_public_name(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(monkeypatch)
     search = problem.search(point(-8.0))
     interval = enclose_epsilon(search.decomposition, 100, point(-8.0), 1e-4)
-    assert interval == search.run()
+    assert interval == search.run().epsilon
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -292,7 +296,7 @@ def test_whatever_is_proposed_the_enclosure_holds(
     problem.below, problem.above = rng.uniform(0.0, 0.5, 2)
     target = float(rng.uniform(-20.0, -1.5))
     search = problem.search(point(target))
-    interval = search.run()
+    interval = search.run().epsilon
     assert interval.lower <= root(problem.function, target, 4.0) <= interval.upper
     assert problem.function(interval.upper) + problem.above <= target
     assert search.at_high is not None

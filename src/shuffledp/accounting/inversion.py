@@ -9,10 +9,12 @@ asked for, finds no more than the target.
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from shuffledp.accounting.profile_point import enclose_log_delta
-from shuffledp.accounting.proposals import ULP, Guide, raise_epsilon
+from shuffledp.accounting.proposals import ULP, Guide, Hint, raise_epsilon
 from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta_at, log_delta_bound
@@ -24,6 +26,8 @@ MAX_RAISES = 40
 
 _MAX_EVALUATIONS = 40
 _MAX_BISECTIONS = 20
+_Answer = TypeVar("_Answer")
+
 _VAGUE = 2.0  # an enclosure of log delta this wide says little about where the root is
 
 
@@ -55,8 +59,7 @@ class Root:
 
 def find_root(decomposition: Decomposition, n: int, log_target: Interval, rtol: float) -> Root:
     """Do as :func:`enclose_epsilon`, and tell what the last evaluation has shown."""
-    search = _Search(decomposition, n, log_target, rtol)
-    return Root(search.run(), search.at_high)
+    return Search(decomposition, n, log_target, rtol).run()
 
 
 def log_target(delta: float) -> Interval:
@@ -93,38 +96,70 @@ def log_gap(log_delta: float, delta: float) -> float:
     return min(gap, 0.0) if exp_up(log_delta) <= delta else max(gap, ULP)
 
 
-class _Search:
-    """A bracket [low, high] around the root, moved by certified comparisons alone."""
+class Search:
+    """A bracket [low, high] around the root, moved by certified comparisons alone.
+
+    Args:
+        decomposition: the decomposition whose bound is inverted.
+        n: number of users.
+        log_target: enclosure of the logarithm of the target.
+        rtol: relative width of epsilon to aim for.
+        hint: where the root may be, if something is known of it.
+    """
 
     def __init__(
-        self, decomposition: Decomposition, n: int, log_target: Interval, rtol: float
+        self,
+        decomposition: Decomposition,
+        n: int,
+        log_target: Interval,
+        rtol: float,
+        hint: Hint | None = None,
     ) -> None:
         self.decomposition, self.n, self.log_target = decomposition, n, log_target
         self.rtol = rtol
-        self.guide = Guide(decomposition, n, log_target, rtol)
+        self.guide = Guide(decomposition, n, log_target, rtol, hint)
         self.end = max(decomposition.max_epsilon, 0.0)  # delta is 0 from here on
         self.ceiling = min(self.end, MAX_EPSILON0)
         self.low, self.high = 0.0, self.end
         self.at_high: LogEnclosure | None = None  # evaluated there, with rtol itself
         self.failed = False  # the last enclosure was vague: effort or precision ran out
 
-    def run(self) -> Interval:
+    def run(self) -> Root:
         """Probe until the bracket is narrow or nothing narrows it."""
+        return self._drive(self.steps())
+
+    def _drive(self, steps: Generator[float, LogEnclosure, _Answer]) -> _Answer:
+        """Evaluate delta wherever that is asked for, and return the answer."""
+        try:
+            epsilon = next(steps)
+            while True:
+                epsilon = steps.send(self._enclose(epsilon))
+        except StopIteration as end:
+            answer: _Answer = end.value
+            return answer
+
+    def steps(self) -> Generator[float, LogEnclosure, Root]:
+        """Do as :meth:`run`, but yield every epsilon at which log delta must be enclosed.
+
+        What is sent back is what ``enclose_log_delta`` says there with ``rtol``, if that is what
+        ``precision`` is then; else what ``log_delta_at`` says with the ``precision``.
+        """
         if self._is_infinite():
-            return Interval(math.inf, math.inf)
+            self.low = self.high = math.inf
+            return self._root()
         probe: float | None = self.guide.first()
         margin, stalled, retried = 1.0, 0, False
         for _ in range(_MAX_EVALUATIONS):
             if probe is None:
                 break
             gap = self.high - self.low
-            decided = self._evaluate(probe)
+            decided = yield from self._look(probe)
             if self.failed:
                 if retried:
                     break
                 retried = True
                 self._shrink_by_cheap_bound()
-                self._raise_near_the_end(probe)
+                yield from self._raise_near_the_end(probe)
                 if self.high == math.inf:
                     break
                 probe = self.guide.again(self.low, self.high)
@@ -139,11 +174,19 @@ class _Search:
                 probe = self.guide.next(self.low, self.high, margin)
         if self.low == 0 < self.high and not self.failed and not self.guide.has_seen_0:
             self.guide.rtol = self.rtol
-            self._evaluate(0.0)
-        self._confirm()
-        return Interval(self.low, self.high)
+            yield from self._look(0.0)
+        yield from self._confirm()
+        return self._root()
 
-    def _confirm(self) -> None:
+    @property
+    def precision(self) -> float:
+        """The width of delta to ask for."""
+        return self.guide.rtol
+
+    def _root(self) -> Root:
+        return Root(Interval(self.low, self.high), self.at_high)
+
+    def _confirm(self) -> Generator[float, LogEnclosure, None]:
         """Raise the upper end until an evaluation with ``rtol`` shows that it meets the target.
 
         Mostly that was the last one. It was not if a closer look, or the cheap bound, decided, or
@@ -151,11 +194,11 @@ class _Search:
         """
         if self.at_high is not None:
             return
-        high = self.high
+        high, self.guide.rtol = self.high, self.rtol
         for attempt in range(MAX_RAISES):
             if high > MAX_EPSILON0:
                 break
-            value = enclose_log_delta(self.decomposition, self.n, high, self.rtol)
+            value = yield high
             if value.upper <= self.log_target.lower:
                 self.high, self.at_high = high, value
                 return
@@ -169,10 +212,10 @@ class _Search:
         mass = float(exposed.sum()) * (1 - self.decomposition.singular_error - 1e-12)
         return mass > 0 and math.log(mass) > self.log_target.upper
 
-    def _evaluate(self, epsilon: float) -> bool:
+    def _look(self, epsilon: float) -> Generator[float, LogEnclosure, bool]:
         """Move the end of the bracket that the enclosure at epsilon decides, if it does."""
         epsilon = min(max(epsilon, 0.0), MAX_EPSILON0)
-        value = self._enclose(epsilon)
+        value = yield epsilon
         vague = value.width > _VAGUE
         if not vague:
             self.guide.see(epsilon, value)
@@ -194,10 +237,10 @@ class _Search:
             return enclose_log_delta(self.decomposition, self.n, epsilon, self.rtol)
         return log_delta_at(self.decomposition, self.n, epsilon, rtol=self.guide.rtol)
 
-    def _raise_near_the_end(self, failed: float) -> None:
+    def _raise_near_the_end(self, failed: float) -> Generator[float, LogEnclosure, None]:
         """Raise the lower end if rounding, close to the largest epsilon, made a probe fail."""
         for epsilon in self.guide.near_the_end(failed):
-            if epsilon < self.high and self._evaluate(epsilon) and not self.failed:
+            if epsilon < self.high and (yield from self._look(epsilon)) and not self.failed:
                 break
 
     def _shrink_by_cheap_bound(self) -> None:

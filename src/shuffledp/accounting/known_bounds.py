@@ -106,6 +106,15 @@ class KnownBounds:
             return None
         return self._best.swap.reason or None if self.is_best else "reports are learned adaptively"
 
+    @property
+    def families(self) -> tuple[WorstCase, ...]:
+        """The bounds whose largest an answer asks for, if it is made of such and nothing else."""
+        if self._is_known or self._tells_less or self.crowd.corrupted_adaptively:
+            return ()
+        if not self._may_swap or self.lower_needs_upper:
+            return (self._blanket,)
+        return self._blanket, self._lower_of_all
+
     def lower(self, worst: Candidate | None) -> WorstCase | ExactSum | JointLeak | Unattained:
         """Return what concrete datasets attain, given the worst of the upper bound."""
         if not self._tells_less:

@@ -9,11 +9,18 @@ is what the next question finds.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from shuffledp.decomposition import Decomposition, Law
-from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta_at
+from shuffledp.divergence import (
+    LogEnclosure,
+    Point,
+    estimate_log_delta,
+    log_delta_at,
+    log_deltas_at,
+)
 from shuffledp.interval import Interval, exp_down, exp_up
 
 _FLAT = 0.02  # of delta at epsilon = 0, about; below, log delta falls quickly with log epsilon
@@ -34,13 +41,34 @@ def enclose_log_delta(
     True
     """
     value = log_delta_at(decomposition, n, epsilon, rtol=rtol)
-    if epsilon == 0 or not _may_be_flat(decomposition.start, n, value):
-        return value
-    _, slope = estimate_log_delta(decomposition, n, epsilon)
-    needed = max(-slope * epsilon * rtol, _SMALLEST_RTOL)
-    if not needed < min(value.width, rtol):
+    needed = _closer(Point(decomposition, n, epsilon), value, rtol)
+    if needed is None:
         return value
     return value.intersect(log_delta_at(decomposition, n, epsilon, rtol=needed))
+
+
+def enclose_log_deltas(points: Sequence[Point], rtols: Sequence[float]) -> list[LogEnclosure]:
+    """Do as :func:`enclose_log_delta` at several points at once."""
+    values = log_deltas_at(points, rtols)
+    asked = zip(points, values, rtols, strict=True)
+    closer = {
+        i: needed
+        for i, (point, value, rtol) in enumerate(asked)
+        if (needed := _closer(point, value, rtol)) is not None
+    }
+    again = log_deltas_at([points[i] for i in closer], list(closer.values()))
+    for i, value in zip(closer, again, strict=True):
+        values[i] = values[i].intersect(value)
+    return values
+
+
+def _closer(point: Point, value: LogEnclosure, rtol: float) -> float | None:
+    """Return how closely to look again where delta hardly depends on epsilon, else None."""
+    if point.epsilon == 0 or not _may_be_flat(point.decomposition.start, point.n, value):
+        return None
+    _, slope = estimate_log_delta(point.decomposition, point.n, point.epsilon)
+    needed = max(-slope * point.epsilon * rtol, _SMALLEST_RTOL)
+    return needed if needed < min(value.width, rtol) else None
 
 
 def _may_be_flat(law: Law, n: int, value: LogEnclosure) -> bool:

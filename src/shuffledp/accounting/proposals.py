@@ -25,10 +25,11 @@ _SMALLEST_RTOL = 1e-9
 _SMALLEST_STEP = 2.0**-60  # where epsilon is 0
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
 _ENOUGH = 4  # points close to each other tell the slope better than the estimate
+_NEAR_A_HINT = 0.5  # of log delta: its slope holds here
 _RETRY = 0.95  # where in the bracket to try again after a failed evaluation
 _NEAR_THE_END = (1e-13, 1e-11, 1e-8, 1e-5)
 
-_FIRST_STEP = 3e-4  # relatively, beyond where a climb begins
+_FIRST_STEP = 1e-4  # relatively, beyond where a climb begins
 _OVERSHOOT = 1.05
 _LONGEST_STEP = 0.5  # of what is left to climb
 _WORTH_A_STEP = 2e-4  # relatively, of epsilon
@@ -45,6 +46,14 @@ def raise_epsilon(epsilon: float, excess: float, slope: float, attempt: int) -> 
     """
     step = 1.5 * excess / -slope if -math.inf < slope < 0 and excess < math.inf else 0.0
     return epsilon + (max(step, 4 * ULP * epsilon) + _SMALLEST_STEP) * 4.0**attempt
+
+
+@dataclass(frozen=True)
+class Hint:
+    """Where a root may be, and how log delta falls there with epsilon."""
+
+    epsilon: float
+    slope: float
 
 
 @dataclass(frozen=True)
@@ -68,10 +77,15 @@ class Guide:
     """
 
     def __init__(
-        self, decomposition: Decomposition, n: int, log_target: Interval, rtol: float
+        self,
+        decomposition: Decomposition,
+        n: int,
+        log_target: Interval,
+        rtol: float,
+        hint: Hint | None = None,
     ) -> None:
         self.decomposition, self.n, self.log_target = decomposition, n, log_target
-        self.rtol = rtol
+        self.rtol, self.hint = rtol, hint
         self.end = max(decomposition.max_epsilon, 0.0)  # delta is 0 from here on
         self.ceiling = min(self.end, MAX_EPSILON0)
         self.points: list[_Point] = []
@@ -145,11 +159,16 @@ class Guide:
         if len(close) >= _ENOUGH and (fall := close[-1].miss - close[0].miss) < 0:
             return fall / (close[-1].u - close[0].u)  # delta is flatter than estimated
         epsilon = self._to_epsilon(best.u)
-        _, slope = estimate_log_delta(self.decomposition, self.n, epsilon)
+        if self.hint is not None and abs(best.miss) < _NEAR_A_HINT:
+            slope = self.hint.slope
+        else:
+            _, slope = estimate_log_delta(self.decomposition, self.n, epsilon)
         return slope * (self.end - epsilon) if self.end < math.inf else slope
 
     def first(self) -> float:
-        """Return the root of the estimate, found by Newton steps in u."""
+        """Return the root that is hinted at, or that of the estimate, by Newton steps in u."""
+        if self.hint is not None:
+            return min(self.hint.epsilon, self.ceiling)
         u = self._to_u(min(self._gaussian_guess(), 0.9 * self.ceiling))
         for _ in range(_MAX_NEWTON_STEPS):
             epsilon = self._to_epsilon(u)

@@ -25,10 +25,22 @@ class WorstCase:
 
     def __init__(self, candidates: Candidates, n: int, rtol: float) -> None:
         self.candidates, self.n, self.rtol = candidates, n, rtol
+        self._epsilons: dict[float, tuple[Interval, Candidate | None]] = {}
+        self._log_deltas: dict[float, tuple[LogEnclosure, Candidate | None]] = {}
+
+    def remember_epsilon(self, delta: float, found: tuple[Interval, Candidate | None]) -> None:
+        """Answer :meth:`epsilon` at this delta with what was found together with others."""
+        self._epsilons[delta] = found
+
+    def remember_log_delta(
+        self, epsilon: float, found: tuple[LogEnclosure, Candidate | None]
+    ) -> None:
+        """Answer :meth:`log_delta` at this epsilon with what was found together with others."""
+        self._log_deltas[epsilon] = found
 
     def log_delta(self, epsilon: float) -> tuple[LogEnclosure, Candidate | None]:
         """Enclose the largest log delta; also return the candidate that attains it."""
-        return self._largest(epsilon)
+        return self._log_deltas.get(epsilon) or self._largest(epsilon)
 
     def _largest(
         self, epsilon: float, known: _Evaluated | None = None
@@ -66,6 +78,8 @@ class WorstCase:
         The upper end keeps its word: :meth:`log_delta` at that epsilon ends at or below the
         logarithm of ``delta``, rounding included, unless it is infinite or above 300.
         """
+        if delta in self._epsilons:
+            return self._epsilons[delta]
         worst = self.candidates.leader()
         if worst is None or delta == 1:
             return Interval(0.0, 0.0), worst

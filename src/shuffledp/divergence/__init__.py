@@ -9,7 +9,7 @@ from shuffledp.divergence.engine import log_delta, log_delta_bound
 from shuffledp.divergence.kernel import HINGE, HOCKEY_STICK, Kernel
 from shuffledp.divergence.mean import log_mean, log_mean_bound, log_mean_positive
 from shuffledp.divergence.proposals.estimate import estimate_log_delta
-from shuffledp.divergence.several import Point, log_deltas_at
+from shuffledp.divergence.several import Point, log_delta_bounds_at, log_deltas_at
 from shuffledp.divergence.smooth import log_delta_at, log_delta_bound_at
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "log_delta_at",
     "log_delta_bound",
     "log_delta_bound_at",
+    "log_delta_bounds_at",
     "log_deltas_at",
     "log_mean",
     "log_mean_bound",

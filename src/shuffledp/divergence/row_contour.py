@@ -92,3 +92,18 @@ def _evaluate(tilted: TiltedRows, searches: list[_Search]) -> None:
         own.goes_on = own.best.width > own.rtol and own.smoothing.improve(
             result.bias, other, result.value
         )
+
+
+def chernoff_log_means(laws: LawRows, times: IntArray) -> list[float]:
+    """Return upper bounds on log E[S_+] of every row from one tilt; infinite if there is none."""
+    thetas = saddle_points(laws, times)
+    tilted = tilt_rows(laws, times, thetas)
+    shift = np.log(thetas)
+    # x_+ <= e^x/e. Values with errors raise the transform by at most their mean error. Every term
+    # is good to 8 units, and rounded once in each sum.
+    sizes = np.abs(tilted.log_mgf) + np.abs(shift) + 1
+    bounds = tilted.log_mgf - 1 - shift + tilted.log_mgf_error + tilted.value_shift
+    bounds = bounds + 16 * UNIT * sizes
+    return [
+        float(b) if sound else math.inf for b, sound in zip(bounds, tilted.is_sound, strict=True)
+    ]

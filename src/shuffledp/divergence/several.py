@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +12,8 @@ import numpy as np
 from shuffledp.decomposition import Decomposition, LawRows
 from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.engine import per_user
-from shuffledp.divergence.row_contour import contour_log_means
-from shuffledp.divergence.smooth import log_delta_at
+from shuffledp.divergence.row_contour import chernoff_log_means, contour_log_means
+from shuffledp.divergence.smooth import log_delta_at, log_delta_bound_at
 
 _FEWEST_ROWS = 3
 _FEWEST_USERS = 64  # sums of fewer are enumerated
@@ -53,6 +54,20 @@ def log_deltas_at(points: Sequence[Point], rtols: Sequence[float]) -> list[LogEn
     return [
         log_delta_at(point.decomposition, point.n, point.epsilon, rtol=rtol) if own is None else own
         for point, rtol, own in zip(points, rtols, found, strict=True)
+    ]
+
+
+def log_delta_bounds_at(points: Sequence[Point]) -> list[float]:
+    """Return upper bounds on log delta from one tilt at every point, cheaper than enclosures."""
+    found = [math.inf] * len(points)
+    for group in _groups(points):
+        own = [points[i] for i in group]
+        bounds = chernoff_log_means(_laws(own), np.array([point.n for point in own]))
+        for i, bound in zip(group, bounds, strict=True):
+            found[i] = per_user(LogEnclosure(-math.inf, bound), points[i].n).upper
+    return [
+        log_delta_bound_at(point.decomposition, point.n, point.epsilon) if own == math.inf else own
+        for point, own in zip(points, found, strict=True)
     ]
 
 

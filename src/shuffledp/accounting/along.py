@@ -1,0 +1,236 @@
+"""Many questions along a curve: evaluated together, each knowing its neighbours' answers.
+
+Nothing but certified evaluations decides, as for single questions. Neighbours only say where to
+look: an answer lies close to a smooth curve through theirs, so that a few evaluations enclose it.
+All searches take their steps at the same time, and what they ask for is evaluated together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shuffledp.accounting.candidates import Candidate, Listed
+from shuffledp.accounting.inversion import Root, Search, log_target
+from shuffledp.accounting.profile_point import enclose_log_deltas
+from shuffledp.accounting.proposals import Hint
+from shuffledp.accounting.worst_case import WorstCase
+from shuffledp.decomposition import Decomposition
+from shuffledp.divergence import (
+    LogEnclosure,
+    Point,
+    estimate_log_delta,
+    log_delta_bounds_at,
+    log_deltas_at,
+)
+from shuffledp.errors import MAX_EPSILON0
+from shuffledp.interval import Interval
+
+_SPACING = 8  # of the questions that are answered one by one
+_DEGREE = 3  # of the curve through their answers
+_MOST_CANDIDATES = 32
+
+
+@dataclass(frozen=True, eq=False)
+class RootProblem:
+    """A bound and the logarithm of the delta to which it falls at the epsilon asked for."""
+
+    decomposition: Decomposition
+    n: int
+    target: Interval
+    rtol: float
+
+    def at(self, epsilon: float) -> Point:
+        """Return where to evaluate the bound."""
+        return Point(self.decomposition, self.n, epsilon)
+
+    def search(self, hint: Hint | None) -> Search:
+        """Return a search that may know where to begin."""
+        return Search(self.decomposition, self.n, self.target, self.rtol, hint)
+
+
+def find_roots(problems: Sequence[RootProblem], places: Sequence[float]) -> list[Root]:
+    """Enclose the epsilons of problems whose answers change smoothly with their places.
+
+    Every root is as good as that of :func:`shuffledp.accounting.inversion.find_root`: both ends are
+    certified, and the upper one keeps its word.
+
+    Args:
+        problems: what to solve.
+        places: where each stands along a curve, increasing.
+    """
+    if not problems:
+        return []
+    landmarks = sorted({*range(0, len(problems), _SPACING), len(problems) - 1})
+    roots = _solved(problems, dict.fromkeys(landmarks))
+    guesses = _Guesses(problems, places, roots)
+    rest = {i: guesses.at(places[i]) for i in range(len(problems)) if i not in roots}
+    roots |= _solved(problems, rest)
+    return [roots[i] for i in range(len(problems))]
+
+
+class _Guesses:
+    """Smooth curves through some answers, and through the slopes of log delta at them."""
+
+    def __init__(
+        self, problems: Sequence[RootProblem], places: Sequence[float], roots: dict[int, Root]
+    ) -> None:
+        self.places: list[float] = []
+        self.logs: list[tuple[float, float]] = []  # of epsilon and of the slope
+        for i, root in roots.items():
+            epsilon = root.epsilon.upper
+            if 0 < epsilon <= MAX_EPSILON0:
+                _, slope = estimate_log_delta(problems[i].decomposition, problems[i].n, epsilon)
+                if -math.inf < slope < 0:
+                    self.places.append(places[i])
+                    self.logs.append((math.log(epsilon), math.log(-slope)))
+
+    def at(self, place: float) -> Hint | None:
+        """Return what the curve through the answers next to a place says; None if there are few."""
+        nearest = sorted(range(len(self.places)), key=lambda i: abs(self.places[i] - place))
+        nearest = nearest[: _DEGREE + 1]
+        if len(nearest) <= _DEGREE:
+            return None
+        epsilon = slope = 0.0
+        for i in nearest:
+            weight = math.prod(
+                (place - self.places[j]) / (self.places[i] - self.places[j])
+                for j in nearest
+                if j != i
+            )
+            epsilon += weight * self.logs[i][0]
+            slope += weight * self.logs[i][1]
+        if not max(abs(epsilon), abs(slope)) < MAX_EPSILON0:
+            return None
+        return Hint(math.exp(epsilon), -math.exp(slope))
+
+
+def _solved(problems: Sequence[RootProblem], hints: Mapping[int, Hint | None]) -> dict[int, Root]:
+    """Solve some of the problems: one step of each search after the other, all at once."""
+    searches = {i: problems[i].search(hint) for i, hint in hints.items()}
+    steps = {i: search.steps() for i, search in searches.items()}
+    roots: dict[int, Root] = {}
+    answers: dict[int, LogEnclosure | None] = dict.fromkeys(searches)
+    while answers:
+        asked: dict[int, float] = {}
+        for i, answer in answers.items():
+            try:
+                asked[i] = next(steps[i]) if answer is None else steps[i].send(answer)
+            except StopIteration as end:
+                roots[i] = end.value
+        answers = _answers(problems, {i: searches[i].precision for i in asked}, asked)
+    return roots
+
+
+def _answers(
+    problems: Sequence[RootProblem], precisions: Mapping[int, float], asked: Mapping[int, float]
+) -> dict[int, LogEnclosure | None]:
+    """Enclose log delta wherever searches ask for it, as ``Search.steps`` wants it."""
+    found: dict[int, LogEnclosure | None] = {}
+    usual = [i for i in asked if precisions[i] == problems[i].rtol]
+    closer = [i for i in asked if precisions[i] != problems[i].rtol]
+    for own, enclose in ((usual, enclose_log_deltas), (closer, log_deltas_at)):
+        points = [problems[i].at(asked[i]) for i in own]
+        values = enclose(points, [precisions[i] for i in own])
+        found |= zip(own, values, strict=True)
+    return found
+
+
+def prepare_epsilons(
+    cases: Sequence[WorstCase], deltas: Sequence[float], places: Sequence[float]
+) -> None:
+    """Let every case know its epsilon at a delta, enclosed as closely as if it were asked alone.
+
+    Args:
+        cases: different objects.
+        deltas: the target of each.
+        places: where each stands along a curve, increasing.
+    """
+    targets = [log_target(delta) for delta in deltas]
+    leaders = {
+        i: leader
+        for i, case in enumerate(cases)
+        if 0 < deltas[i] < 1 and (leader := case.candidates.leader()) is not None
+    }
+    problems = [
+        RootProblem(leader.decomposition, cases[i].n, targets[i], cases[i].rtol)
+        for i, leader in leaders.items()
+    ]
+    roots = find_roots(problems, [places[i] for i in leaders])
+    found = dict(zip(leaders, roots, strict=True))
+    for i in _settled(cases, leaders, targets, found):
+        cases[i].remember_epsilon(deltas[i], (found[i].epsilon, leaders[i]))
+
+
+def _settled(
+    cases: Sequence[WorstCase],
+    leaders: Mapping[int, Candidate],
+    targets: Sequence[Interval],
+    roots: Mapping[int, Root],
+) -> set[int]:
+    """Return the cases in which no candidate is above the target where the leader falls to it."""
+    settled = {
+        i
+        for i, root in roots.items()
+        if _is_short(cases[i])
+        and root.at_upper is not None
+        and root.at_upper.upper <= targets[i].lower
+    }
+    others = _others(cases, {i: leader for i, leader in leaders.items() if i in settled})
+    open_ = [
+        (i, Point(other.decomposition, cases[i].n, roots[i].epsilon.upper)) for i, other in others
+    ]
+    bounds = log_delta_bounds_at([point for _, point in open_])
+    pairs = zip(open_, bounds, strict=True)
+    open_ = [(i, point) for (i, point), bound in pairs if not bound <= targets[i].lower]
+    values = log_deltas_at([point for _, point in open_], [cases[i].rtol for i, _ in open_])
+    for (i, _), value in zip(open_, values, strict=True):
+        if not value.upper <= targets[i].lower:
+            settled.discard(i)
+    return settled
+
+
+def prepare_log_deltas(cases: Sequence[WorstCase], epsilons: Sequence[float]) -> None:
+    """Let every case know its log delta at an epsilon, as closely as if it were asked alone."""
+    listed = [i for i, case in enumerate(cases) if _is_short(case)]
+    leaders = {i: leader for i in listed if (leader := cases[i].candidates.leader()) is not None}
+    best = dict(zip(leaders, _enclosed(cases, epsilons, list(leaders.items())), strict=True))
+    worst = dict(leaders)
+    others = list(_others(cases, leaders))
+    points = [Point(other.decomposition, cases[i].n, epsilons[i]) for i, other in others]
+    bounds = log_delta_bounds_at(points)
+    open_ = [
+        (i, other)
+        for (i, other), bound in zip(others, bounds, strict=True)
+        if not bound <= best[i].lower
+    ]
+    for (i, other), value in zip(open_, _enclosed(cases, epsilons, open_), strict=True):
+        if value.upper > best[i].upper:
+            worst[i] = other
+        ends = best[i], value
+        best[i] = LogEnclosure(max(end.lower for end in ends), max(end.upper for end in ends))
+    for i, value in best.items():
+        cases[i].remember_log_delta(epsilons[i], (value, worst[i]))
+
+
+def _is_short(case: WorstCase) -> bool:
+    candidates = case.candidates
+    return isinstance(candidates, Listed) and len(candidates.candidates) <= _MOST_CANDIDATES
+
+
+def _others(
+    cases: Sequence[WorstCase], leaders: Mapping[int, Candidate]
+) -> Iterator[tuple[int, Candidate]]:
+    """Yield all candidates but the leaders."""
+    for i, leader in leaders.items():
+        candidates = cases[i].candidates
+        if isinstance(candidates, Listed):
+            yield from ((i, own) for own in candidates.candidates if own is not leader)
+
+
+def _enclosed(
+    cases: Sequence[WorstCase], epsilons: Sequence[float], asked: Sequence[tuple[int, Candidate]]
+) -> list[LogEnclosure]:
+    points = [Point(own.decomposition, cases[i].n, epsilons[i]) for i, own in asked]
+    return enclose_log_deltas(points, [cases[i].rtol for i, _ in asked])
