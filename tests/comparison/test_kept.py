@@ -20,15 +20,15 @@ MODULE = import_module("shuffledp.comparison.sweep")
 @pytest.fixture
 def asked(monkeypatch):
     """The numbers of users that answers are computed for; the computer is interrupted at 104."""
-    asked, answer = [], MODULE.answer
+    asked, answer_together = [], MODULE.answer_together
 
-    def interrupted(question):
-        asked.append(question.n)
-        if question.n == 104 and asked.count(104) == 1:
+    def interrupted(questions):
+        asked.extend(question.n for question in questions)
+        if any(question.n == 104 for question in questions) and asked.count(104) == 1:
             raise KeyboardInterrupt
-        return answer(question)
+        return answer_together(questions)
 
-    monkeypatch.setattr(MODULE, "answer", interrupted)
+    monkeypatch.setattr(MODULE, "answer_together", interrupted)
     return asked
 
 
@@ -43,6 +43,28 @@ def test_a_sweep_continues(tmp_path, asked):
     assert found == sweep(series, processes=1)
     Kept(path).clear()
     assert not path.exists()
+
+
+def test_a_sweep_of_blocks_continues_with_the_same_answers(tmp_path, monkeypatch):
+    """A block is answered anew unless all of it was kept: its answers depend on each other."""
+    series = {"krr": [replace(QUESTION, n=n) for n in range(1000, 1090)]}
+    answer_together, sizes, done = MODULE.answer_together, [], []
+
+    def interrupted(questions):
+        sizes.append(len(questions))
+        if len(sizes) == 3:
+            raise KeyboardInterrupt
+        return answer_together(questions)
+
+    monkeypatch.setattr(MODULE, "answer_together", interrupted)
+    path = tmp_path / "kept"
+    with pytest.raises(KeyboardInterrupt):
+        sweep(series, processes=1, kept=Kept(path))
+    path.write_text("\n".join(path.read_text().split("\n")[:-7]))  # of the second block
+    found = sweep(series, processes=1, kept=Kept(path), on_done=lambda *own: done.append(own))
+    assert sizes == [30, 30, 30, 30, 30]
+    assert done == [(30, 90), (60, 90), (90, 90)]
+    assert found == sweep(series, processes=1)
 
 
 def test_a_curve_on_the_command_line_continues(tmp_path, monkeypatch, asked):

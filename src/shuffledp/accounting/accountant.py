@@ -210,8 +210,10 @@ class ShuffleAccountant(OperationalTerms):
             raise TypeError(f"epsilons must be several numbers, got {epsilons!r}")
         points = [check_epsilon(e, "epsilons") for e in epsilons]
         prepared = self._twin()
-        for family in prepared.families:
-            prepare_log_deltas([family] * len(points), points)
+        upper_alone = not self._bounds.is_best
+        for name, family in prepared.families.items():
+            if name == "upper" or not upper_alone:
+                prepare_log_deltas([family] * len(points), points)
         deltas = [prepared.delta_interval(e) for e in points]
         return Profile(
             np.array(points),
@@ -346,8 +348,8 @@ class ShuffleAccountant(OperationalTerms):
         return log_gap(value.upper, delta)
 
     @property
-    def families(self) -> tuple[WorstCase, ...]:
-        """The bounds that can be evaluated together with those of others; see ``series``."""
+    def families(self) -> dict[str, WorstCase]:
+        """What can be evaluated together with that of others, "upper" and "lower" bounds."""
         return self._bounds.families
 
     def _twin(self) -> ShuffleAccountant:

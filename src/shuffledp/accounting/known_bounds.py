@@ -107,13 +107,13 @@ class KnownBounds:
         return self._best.swap.reason or None if self.is_best else "reports are learned adaptively"
 
     @property
-    def families(self) -> tuple[WorstCase, ...]:
-        """The bounds whose largest an answer asks for, if it is made of such and nothing else."""
+    def families(self) -> dict[str, WorstCase]:
+        """The bounds whose largest answers ask for, if they are made of such and nothing else."""
         if self._is_known or self._tells_less or self.crowd.corrupted_adaptively:
-            return ()
-        if not self._may_swap or self.lower_needs_upper:
-            return (self._blanket,)
-        return self._blanket, self._lower_of_all
+            return {}
+        if self.lower_needs_upper:
+            return {"upper": self._blanket}
+        return {"upper": self._blanket, "lower": self._lower_of_all}
 
     def lower(self, worst: Candidate | None) -> WorstCase | ExactSum | JointLeak | Unattained:
         """Return what concrete datasets attain, given the worst of the upper bound."""

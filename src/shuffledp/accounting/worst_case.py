@@ -38,6 +38,12 @@ class WorstCase:
         """Answer :meth:`log_delta` at this epsilon with what was found together with others."""
         self._log_deltas[epsilon] = found
 
+    def learn(self, other: WorstCase) -> None:
+        """Remember what the same bounds of as many users remember, if that is what these are."""
+        if (other.candidates, other.n, other.rtol) == (self.candidates, self.n, self.rtol):
+            self._epsilons |= other._epsilons
+            self._log_deltas |= other._log_deltas
+
     def log_delta(self, epsilon: float) -> tuple[LogEnclosure, Candidate | None]:
         """Enclose the largest log delta; also return the candidate that attains it."""
         return self._log_deltas.get(epsilon) or self._largest(epsilon)

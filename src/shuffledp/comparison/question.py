@@ -16,6 +16,9 @@ from shuffledp.comparison.bounds import OURS
 from shuffledp.errors import NoAnswerError, wide_is_enough
 from shuffledp.randomizers import LocalRandomizer
 
+#: Which accountant says what each of our bounds is.
+KINDS = {"guarantee": "best", "lower_bound": "best", "blanket": "blanket"}
+
 
 @dataclass(frozen=True)
 class Question:
@@ -68,16 +71,23 @@ def answer(question: Question) -> tuple[Value, ...]:
     >>> round(ours.number, 4), theirs.reason
     (0.0798, 'it needs epsilon0 below 1/2, got 2')
     """
+    ours = accountants(question)
+    return tuple(answer_by(bound, question, ours) for bound in question.bounds)
+
+
+def accountants(question: Question) -> dict[str, ShuffleAccountant]:
+    """Return what answers for our bounds, by their kind of bound."""
     randomizer, n, rtol = question.randomizer, question.n, question.rtol
-    best = ShuffleAccountant(randomizer, n, rtol=rtol, bound="best", view=question.view)
-    blanket = ShuffleAccountant(randomizer, n, rtol=rtol, bound="blanket")
-    ours = {"guarantee": best, "blanket": blanket, "lower_bound": best}
-    return tuple(_value(bound, question, ours) for bound in question.bounds)
+    return {
+        "best": ShuffleAccountant(randomizer, n, rtol=rtol, bound="best", view=question.view),
+        "blanket": ShuffleAccountant(randomizer, n, rtol=rtol, bound="blanket"),
+    }
 
 
-def _value(
+def answer_by(
     bound: str | type[Baseline], question: Question, ours: Mapping[str, ShuffleAccountant]
 ) -> Value:
+    """Ask one bound, given the accountants of the question."""
     start = time.process_time()
     number, reason = None, None
     with wide_is_enough() as said:
@@ -97,11 +107,12 @@ def _number(
     if question.rounds > 1:
         return _number_of_rounds(bound, question, ours)
     if bound == "lower_bound":
+        attained = ours[KINDS[bound]]
         if question.quantity == "epsilon":
-            return ours[bound].epsilon_lower_bound(target)
-        return ours[bound].delta_lower_bound(target)
+            return attained.epsilon_lower_bound(target)
+        return attained.delta_lower_bound(target)
     analysis: ShuffleAccountant | Baseline
-    analysis = ours[bound] if bound in OURS else _baseline(bound, question)
+    analysis = ours[KINDS[bound]] if bound in KINDS else _baseline(bound, question)
     if question.quantity == "epsilon":
         return analysis.get_epsilon(target)
     return analysis.get_delta(target)
@@ -112,7 +123,7 @@ def _number_of_rounds(
 ) -> float:
     if bound not in OURS:
         raise NoAnswerError("it is an analysis of a single round")
-    rounds = ours[bound].rounds(question.rounds, rtol=question.rtol)
+    rounds = ours[KINDS[str(bound)]].rounds(question.rounds, rtol=question.rtol)
     if bound == "lower_bound":
         return rounds.epsilon_lower_bound(question.target)
     return rounds.get_epsilon(question.target)

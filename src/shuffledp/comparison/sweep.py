@@ -9,7 +9,8 @@ from typing import TypeVar
 from shuffledp.cluster import Client
 from shuffledp.comparison.kept import Kept
 from shuffledp.comparison.pool import compute
-from shuffledp.comparison.question import Question, Value, answer
+from shuffledp.comparison.question import Question, Value
+from shuffledp.comparison.together import answer_together, blocks
 
 _Name = TypeVar("_Name")
 
@@ -37,22 +38,45 @@ def sweep(
     >>> [round(value.number, 2) for (value,) in sweep(series)["krr"]]
     [0.88, 0.27]
     """
-    questions = [question for own in series.values() for question in own]
-    known = [None if kept is None else kept.get(question) for question in questions]
-    missing = [question for question, own in zip(questions, known, strict=True) if own is None]
+    split = {name: list(blocks(own)) for name, own in series.items()}
+    every = [block for own in split.values() for block in own]
+    known = [None if kept is None else _known(block, kept) for block in every]
+    missing = [block for block, own in zip(every, known, strict=True) if own is None]
+    total = sum(map(len, every))
+    done = total - sum(map(len, missing))
 
-    def keep(number: int, values: tuple[Value, ...]) -> None:
+    def keep(number: int, answers: list[tuple[Value, ...]]) -> None:
+        nonlocal done
+        done += len(missing[number])
         if kept is not None:
-            kept.add(missing[number], values)
+            for question, values in zip(missing[number], answers, strict=True):
+                kept.add(question, values)
 
-    def report(done: int, total: int) -> None:
+    def report(finished: int, of: int) -> None:
         if on_done is not None:
-            on_done(done + len(questions) - total, len(questions))
+            on_done(done, total)
 
-    if len(missing) < len(questions):
+    if len(missing) < len(every):
         report(0, len(missing))
     found = iter(
-        compute(answer, missing, processes=processes, client=client, on_done=report, on_result=keep)
+        compute(
+            answer_together,
+            missing,
+            processes=processes,
+            client=client,
+            on_done=report,
+            on_result=keep,
+        )
     )
     answers = iter([next(found) if own is None else own for own in known])
-    return {name: list(islice(answers, len(own))) for name, own in series.items()}
+    return {
+        name: [values for block in islice(answers, len(own)) for values in block]
+        for name, own in split.items()
+    }
+
+
+def _known(block: Sequence[Question], kept: Kept) -> list[tuple[Value, ...]] | None:
+    """Return the answers to a block, if all of them were kept: they depend on each other."""
+    answers = [kept.get(question) for question in block]
+    found = [values for values in answers if values is not None]
+    return found if len(found) == len(block) else None
