@@ -175,22 +175,23 @@ class BestBound:
         target = log_target(delta)
         climb = Climb(low, min(high, MAX_EPSILON0), target.lower)
         found, worst = math.inf, None
-        for _ in range(_MAX_EVALUATIONS):
+        for evaluations in range(_MAX_EVALUATIONS):
             if (epsilon := climb.next()) is None:
                 break
-            estimate = self._estimated_blanket(epsilon)
             limit = target.upper + _SURELY_ABOVE
-            if math.isfinite(estimate):
+            if evaluations and math.isfinite(estimate := self._estimated_blanket(epsilon)):
                 limit = min(limit, estimate + _VERY_FAR)
             value, decisive = self._swapped(epsilon, limit)
+            meets = exp_up(value) <= delta and value <= limit
+            if meets:
+                found, worst = epsilon, decisive
+                if climb.is_close(epsilon):
+                    break
             slope = -1.0
             if leak is not None:
                 slope = estimate_log_delta(leak.decomposition, self.upper.n, epsilon)[1]
             if value == math.inf or not -math.inf < slope < 0:
                 break
-            meets = exp_up(value) <= delta and value <= limit
-            if meets:
-                found, worst = epsilon, decisive
             climb.see(epsilon, value, slope, meets=meets)
         return found, worst
 

@@ -242,6 +242,10 @@ class Climb:
             self._slope = max(slope, fall)
         self._above = epsilon, value
 
+    def is_close(self, epsilon: float) -> bool:
+        """Whether little is left to gain once the target is met at an epsilon."""
+        return epsilon - self.low < _WORTH_A_STEP * epsilon
+
     def next(self) -> float | None:
         """Return where to evaluate next, None if little is left to gain."""
         if self._below is None:

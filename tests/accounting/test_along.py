@@ -1,0 +1,210 @@
+"""Questions along a curve: prepared together, they have the answers of single questions."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tiers import examples
+
+from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, parse
+from shuffledp.accounting import along
+from shuffledp.accounting.along import prepare_epsilons, prepare_log_deltas
+from shuffledp.accounting.proposals import Hint
+from shuffledp.accounting.report import Bound
+from shuffledp.accounting.series import prepare
+from shuffledp.divergence import LogEnclosure
+from shuffledp.interval import Interval
+
+MECHANISMS = [
+    "krr(k=10, epsilon0=2)",
+    "krr(k=3, epsilon0=0.1)",
+    "oue(epsilon0=4)",
+    "hadamard(epsilon0=2, domain_size=12)",
+    "any_pure_ldp(epsilon0=1)",
+    "laplace(epsilon0=1)",
+    "joint(krr(k=2, epsilon0=1), oue(epsilon0=0.5))",
+]
+
+
+def along_users(text: str, bound: Bound, count: int = 13) -> list[ShuffleAccountant]:
+    users = [round(40 * 1.9**i) for i in range(count)]
+    return [ShuffleAccountant(text, n, bound=bound) for n in users]
+
+
+def prepared(accountants: list[ShuffleAccountant], delta: float) -> None:
+    places = [math.log(accountant.n) for accountant in accountants]
+    families = [accountant.families for accountant in accountants]
+    prepare(families, "epsilon", [delta] * len(accountants), places)
+
+
+def fresh(accountant: ShuffleAccountant) -> ShuffleAccountant:
+    return ShuffleAccountant(accountant.randomizer, accountant.n, bound=accountant.bound)
+
+
+@pytest.mark.heavy(keep=4)
+@pytest.mark.parametrize("text", MECHANISMS)
+@pytest.mark.parametrize("bound", ["blanket", "best"])
+def test_epsilons_of_a_prepared_curve_are_those_of_single_questions(
+    text: str, bound: Bound
+) -> None:
+    accountants = along_users(text, bound)
+    prepared(accountants, 1e-6)
+    for accountant in accountants:
+        found, single = accountant.epsilon_interval(1e-6), fresh(accountant).epsilon_interval(1e-6)
+        assert max(found.lower, single.lower) <= min(found.upper, single.upper)
+        slack = 2e-4 if bound == "best" else 1e-4
+        assert found.upper == pytest.approx(single.upper, rel=slack)
+        assert found.lower == pytest.approx(single.lower, rel=slack)
+        # Certified from above at the upper end, by an evaluation that was made for it alone.
+        assert fresh(accountant).delta_interval(found.upper).lower <= 1e-6
+
+
+def test_what_is_prepared_is_not_evaluated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    accountants = along_users("krr(k=10, epsilon0=2)", "blanket")
+    prepared(accountants, 1e-6)
+    monkeypatch.setattr("shuffledp.accounting.worst_case.find_root", None)
+    assert all(accountant.get_epsilon(1e-6) > 0 for accountant in accountants)
+    with pytest.raises(TypeError):
+        accountants[0].get_epsilon(1e-7)
+
+
+@pytest.mark.parametrize("bound", ["blanket", "best"])
+def test_deltas_of_a_prepared_curve_are_those_of_single_questions(bound: Bound) -> None:
+    accountant = ShuffleAccountant("oue(epsilon0=2)", 500, bound=bound)
+    epsilons = [0.0, 1e-6, 0.01, 0.05, 0.1, 0.3, 1.0, 2.5]
+    for family in accountant.families.values():
+        prepare_log_deltas([family] * len(epsilons), epsilons)
+    for epsilon in epsilons:
+        found, single = (own.log_delta_interval(epsilon) for own in (accountant, fresh(accountant)))
+        assert max(found.lower, single.lower) <= min(found.upper, single.upper)
+        if single.upper > -math.inf:
+            assert found.upper == pytest.approx(single.upper, abs=1e-4)
+
+
+def test_flat_deltas_get_a_closer_look_together() -> None:
+    """Where delta hardly depends on epsilon, epsilon needs many digits of delta."""
+    blanket = KRR(k=3, epsilon0=1.0).blanket(KRR(k=3, epsilon0=1.0).neighbours()[0])
+    points = [along.Point(blanket, 100, epsilon) for epsilon in (1e-3, 2e-3, 3e-3, 0.3)]
+    values = along.enclose_log_deltas(points, [1e-4] * 4)
+    assert [value.width < 1e-5 for value in values] == [True, True, True, False]
+
+
+class Blind:
+    """Guesses that know nothing."""
+
+    draw = random.Random(0)
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def at(self, place: float) -> Hint:
+        return Hint(10 ** self.draw.uniform(-6, 2), -(10 ** self.draw.uniform(-3, 4)))
+
+
+def test_wrong_guesses_cost_time_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(along, "_Guesses", Blind)
+    accountants = along_users("krr(k=10, epsilon0=2)", "blanket")
+    prepared(accountants, 1e-6)
+    for accountant in accountants:
+        found, single = accountant.epsilon_interval(1e-6), fresh(accountant).epsilon_interval(1e-6)
+        assert max(found.lower, single.lower) <= min(found.upper, single.upper)
+        assert found.upper == pytest.approx(single.upper, rel=1e-4)
+
+
+def test_guesses_lie_on_a_curve_through_the_answers() -> None:
+    """Of problems whose epsilon is a power of the number of users, exactly."""
+    accountants = along_users("krr(k=10, epsilon0=2)", "blanket")
+    problems = [
+        along.RootProblem(
+            accountant.families["upper"].candidates.leader().decomposition,  # type: ignore[union-attr]
+            accountant.n,
+            Interval(-14.0, -14.0),
+            1e-4,
+        )
+        for accountant in accountants
+    ]
+    places = [math.log(accountant.n) for accountant in accountants]
+    value = LogEnclosure(-14.0, -14.0)
+    roots = {i: along.Root(Interval(0.0, 3 * p.n**-0.5), value) for i, p in enumerate(problems)}
+    some = {i: roots[i] for i in (0, 4, 8, 12)}
+    guesses = along._Guesses(problems, places, some)
+    hint = guesses.at(places[6])
+    assert hint is not None
+    assert hint.epsilon == pytest.approx(3 * problems[6].n ** -0.5)
+    assert hint.slope < 0
+    assert along._Guesses(problems, places, {i: roots[i] for i in (0, 4)}).at(1.0) is None
+    infinite = replace(roots[0], epsilon=Interval(0.0, math.inf))
+    assert along._Guesses(problems, places, {**some, 4: infinite}).at(1.0) is None
+
+
+def test_the_worst_of_several_candidates_counts() -> None:
+    """Of random matrices; the pair and background that lead are not always the worst ones."""
+    rng = np.random.default_rng(4)
+    surprises = 0
+    for _ in range(examples(40)):
+        weights = rng.uniform(0.05, 1.0, (3, 3)) ** 2
+        matrix = MatrixRandomizer(weights / weights.sum(axis=1, keepdims=True))
+        accountants = [ShuffleAccountant(matrix, n, bound="best") for n in range(70, 74)]
+        lower = [accountant.families["lower"] for accountant in accountants]
+        prepare_epsilons(lower, [1e-3] * 4, list(range(4)))
+        for accountant, case in zip(accountants, lower, strict=True):
+            found, worst = case.epsilon(1e-3)
+            single, _ = fresh(accountant).families["lower"].epsilon(1e-3)
+            assert found.lower <= single.upper
+            assert found.upper >= single.lower
+            surprises += worst is not case.candidates.leader()
+    assert surprises
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, 1e-300, 0.999])
+def test_any_delta_can_be_prepared(delta: float) -> None:
+    accountants = along_users("krr(k=10, epsilon0=2)", "best", 12)
+    prepared(accountants, delta)
+    for accountant in accountants:
+        found, single = (own.epsilon_interval(delta) for own in (accountant, fresh(accountant)))
+        assert found.upper == pytest.approx(single.upper, rel=2e-4, abs=1e-12)
+        assert max(found.lower, single.lower) <= min(found.upper, single.upper)
+
+
+def test_nothing_to_prepare() -> None:
+    prepare([], "epsilon", [], [])
+    sums = [ShuffleAccountant("laplace(epsilon0=1)", n, view="sum") for n in (10, 20)]
+    adaptive = [ShuffleAccountant(KRR(3, 1.0), n, corrupted_adaptively=2) for n in (10, 20)]
+    for accountants in (sums, adaptive):
+        prepared(accountants, 1e-6)
+        assert [dict(own.families) for own in accountants] == [{}, {}]
+        assert accountants[0].get_epsilon(1e-6) == fresh_like(accountants[0]).get_epsilon(1e-6)
+
+
+def fresh_like(accountant: ShuffleAccountant) -> ShuffleAccountant:
+    return ShuffleAccountant(
+        accountant.randomizer,
+        accountant.n,
+        corrupted_adaptively=accountant.crowd.corrupted_adaptively,
+        view=accountant.view,
+    )
+
+
+def test_what_is_learned_is_of_the_same_users_and_bounds() -> None:
+    def upper(text: str, n: int, rtol: float = 1e-4) -> along.WorstCase:
+        return ShuffleAccountant(parse(text), n, rtol=rtol).families["upper"]
+
+    known = upper("krr(k=10, epsilon0=2)", 1000)
+    known.remember_epsilon(1e-6, (Interval(0.0, 123.0), None))
+    known.remember_log_delta(0.1, (LogEnclosure(-99.0, -99.0), None))
+    same = upper("krr(k=10, epsilon0=2)", 1000)
+    same.learn(known)
+    assert same.epsilon(1e-6)[0].upper == 123.0
+    assert same.log_delta(0.1)[0].upper == -99.0
+    for other in (
+        upper("krr(k=10, epsilon0=2)", 1001),
+        upper("krr(k=10, epsilon0=2.5)", 1000),
+        upper("krr(k=10, epsilon0=2)", 1000, 1e-3),
+    ):
+        other.learn(known)
+        assert other.epsilon(1e-6)[0].upper < 1
+        assert other.log_delta(0.1)[0].upper > -99
