@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from shuffledp.cluster import Client
 from shuffledp.comparison.kept import Kept
-from shuffledp.comparison.pool import compute
 from shuffledp.comparison.question import Question, Value, answer
+from shuffledp.comparison.resumption import resume
 
 _Name = TypeVar("_Name")
 
@@ -38,21 +38,6 @@ def sweep(
     [0.88, 0.27]
     """
     questions = [question for own in series.values() for question in own]
-    known = [None if kept is None else kept.get(question) for question in questions]
-    missing = [question for question, own in zip(questions, known, strict=True) if own is None]
-
-    def keep(number: int, values: tuple[Value, ...]) -> None:
-        if kept is not None:
-            kept.add(missing[number], values)
-
-    def report(done: int, total: int) -> None:
-        if on_done is not None:
-            on_done(done + len(questions) - total, len(questions))
-
-    if len(missing) < len(questions):
-        report(0, len(missing))
-    found = iter(
-        compute(answer, missing, processes=processes, client=client, on_done=report, on_result=keep)
-    )
-    answers = iter([next(found) if own is None else own for own in known])
+    found = resume(answer, questions, kept, processes=processes, client=client, on_done=on_done)
+    answers = iter(found)
     return {name: list(islice(answers, len(own))) for name, own in series.items()}
