@@ -150,6 +150,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=900, help="longest time to expect")
     options = parser.parse_args()
     rows = int(options.rows)
+    if rows < LEAST_PARTS:
+        parser.error(f"--rows must be at least {LEAST_PARTS}, got {rows}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         few = min(rows, max(10**6, rows // 100))
