@@ -176,6 +176,35 @@ def test_ctrl_c(tmp_path):
     assert names(tmp_path) == ["people"]
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (["curve", "laplace(2)", "--delta", "1e-6", "--points", "3000"], "SIGTERM"),
+        (["plan", "-n", "9999", "--delta", "1e-6", "--epsilon", "1", "--domain", "3"], "SIGINT"),
+    ],
+    ids=["curve", "plan"],
+)
+def test_what_is_finished_is_kept(tmp_path, line, name):
+    """Ctrl-C goes to all processes of a terminal, other signals only to the one that waits."""
+    hidden = tmp_path / ".out.csv.shuffledp-points"
+    line += ["--out" if line[0] == "curve" else "--chart", "out.csv", "--cluster", "local:1"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "shuffledp", *line],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        text=True,
+        start_new_session=True,
+    ) as command:
+        wait_until(lambda: hidden.exists() and hidden.read_text().count("\n") > 6)
+        number = getattr(signal, name)
+        (os.killpg if name == "SIGINT" else os.kill)(command.pid, number)
+        complained = command.communicate(timeout=120)[1]
+    assert (command.returncode, complained) == (128 + number, "")
+    assert names(tmp_path) == [hidden.name]
+
+
 def answers(port):
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
