@@ -30,6 +30,7 @@ from shuffledp.files import Column, Randomization, estimate_files
 
 MECHANISM = "krr(k=16, epsilon0=2)"
 PART_ROWS, LEAST_PARTS = 10**6, 8
+LEAST_ROWS = 1000  # of fewer, two files may well hold the same reports, which is refused
 USERS = np.unique(np.geomspace(1e3, 1e6, 60).astype(int)).tolist()
 
 
@@ -150,6 +151,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=900, help="longest time to expect")
     options = parser.parse_args()
     rows = int(options.rows)
+    if rows < LEAST_ROWS:
+        parser.error(f"--rows must be at least {LEAST_ROWS}, got {rows}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         few = min(rows, max(10**6, rows // 100))

@@ -46,8 +46,10 @@ _Result = TypeVar("_Result")
 
 _LOCAL = "local"
 _ADDRESS = re.compile(
-    r"local(:[1-9][0-9]{0,3})?|(?!local:)((tcp|tls|ucx|wss?)://)?[^\s/]+:[0-9]{1,5}", re.ASCII
+    r"local(:[1-9][0-9]{0,3})?|(?!local:)((tcp|tls|ucx|wss?)://)?[^\s/]+:(?P<port>[0-9]{1,5})",
+    re.ASCII,
 )
+_MAX_PORT = 65535
 _MAX_ECHO, _MAX_WHY = 60, 200
 _TIMEOUT = 30  # seconds to reach a scheduler
 _PATIENCE = 60  # seconds without a result after which there should be a worker
@@ -67,7 +69,8 @@ def connected(address: str) -> Iterator[Client]:
 
     Raises:
         MissingExtraError: if dask is not installed.
-        ValueError: if the address is none.
+        TypeError: if the address is no text.
+        ValueError: if it is no address.
         ClusterError: if nobody answers there.
     """
     kind, _, count = check_address(address).partition(":")
@@ -93,9 +96,13 @@ def check_address(text: str) -> str:
     ('local:2', 'tcp://10.0.0.5:8786')
 
     Raises:
+        TypeError: if it is no text.
         ValueError: if it is something else.
     """
-    if not _ADDRESS.fullmatch(text):
+    if not isinstance(text, str):
+        raise TypeError(f"cluster must be a text such as 'local:4', got {text!r}")
+    found = _ADDRESS.fullmatch(text)
+    if found is None or int(found["port"] or 0) > _MAX_PORT:
         raise ValueError(
             "cluster must be local, local:4 or an address such as tcp://10.0.0.5:8786, got "
             f"{shorten(text, _MAX_ECHO)!r}"

@@ -31,7 +31,11 @@ CACHED = cache(module.make_plan)
 @pytest.fixture(autouse=True)
 def each_plan_once(monkeypatch):
     """Text and JSON of a question are made of the same plan."""
-    monkeypatch.setattr(module, "make_plan", CACHED)
+
+    def once(*, kept, on_done, **question):
+        return CACHED(**question)
+
+    monkeypatch.setattr(module, "make_plan", once)
 
 
 @pytest.fixture

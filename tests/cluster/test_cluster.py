@@ -115,6 +115,25 @@ def test_plans_are_the_same(client, target):
 
 @pytest.mark.heavy
 @pytest.mark.processes
+def test_plans_continue(client, tmp_path):
+    """The cluster is lost, as far as this process can tell; another one has the rest to do."""
+    question = {"n": 20_000, "target_delta": 1e-6, "target_epsilon": 0.5, "domain_size": 3}
+    done = []
+
+    def lost(*state):
+        done.append(state)
+        if len(done) == 3:
+            raise ClusterError("lost")
+
+    with pytest.raises(ClusterError):
+        plan(**question, client=client, kept=Kept(tmp_path / "kept"), on_done=lost)
+    far = plan(**question, client=client, kept=Kept(tmp_path / "kept"), on_done=lost)
+    assert done == [*((i, 7) for i in range(1, 4)), *((i, 7) for i in range(3, 8))]
+    assert far == plan(**question)
+
+
+@pytest.mark.heavy
+@pytest.mark.processes
 def test_reproductions_are_the_same_and_continue(client, tmp_path):
     settings = Settings(points=2)
     far = reproduce(["krr-low", "hierarchy"], tmp_path / "far", settings, client=client)
@@ -185,6 +204,8 @@ def test_a_dask_frame(client, tmp_path):
         randomize(people, tmp_path / "more.csv")
     with pytest.raises(TypeError, match="source must be a Path or a dask DataFrame"):
         randomize("people.csv", tmp_path / "more.csv", client=client)
+    with pytest.raises(TypeError, match=r"dask DataFrame, got value 0 .{,60}\Z"):
+        randomize(people.compute(), tmp_path / "more.csv", client=client)
     assert names(tmp_path) == ["out.csv", "out.csv.json", "people"]
 
 
@@ -271,12 +292,25 @@ def test_a_closed_client(client):
         spread(abs, [1], other)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "x", "local:", "local:0", "local:-1", "local:x", "x:", ":1", "a b:1", "foo://a:1"]
-)
+BAD = ["", "x", "local:", "local:0", "local:-1", "local:x", "x:", ":1", "a b:1", "foo://a:1"]
+
+
+@pytest.mark.parametrize("text", [*BAD, "tcp://a:65536", "a:99999"])
 def test_bad_addresses(text):
     with pytest.raises(ValueError, match="cluster must be local, local:4 or an address such as"):
         check_address(text)
+
+
+@pytest.mark.parametrize("address", [None, 8786, b"local"])
+def test_addresses_are_texts(address):
+    with pytest.raises(TypeError, match="cluster must be a text such as"), connected(address):
+        pass
+
+
+def test_no_files(client):
+    for workers in (client, None):
+        with pytest.raises(ValueError, match="paths must hold at least one file"):
+            estimate_files([], client=workers)
 
 
 def test_nobody_answers(monkeypatch):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
+from unittest import mock
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from shuffledp import KRR, parse
+from shuffledp.cli import curve as curve_command
 from shuffledp.cli import main
-from shuffledp.comparison import Kept, Question, Value, kept, sweep
+from shuffledp.comparison import Kept, Question, Value, curve, kept, sweep
 
 QUESTION = Question(KRR(k=10, epsilon0=2.0), 1000, "epsilon", 1e-6, ("guarantee",))
 MODULE = import_module("shuffledp.comparison.sweep")
@@ -139,3 +141,49 @@ def test_a_line_that_was_cut_off_says_nothing(tmp_path):
     assert Kept(path).get(QUESTION) is None
     Kept(path).add(QUESTION, (Value(0.28),))
     assert Kept(path).get(QUESTION) == (Value(0.28),)
+
+
+def test_a_line_that_was_changed_says_nothing(tmp_path):
+    path = tmp_path / "kept"
+    Kept(path).add(QUESTION, (Value(0.27),))
+    assert "0.27" in path.read_text()
+    path.write_text(path.read_text().replace("0.27", "0.17"))
+    assert Kept(path).get(QUESTION) is None
+
+
+def test_points_stay_until_the_curve_is_there(tmp_path, monkeypatch, asked):
+    asked.append(104)  # nothing is interrupted
+    monkeypatch.chdir(tmp_path)
+    line = ["curve", "krr(k=10, epsilon0=2)", "--delta", "1e-6", "--from", "104", "--to", "104"]
+    line += ["--points", "1", "--out", "c.csv"]
+    full = OSError(28, "No space left on device", "c.csv")
+    with monkeypatch.context() as patch:
+        patch.setattr(curve_command, "write_chart", mock.Mock(side_effect=full))
+        assert CliRunner().invoke(main, line).exit_code == 1
+    assert [path.name for path in tmp_path.iterdir()] == [".c.csv.shuffledp-points"]
+    assert CliRunner().invoke(main, line).exit_code == 0
+    assert asked == [104, 104]
+    assert [path.name for path in tmp_path.iterdir()] == ["c.csv"]
+
+
+def test_without_an_answer_nothing_stays(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = ["curve", "krr(k=10, epsilon0=2)", "--delta", "1e-6", "--from", "104", "--to", "104"]
+    line += ["--points", "1", "--bound", "erlingsson", "--out", "c.csv"]
+    assert CliRunner().invoke(main, line).exit_code == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("bad", ["kept", True])
+def test_what_is_no_file_of_answers(bad):
+    with pytest.raises(TypeError, match="kept must be a Kept"):
+        curve("krr(k=10, epsilon0=2)", x=[100], target_delta=1e-6, kept=bad)
+
+
+def test_curves_in_python_continue(tmp_path, asked):
+    question = {"x": [103, 104, 105], "target_delta": 1e-6, "bounds": "guarantee"}
+    with pytest.raises(KeyboardInterrupt):
+        curve("krr(k=10, epsilon0=2)", **question, kept=Kept(str(tmp_path / "kept")))
+    found = curve("krr(k=10, epsilon0=2)", **question, kept=Kept(tmp_path / "kept"))
+    assert asked == [103, 104, 104, 105]
+    assert found.to_dict() == curve("krr(k=10, epsilon0=2)", **question).to_dict()

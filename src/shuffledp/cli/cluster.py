@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import click
 
 from shuffledp.cli.parameters import reading
+from shuffledp.cli.signals import ending_tidily
 from shuffledp.cluster import Client, check_address, connected
 
 CLUSTER = click.Option(
@@ -24,7 +25,8 @@ CLUSTER = click.Option(
 def workers(address: str | None) -> Iterator[Client | None]:
     """Give a client of the cluster; None if none was asked for.
 
-    What dask would log is not shown: commands say themselves what went wrong.
+    What dask would log is not shown: commands say themselves what went wrong. Signals that ask the
+    command to end let it end its workers first.
     """
     if address is None:
         yield None
@@ -32,7 +34,7 @@ def workers(address: str | None) -> Iterator[Client | None]:
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        with connected(address) as client:
+        with ending_tidily(), connected(address) as client:
             yield client
     finally:
         logging.disable(before)

@@ -12,9 +12,10 @@ from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.curve_request import CurveRequest
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
+from shuffledp.cli.kept import forgetting, kept_for
 from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, VIEW, optional
 from shuffledp.cli.terminal import counter, progress
-from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, Kept, trace
+from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, trace
 from shuffledp.errors import NoAnswerError
 
 _MAX_POINTS = 10_000
@@ -86,7 +87,7 @@ def curve(**options: Any) -> None:
     families = request.families()
     with progress():
         course = request.course(families)
-    kept = Kept.beside(request.outputs[0]) if request.outputs else None
+    kept = kept_for(request.outputs)
     with (
         workers(request.cluster) as client,
         counter(len(course.x) * len(families)) as report,
@@ -101,20 +102,18 @@ def curve(**options: Any) -> None:
             kept=kept,
             on_done=report,
         )
-    if kept is not None:
-        kept.clear()
-    if all(value.number is None for item in found.curves for value in item.values):
-        raise NoAnswerError(found.notes[0])
+    with forgetting(kept):
+        if all(value.number is None for item in found.curves for value in item.values):
+            raise NoAnswerError(found.notes[0])
+        written = write_chart(found.to_chart(), request.outputs, _to_json(found))
     if request.as_json:
         click.echo(_to_json(found))
         return
-    chart = found.to_chart()
     if request.outputs:
-        written = write_chart(chart, request.outputs, _to_json(found))
         written.check()
         click.echo("\n".join(written.names))
     else:
-        click.echo(chart.to_csv(), nl=False)
+        click.echo(found.to_chart().to_csv(), nl=False)
     for note in found.notes:
         click.echo(note, err=True)
 

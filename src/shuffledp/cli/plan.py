@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from shuffledp.cli.chart_files import Written, read_outputs, write_chart
 from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
+from shuffledp.cli.kept import forgetting, kept_for
 from shuffledp.cli.parameters import (
     DELTA,
     EPSILON,
@@ -27,13 +29,16 @@ from shuffledp.cli.parameters import (
 )
 from shuffledp.cli.plan_text import to_text
 from shuffledp.cli.study_plan import plan_of_study
-from shuffledp.cli.terminal import counter, progress
+from shuffledp.cli.terminal import counter
 from shuffledp.cluster import Client
+from shuffledp.comparison import Kept
 from shuffledp.errors import MAX_SIZE, check_delta, check_positive, check_users
 from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
 from shuffledp.planning import plan as make_plan
 from shuffledp.planning.distribution import check_distribution, read_distribution
 from shuffledp.planning.error_chart import epsilons_around
+
+_MECHANISMS = 7  # until the planner says how many there are
 
 
 def _read_domain(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> int | None:
@@ -148,7 +153,9 @@ class _Request:
             except ValueError as error:
                 raise click.UsageError(str(error)) from None
 
-    def answer(self, client: Client | None) -> Plan:
+    def answer(
+        self, client: Client | None, kept: Kept | None, report: Callable[[int, int], None]
+    ) -> Plan:
         return make_plan(
             n=check_users(self.n),
             target_delta=check_delta(self.delta),
@@ -159,6 +166,8 @@ class _Request:
             distribution=self.distribution,
             view=self.view,
             client=client,
+            kept=kept,
+            on_done=report,
         )
 
 
@@ -174,23 +183,28 @@ def plan(**options: Any) -> None:
         plan_of_study(options)
         return
     request = _Request(**options)
-    with workers(request.cluster) as client:
-        with progress():
-            made = request.answer(client)
+    kept = kept_for(request.charts)
+    with forgetting(kept), workers(request.cluster) as client:
+        with counter(_MECHANISMS, "mechanism") as report:
+            made = request.answer(client, kept, report)
         least = min(option.ours.epsilon for option in made.options)
         epsilons = epsilons_around(least) if request.charts else ()
         if request.as_json:
-            written = _draw(made, epsilons, request.charts, client)
+            written = _draw(made, epsilons, request.charts, client, kept)
             click.echo(_to_json(made, written.names))
         else:
             click.echo(to_text(made))
-            written = _draw(made, epsilons, request.charts, client)
+            written = _draw(made, epsilons, request.charts, client, kept)
             written.echo()
     written.check()
 
 
 def _draw(
-    made: Plan, epsilons: tuple[float, ...], charts: tuple[Path, ...], client: Client | None
+    made: Plan,
+    epsilons: tuple[float, ...],
+    charts: tuple[Path, ...],
+    client: Client | None,
+    kept: Kept | None,
 ) -> Written:
     """Write all files, pictures last."""
     if not charts:
@@ -202,6 +216,7 @@ def _draw(
             made.target_delta,
             view=made.view,
             client=client,
+            kept=kept,
             on_done=report,
         )
     return write_chart(chart, charts, chart.to_json())

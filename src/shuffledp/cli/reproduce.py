@@ -88,7 +88,7 @@ def reproduce(
     try:
         with workers(cluster) as client, counter(1) as report:
             outcome = run(name, out, settings, report, client)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # a signal
         click.echo("interrupted: finished items are kept, the same command continues", err=True)
         raise
     if outcome.plotting_missing is not None:

@@ -21,7 +21,7 @@ from shuffledp.comparison.course import Course, end_of_profile
 from shuffledp.comparison.curve import Curve
 from shuffledp.comparison.families import Families, Mechanism, read_families
 from shuffledp.comparison.frame import to_frame
-from shuffledp.comparison.kept import Kept
+from shuffledp.comparison.kept import Kept, check_kept
 from shuffledp.comparison.question import Question
 from shuffledp.comparison.sweep import sweep
 from shuffledp.errors import AccuracyWarning, check_rtol
@@ -230,6 +230,7 @@ def curve(
     view: View = "multiset",
     processes: int | None = 1,
     client: Client | None = None,
+    kept: Kept | None = None,
 ) -> Curves:
     """Compute bounds of mechanisms against users, epsilon0, delta, epsilon or rounds.
 
@@ -251,6 +252,7 @@ def curve(
             import the main module, so a script then calls this under
             ``if __name__ == "__main__":``.
         client: of a dask cluster, whose workers then compute all points instead.
+        kept: points of a run that was interrupted, which are not computed again; more are added.
 
     Raises:
         ValueError: if an argument is missing, would be ignored, or is not allowed.
@@ -286,6 +288,7 @@ def curve(
         view=view,
         processes=processes,
         client=client,
+        kept=check_kept(kept),
     )
     for item in found.curves:
         for note in found._wide(item):

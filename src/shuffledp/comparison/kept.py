@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from shuffledp._version import __version__
 from shuffledp.baselines import BASELINES
@@ -20,7 +22,8 @@ class Kept:
     """Answers to questions in a file, one line each, written as they come.
 
     An answer counts for the same question asked of the same version, and for no other. Mechanisms
-    and bounds of other packages may have changed since: their answers are not kept.
+    and bounds of other packages may have changed since: their answers are not kept. Every line
+    begins with its digest, and one that was damaged says nothing.
 
     >>> import tempfile
     >>> from shuffledp import KRR
@@ -37,9 +40,9 @@ class Kept:
         OSError: if there is something that cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._known = dict(_lines(path))
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._known = dict(_lines(self._path))
 
     @classmethod
     def beside(cls, out: Path) -> Kept:
@@ -52,7 +55,8 @@ class Kept:
 
     def get(self, question: Question) -> Values | None:
         """Return the answers to a question, if they are known."""
-        return self._known.get(_identity(question) or "")
+        rows = self.read(_identity(question))
+        return None if rows is None else tuple(Value(*row) for row in rows)
 
     def add(self, question: Question, values: Values) -> None:
         """Keep the answers to a question.
@@ -60,13 +64,29 @@ class Kept:
         Raises:
             OSError: if the file cannot be written.
         """
-        identity = _identity(question)
+        rows = [[one.number, one.reason, one.rtol_reached, one.seconds] for one in values]
+        self.write(_identity(question), rows)
+
+    def read(self, identity: str | None) -> Any:
+        """Return what was written for an identity; None if that is nothing."""
+        return None if identity is None else self._known.get(_digest(identity))
+
+    def write(self, identity: str | None, content: object) -> None:
+        """Keep something.
+
+        Args:
+            identity: all that decides the content; None if that is not known, and nothing is kept.
+            content: what JSON can say.
+
+        Raises:
+            OSError: if the file cannot be written.
+        """
         if identity is None:
             return
-        rows = [[one.number, one.reason, one.rtol_reached, one.seconds] for one in values]
+        said = f"{_digest(identity)} {json.dumps(content, allow_nan=False)}"
         # The line begins with its end: one that was cut off is not continued.
         with self._path.open("a", encoding="utf-8") as file:
-            file.write("\n" + json.dumps([identity, rows], allow_nan=False))
+            file.write(f"\n{_digest(said)} {said}")
 
     def clear(self) -> None:
         """Forget all: the work is done."""
@@ -74,15 +94,29 @@ class Kept:
         self._known = {}
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Values]]:
-    """Yield what the lines of a file say; a line that was cut off says nothing."""
+def check_kept(kept: object) -> Kept | None:
+    """Return what is a file of answers, or None.
+
+    Raises:
+        TypeError: if it is something else.
+    """
+    if kept is not None and not isinstance(kept, Kept):
+        raise TypeError(f"kept must be a Kept, such as Kept('answers'), or None, got {kept!r}")
+    return kept
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield what the lines of a file say; one that was cut off or changed says nothing."""
     text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
     for line in text.split("\n"):
-        try:
-            identity, rows = json.loads(line)
-            yield str(identity), tuple(Value(*row) for row in rows)
-        except (ValueError, TypeError):
-            continue
+        check, _, said = line.partition(" ")
+        if check == _digest(said):
+            key, _, content = said.partition(" ")
+            yield key, json.loads(content)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _identity(question: Question) -> str | None:
@@ -99,12 +133,13 @@ def _identity(question: Question) -> str | None:
 
 
 def _is_ours(randomizer: LocalRandomizer) -> bool:
-    return _is_of_this_package(type(randomizer)) and all(map(_is_ours, parts_of(randomizer)))
+    return is_of_this_package(type(randomizer)) and all(map(_is_ours, parts_of(randomizer)))
 
 
 def _is_known(bound: object) -> bool:
-    return bound in OURS or (isinstance(bound, str) and _is_of_this_package(BASELINES[bound]))
+    return bound in OURS or (isinstance(bound, str) and is_of_this_package(BASELINES[bound]))
 
 
-def _is_of_this_package(kind: type) -> bool:
+def is_of_this_package(kind: type) -> bool:
+    """Whether a class changes with the version only."""
     return kind.__module__.startswith("shuffledp.")

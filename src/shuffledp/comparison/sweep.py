@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
 from shuffledp.cluster import Client
 from shuffledp.comparison.kept import Kept
-from shuffledp.comparison.pool import compute
 from shuffledp.comparison.question import Question, Value
+from shuffledp.comparison.resumption import resume
 from shuffledp.comparison.together import answer_together, blocks
 
 _Name = TypeVar("_Name")
@@ -39,44 +40,35 @@ def sweep(
     [0.88, 0.27]
     """
     split = {name: list(blocks(own)) for name, own in series.items()}
-    every = [block for own in split.values() for block in own]
-    known = [None if kept is None else _known(block, kept) for block in every]
-    missing = [block for block, own in zip(every, known, strict=True) if own is None]
-    total = sum(map(len, every))
-    done = total - sum(map(len, missing))
-
-    def keep(number: int, answers: list[tuple[Value, ...]]) -> None:
-        nonlocal done
-        done += len(missing[number])
-        if kept is not None:
-            for question, values in zip(missing[number], answers, strict=True):
-                kept.add(question, values)
-
-    def report(finished: int, of: int) -> None:
-        if on_done is not None:
-            on_done(done, total)
-
-    if len(missing) < len(every):
-        report(0, len(missing))
-    found = iter(
-        compute(
+    answers = iter(
+        resume(
             answer_together,
-            missing,
+            [block for own in split.values() for block in own],
+            None if kept is None else _KeptBlocks(kept),
             processes=processes,
             client=client,
-            on_done=report,
-            on_result=keep,
+            on_done=on_done,
+            weigh=len,
         )
     )
-    answers = iter([next(found) if own is None else own for own in known])
     return {
         name: [values for block in islice(answers, len(own)) for values in block]
         for name, own in split.items()
     }
 
 
-def _known(block: Sequence[Question], kept: Kept) -> list[tuple[Value, ...]] | None:
-    """Return the answers to a block, if all of them were kept: they depend on each other."""
-    answers = [kept.get(question) for question in block]
-    found = [values for values in answers if values is not None]
-    return found if len(found) == len(block) else None
+@dataclass(frozen=True)
+class _KeptBlocks:
+    """Answers to whole blocks: those of one block depend on each other."""
+
+    kept: Kept
+
+    def get(self, block: Sequence[Question]) -> list[tuple[Value, ...]] | None:
+        """Return the answers to a block, if all of them are known."""
+        found = [values for question in block if (values := self.kept.get(question)) is not None]
+        return found if len(found) == len(block) else None
+
+    def add(self, block: Sequence[Question], answers: Sequence[tuple[Value, ...]]) -> None:
+        """Keep the answers to a block."""
+        for question, values in zip(block, answers, strict=True):
+            self.kept.add(question, values)

@@ -101,11 +101,14 @@ def estimate_files(
         client: of a dask cluster. Its workers then add up and merge; they must see the files.
 
     Raises:
+        ValueError: if there are no files.
         DataError: if a file or its sidecar cannot be read or does not match the other, if files
             are of different mechanisms or columns, or equal; or if the reports do not determine
             the frequencies.
         ClusterError: if the cluster is lost.
     """
+    if not paths:
+        raise ValueError("paths must hold at least one file, got none")
     sidecars = tuple(_sidecar(path) for path in paths)
     for path, sidecar in zip(paths, sidecars, strict=True):
         _check_alike(paths[0], sidecars[0], path, sidecar)

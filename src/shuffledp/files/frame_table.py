@@ -9,6 +9,9 @@ from shuffledp.cluster import Client, held, spread
 from shuffledp.files.columns import Cells
 from shuffledp.files.parquet import arrow, cells_of, check_kinds
 from shuffledp.files.problems import DataError
+from shuffledp.wording import shorten
+
+_MAX_ECHO = 60
 
 
 class DaskFrame(Protocol):
@@ -67,7 +70,8 @@ def partitions(
         ClusterError: if the cluster is lost.
     """
     if not hasattr(frame, "to_delayed"):
-        raise TypeError(f"source must be a Path or a dask DataFrame, got {frame!r}")
+        given = shorten(" ".join(repr(frame).split()), _MAX_ECHO)
+        raise TypeError(f"source must be a Path or a dask DataFrame, got {given}")
     if client is None:
         raise TypeError("a dask DataFrame is randomized on a cluster: give its client")
     titles = list(map(str, frame.columns))

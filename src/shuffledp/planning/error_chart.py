@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from shuffledp.accounting.sum_view import View
 from shuffledp.cluster import Client
-from shuffledp.comparison import compute
+from shuffledp.comparison import Kept, check_kept, resume
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.figures import Chart, Line
-from shuffledp.planning.plan import plan_for_epsilon
+from shuffledp.planning.goal import Goal, LeastError
+from shuffledp.planning.kept import KeptErrors
+from shuffledp.planning.plan import judged
 from shuffledp.planning.task import Task
 from shuffledp.wording import counted
 
@@ -26,6 +27,7 @@ def error_chart(
     *,
     view: View = "multiset",
     client: Client | None = None,
+    kept: Kept | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Chart:
     """Return the chart of error against epsilon, one line per mechanism.
@@ -38,6 +40,7 @@ def error_chart(
         delta: the delta to be met.
         view: what the analyst sees.
         client: of a dask cluster, whose workers then compute the points.
+        kept: points of a run that was interrupted, which are not computed again; more are added.
         on_done: called with the numbers of finished and of all points.
 
     >>> from shuffledp.planning.frequency import Frequency
@@ -46,7 +49,9 @@ def error_chart(
     {'krr': 0.007, 'oue': 0.02}
     """
     x = tuple(epsilons)
-    rows = compute(partial(_errors, task, delta, view), x, client=client, on_done=on_done)
+    goals: list[Goal] = [LeastError(task, delta, view, epsilon) for epsilon in x]
+    memory = None if (kept := check_kept(kept)) is None else KeptErrors(kept)
+    rows = resume(_errors, goals, memory, client=client, on_done=on_done)
     labels = [*task.mechanisms(), _PUBLISHED]
     return Chart(
         title=f"{task.subject}, {counted(task.n, 'user')}, delta = {delta:g}",
@@ -77,10 +82,10 @@ def epsilons_around(epsilon: float) -> tuple[float, ...]:
     return tuple(x for step in steps if (x := epsilon * _STEP**step) <= MAX_EPSILON0)
 
 
-def _errors(task: Task, delta: float, view: View, epsilon: float) -> dict[str, float]:
-    """Return the error of each mechanism at one epsilon, and the least one so far."""
+def _errors(goal: Goal) -> dict[str, float]:
+    """Return the error of each mechanism that meets a goal, and the least one so far."""
     try:
-        options = plan_for_epsilon(task, epsilon, delta, view).options
+        options, _ = judged(goal)
     except NoAnswerError:
         return {}
     errors = {option.name: option.ours.error for option in options}

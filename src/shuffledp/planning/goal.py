@@ -59,8 +59,11 @@ class Goal(ABC):
         found = self.search(families, Guarantee(self.task.n, self.delta, self.view))
         if found is None:
             return LeftOut(name, self.reason(families))
+        return self.option(found, self.search(families, BestPublished(self.task.n, self.delta)))
+
+    def option(self, found: Found, published: Found | None) -> Option:
+        """Compare what our guarantee and what the published bounds allow."""
         ours = Setting.of(found, self.task)
-        published = self.search(families, BestPublished(self.task.n, self.delta))
         previous = None if published is None else Setting.of(published, self.task)
         return Option(ours, previous, None if previous is None else self.gain(ours, previous))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from shuffledp.accounting.sum_view import View, check_view
 from shuffledp.cluster import Client
-from shuffledp.comparison import compute
+from shuffledp.comparison import Kept, check_kept, resume
 from shuffledp.errors import (
     NoAnswerError,
     check_delta,
@@ -21,6 +21,7 @@ from shuffledp.markup import bar, grid
 from shuffledp.planning.distribution import check_distribution
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.goal import Goal, LeastEpsilon, LeastError
+from shuffledp.planning.kept import KeptOptions
 from shuffledp.planning.mean import Mean
 from shuffledp.planning.option import LeftOut, Option
 from shuffledp.planning.task import Task
@@ -91,6 +92,8 @@ def plan(
     distribution: Iterable[float] | None = None,
     view: View = "multiset",
     client: Client | None = None,
+    kept: Kept | None = None,
+    on_done: Callable[[int, int], None] | None = None,
 ) -> Plan:
     r"""Find the mechanism of least error that is (target_epsilon, target_delta)-DP.
 
@@ -122,6 +125,9 @@ def plan(
         view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`; estimates need no
             more than sums.
         client: of a dask cluster, whose workers then search the mechanisms side by side.
+        kept: mechanisms of a run that was interrupted, which are not searched again; more are
+            added.
+        on_done: called with the numbers of finished and of all mechanisms.
 
     Raises:
         NoAnswerError: if no mechanism meets the target.
@@ -138,13 +144,18 @@ def plan(
             "either target_epsilon or target_error must be given, got "
             f"{'neither' if target_error is None else 'both'}"
         )
-    goal = make_task(n=n, domain_size=domain_size, task=task, distribution=distribution)
+    made = make_task(n=n, domain_size=domain_size, task=task, distribution=distribution)
     delta, view = check_delta(target_delta), check_view(view)
+    epsilon = error = None
+    goal: Goal
     if target_epsilon is not None:
-        return plan_for_epsilon(goal, check_epsilon(target_epsilon), delta, view, client)
-    error = check_positive("target_error", target_error)
-    options, left_out = _compare(LeastEpsilon(goal, delta, view, error), client)
-    return Plan(goal, delta, None, error, options, left_out, view)
+        epsilon = check_epsilon(target_epsilon)
+        goal = LeastError(made, delta, view, epsilon)
+    else:
+        error = check_positive("target_error", target_error)
+        goal = LeastEpsilon(made, delta, view, error)
+    options, left_out = judged(goal, client, check_kept(kept), on_done)
+    return Plan(made, delta, epsilon, error, options, left_out, view)
 
 
 def make_task(
@@ -165,24 +176,22 @@ def make_task(
     return TASKS[task](n, domain_size, check_distribution(distribution, domain_size))
 
 
-def plan_for_epsilon(
-    task: Task,
-    epsilon: float,
-    delta: float,
-    view: View = "multiset",
+def judged(
+    goal: Goal,
     client: Client | None = None,
-) -> Plan:
-    """Return the plan for a privacy target, all arguments checked."""
-    options, left_out = _compare(LeastError(task, delta, view, epsilon), client)
-    return Plan(task, delta, epsilon, None, options, left_out, view)
+    kept: Kept | None = None,
+    on_done: Callable[[int, int], None] | None = None,
+) -> tuple[tuple[Option, ...], tuple[LeftOut, ...]]:
+    """Return the mechanisms that meet a goal, the best one first, and the others.
 
-
-def _compare(goal: Goal, client: Client | None) -> tuple[tuple[Option, ...], tuple[LeftOut, ...]]:
-    """Return the mechanisms that meet a goal, the best one first, and the others."""
+    Raises:
+        NoAnswerError: if none meets it.
+    """
     named = list(goal.task.mechanisms().items())
-    judged = compute(goal.judge, named, processes=1, client=client)
-    options = [option for option in judged if isinstance(option, Option)]
-    left_out = tuple(other for other in judged if isinstance(other, LeftOut))
+    memory = None if kept is None else KeptOptions(kept, goal)
+    found = resume(goal.judge, named, memory, processes=1, client=client, on_done=on_done)
+    options = [option for option in found if isinstance(option, Option)]
+    left_out = tuple(other for other in found if isinstance(other, LeftOut))
     if not options:
         name, why = left_out[0].name, left_out[0].reason
         raise NoAnswerError(f"no mechanism meets the target; {name}: {why}")
