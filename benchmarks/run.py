@@ -36,11 +36,13 @@ from shuffledp import (
     MixedAccountant,
     ShuffleAccountant,
     SubsetSelection,
+    curve,
     joint,
 )
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.one_round import bound_profile
 from shuffledp.baselines.paper_grid import grid_epsilon, paper_interval_length
+from shuffledp.comparison.bounds import OURS
 from shuffledp.errors import AccuracyWarning
 from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer, Pair
@@ -157,6 +159,52 @@ def mechanisms() -> list[Row]:
         noise,
         Row("random 8 x 60 matrix, n = 50, per pair / median", per_pair, 100, False),
     ]
+
+
+def curves() -> list[Row]:
+    """Compare curves of 100 points with as many single answers, each of an accountant of its own."""
+    users = [int(n) for n in np.geomspace(1e3, 1e7, 100)]
+    rows, texts = [], ("krr(k=10, epsilon0=2)", "oue(epsilon0=2)")
+    for text in texts:
+        single = {
+            bound: warm_seconds(
+                lambda text=text, bound=bound: [
+                    ShuffleAccountant(text, n, bound=bound).get_epsilon(1e-6) for n in users
+                ],
+                3,
+            )
+            for bound in ("blanket", "best")
+        }
+        for bounds, bound in (("blanket", "blanket"), ("guarantee", "best"), (OURS, "best")):
+            ask = partial(curve, text, "users", users, target_delta=1e-6, bounds=bounds)
+            what = bounds if isinstance(bounds, str) else "all our bounds"
+            label = f"100-point curve of {text}, {what} / 100 single answers, {bound}"
+            rows.append(Row(label, warm_seconds(ask, 3) / single[bound], 0.35, False))
+    ours, bennett = (
+        warm_seconds(partial(curve, texts[0], "users", users, target_delta=1e-6, bounds=bounds), 3)
+        for bounds in (OURS, "generic_bennett")
+    )
+    rows.append(Row("the curve of all our bounds / that of Bennett's", ours / bennett, 1, False))
+    return rows + profiles()
+
+
+def profiles() -> list[Row]:
+    """Compare profiles of 100 points with as many single answers."""
+    rows = []
+    for bound in ("blanket", "best"):
+        accountant = ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000, bound=bound)
+        epsilons = np.linspace(0.0, accountant.get_epsilon(1e-12), 100)
+        together = warm_seconds(partial(accountant.profile, epsilons), 3)
+        alone = warm_seconds(
+            lambda bound=bound, epsilons=epsilons: [
+                ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000, bound=bound).get_delta(epsilon)
+                for epsilon in epsilons
+            ],
+            3,
+        )
+        label = f"profile of 100 points of 10-RR / 100 single answers, {bound}"
+        rows.append(Row(label, together / alone, 0.35, False))
+    return rows
 
 
 def noise_times(randomizers: list[LocalRandomizer]) -> tuple[float, float]:
@@ -333,6 +381,7 @@ def cold_start() -> list[Row]:
 GROUPS = {
     "users": independence_of_n,
     "mechanisms": mechanisms,
+    "curves": curves,
     "noise": continuous,
     "compositions": compositions,
     "rounds": rounds,

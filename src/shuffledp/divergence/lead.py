@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from shuffledp.arrays import UNIT, FloatArray
 
 _BLOCKS = 16  # so many steps from 0 to n - 1 in which k is looked at
+_STEPS_AT_FIRST = 32  # of one such step: small k count most, but with many users all are alike
 _LARGEST_ETA = 0.9
 _FEW, _MANY = 1.59, 2.17
 _CLEAR = 0.7  # of J, what A may be for a type that does not contend
@@ -164,7 +165,7 @@ def _blocks(nodes: Nodes, kept: list[int], others: int, terms: int) -> Iterator[
     top = np.minimum(nodes.exponent[kept].real.max(axis=0) + nodes.relative, 0.0)
     highest = np.minimum(nodes.exponent.real.max(axis=0) + nodes.relative, 0.0)
     step = max(1, -(-others // _BLOCKS))
-    first, size = 0, 1
+    first, size = 0, max(1, step // _STEPS_AT_FIRST)
     while first < terms:
         last = min(first + size, terms) - 1
         with np.errstate(under="ignore"):
