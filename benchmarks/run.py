@@ -162,7 +162,7 @@ def mechanisms() -> list[Row]:
 
 
 def curves() -> list[Row]:
-    """Compare curves of 100 points with as many single answers, each of an accountant of its own."""
+    """Compare curves of 100 points with as many single answers, each of its own accountant."""
     users = [int(n) for n in np.geomspace(1e3, 1e7, 100)]
     rows, texts = [], ("krr(k=10, epsilon0=2)", "oue(epsilon0=2)")
     for text in texts:

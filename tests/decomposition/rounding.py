@@ -13,6 +13,7 @@ from shuffledp.decomposition import boxes as boxes_module
 from shuffledp.decomposition import components as components_module
 from shuffledp.decomposition import decomposition as module
 from shuffledp.decomposition import faint as faint_module
+from shuffledp.decomposition import gains as gains_module
 from shuffledp.decomposition import masses as masses_module
 from shuffledp.decomposition import mixture as mixture_module
 from shuffledp.decomposition import product as product_module
@@ -23,6 +24,7 @@ ROUNDED = (
     boxes_module,
     components_module,
     faint_module,
+    gains_module,
     masses_module,
     mixture_module,
     module,

@@ -173,7 +173,8 @@ class BestBound:
         It is looked for just above what datasets attain. Nothing but the evaluation itself decides.
         """
         target = log_target(delta)
-        climb = Climb(low, min(high, MAX_EPSILON0), target.lower)
+        quick = self.upper.is_prepared(delta)
+        climb = Climb(low, min(high, MAX_EPSILON0), target.lower, quick=quick)
         found, worst = math.inf, None
         for evaluations in range(_MAX_EVALUATIONS):
             if (epsilon := climb.next()) is None:

@@ -29,7 +29,8 @@ _NEAR_A_HINT = 0.5  # of log delta: its slope holds here
 _RETRY = 0.95  # where in the bracket to try again after a failed evaluation
 _NEAR_THE_END = (1e-13, 1e-11, 1e-8, 1e-5)
 
-_FIRST_STEP = 1e-4  # relatively, beyond where a climb begins
+_FIRST_STEP = 3e-4  # relatively, beyond where a climb begins
+_QUICK_STEP = 1e-4  # the same for one of many: where the target is met there, it is the last
 _OVERSHOOT = 1.05
 _LONGEST_STEP = 0.5  # of what is left to climb
 _WORTH_A_STEP = 2e-4  # relatively, of epsilon
@@ -223,10 +224,12 @@ class Climb:
         low: the truth meets the target here.
         ceiling: another bound meets it here.
         target: the target.
+        quick: whether a single evaluation should do.
     """
 
-    def __init__(self, low: float, ceiling: float, target: float) -> None:
+    def __init__(self, low: float, ceiling: float, target: float, *, quick: bool = False) -> None:
         self.low, self.ceiling, self.target = low, ceiling, target
+        self._first_step = _QUICK_STEP if quick else _FIRST_STEP
         self._above: tuple[float, float] | None = None  # the last point above the target
         self._below: tuple[float, float] | None = None
         self._slope = -1.0
@@ -262,7 +265,7 @@ class Climb:
 
     def _climb(self) -> float:
         if self._above is None:
-            return self.low * (1 + _FIRST_STEP)
+            return self.low * (1 + self._first_step)
         epsilon, value = self._above
         step = max((value - self.target) / -self._slope, _FIRST_STEP * epsilon) * _OVERSHOOT
         return epsilon + min(

@@ -38,6 +38,10 @@ class WorstCase:
         """Answer :meth:`log_delta` at this epsilon with what was found together with others."""
         self._log_deltas[epsilon] = found
 
+    def is_prepared(self, delta: float) -> bool:
+        """Whether epsilon at this delta was found together with others."""
+        return delta in self._epsilons
+
     def learn(self, other: WorstCase) -> None:
         """Remember what the same bounds of as many users remember, if that is what these are."""
         if (other.candidates, other.n, other.rtol) == (self.candidates, self.n, self.rtol):

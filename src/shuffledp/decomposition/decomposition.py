@@ -23,6 +23,7 @@ from shuffledp.decomposition.arithmetic import (
 )
 from shuffledp.decomposition.boxes import choose_log_edges, gather, lattice_edges
 from shuffledp.decomposition.components import MAX_LOG_RATIO, Components
+from shuffledp.decomposition.gains import gains
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.decomposition.law_rows import LawRows
 from shuffledp.decomposition.masses import LOG_ERROR_UNITS, Masses, exact_sum, log_of
@@ -332,12 +333,7 @@ class Decomposition(Components):
         return gather(self, *lattice_edges(self.upper, step))
 
     def at(self, epsilon: float) -> GPARV:
-        r"""Return the law of :math:`G=a_j/c_j-e^\varepsilon b_j/c_j` and its rounding errors.
-
-        With :math:`\rho=\log(a_j/b_j)` the value is
-        :math:`(b_j/c_j)\,e^\varepsilon\,\mathrm{expm1}(\rho-\varepsilon)`, which keeps full
-        relative accuracy where a and :math:`e^\varepsilon b` nearly cancel.
-        """
+        r"""Return the law of :math:`G=a_j/c_j-e^\varepsilon b_j/c_j` and its rounding errors."""
         epsilon = check_real("epsilon", epsilon)
         if abs(epsilon) > MAX_EPSILON0:
             raise ValueError(f"epsilon must lie in [-300, 300], got {epsilon!r}")
@@ -356,7 +352,7 @@ class Decomposition(Components):
         >>> d.rows_at(np.array([0.0, 1.0])).values.shape  # the residual is an atom as well
         (2, 3)
         """
-        values, error = self._gains(epsilons[:, None])
+        values, error = gains(self, epsilons[:, None])
         weights, weight_error = self._atom_weights
         if self.residual > 0:
             nothing = np.zeros((epsilons.size, 1))
@@ -367,7 +363,7 @@ class Decomposition(Components):
         )
 
     def _law(self, epsilon: float) -> Law:
-        values, error = self._gains(epsilon)
+        values, error = gains(self, epsilon)
         weights, weight_error = self._atom_weights
         if self.residual > 0:
             values, error = np.append(values, 0.0), np.append(error, 0.0)
@@ -384,22 +380,6 @@ class Decomposition(Components):
         for shared in (weights, log_errors):
             shared.setflags(write=False)
         return weights, log_errors
-
-    def _gains(self, epsilon: float | FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return G of all components and its errors; a column of epsilons gives a row for each."""
-        log0, log1 = self.log_ratio0, self.log_ratio1
-        rho, rho_error = two_sum(log0, -log1)
-        excess = rho - epsilon
-        cost = np.exp(log1 + epsilon)
-        far = excess > 40  # nothing cancels there, and expm1 might overflow
-        near_value = cost * np.expm1(np.where(far, 0.0, excess))
-        values = np.where(far, np.exp(log0) - cost, near_value)
-        magnitude = np.exp(log0) + cost
-        error = magnitude * np.expm1(self.log_ratio_error + rho_error)
-        logs = np.abs(finite_or_zero(log1 + epsilon)) + np.abs(finite_or_zero(log0)) * far
-        # Two elementary functions to 4 units, two operations, and rounded exponents.
-        error += UNIT * np.abs(values) * (12 + logs + np.clip(finite_or_zero(excess), 0.0, 40.0))
-        return values, error
 
     def _singular(self, epsilon: float) -> tuple[float, float]:
         """Return the sum of (a - e^epsilon b)_+ over c = 0, rounded down and up."""
