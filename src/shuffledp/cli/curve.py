@@ -12,7 +12,16 @@ from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.curve_request import CurveRequest
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, VIEW, optional
+from shuffledp.cli.parameters import (
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
+    DELTA,
+    JSON,
+    RTOL,
+    USERS,
+    VIEW,
+    optional,
+)
 from shuffledp.cli.terminal import counter, progress
 from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, Kept, trace
 from shuffledp.errors import NoAnswerError
@@ -69,6 +78,8 @@ _PARAMETERS = [
         "only numbers; may be repeated. Without it the numbers are printed as CSV.",
     ),
     RTOL,
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
     VIEW,
     CLUSTER,
     JSON,
@@ -120,4 +131,5 @@ def curve(**options: Any) -> None:
 
 
 def _to_json(found: Curves) -> str:
-    return envelope("curve", found.to_dict(), assumptions_of(found.view))
+    facts = (*assumptions_of(found.view), *found.course.corruption.assumptions)
+    return envelope("curve", found.to_dict(), facts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.sum_view import View
 from shuffledp.cluster import Client
 from shuffledp.comparison import compute
@@ -12,7 +13,6 @@ from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.figures import Chart, Line
 from shuffledp.planning.plan import plan_for_epsilon
 from shuffledp.planning.task import Task
-from shuffledp.wording import counted
 
 _PUBLISHED = "best published bound"
 _EACH_SIDE = 6
@@ -25,6 +25,7 @@ def error_chart(
     delta: float,
     *,
     view: View = "multiset",
+    crowd: Crowd | None = None,
     client: Client | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Chart:
@@ -37,6 +38,7 @@ def error_chart(
         epsilons: where the curves are computed, increasing.
         delta: the delta to be met.
         view: what the analyst sees.
+        crowd: how many of the users are corrupted; None if all are honest.
         client: of a dask cluster, whose workers then compute the points.
         on_done: called with the numbers of finished and of all points.
 
@@ -46,10 +48,11 @@ def error_chart(
     {'krr': 0.007, 'oue': 0.02}
     """
     x = tuple(epsilons)
-    rows = compute(partial(_errors, task, delta, view), x, client=client, on_done=on_done)
+    crowd = Crowd(task.n) if crowd is None else crowd
+    rows = compute(partial(_errors, task, delta, view, crowd), x, client=client, on_done=on_done)
     labels = [*task.mechanisms(), _PUBLISHED]
     return Chart(
-        title=f"{task.subject}, {counted(task.n, 'user')}, delta = {delta:g}",
+        title=f"{task.subject}, {crowd}, delta = {delta:g}",
         x_label="epsilon",
         y_label="root mean square error",
         lines=tuple(
@@ -77,10 +80,10 @@ def epsilons_around(epsilon: float) -> tuple[float, ...]:
     return tuple(x for step in steps if (x := epsilon * _STEP**step) <= MAX_EPSILON0)
 
 
-def _errors(task: Task, delta: float, view: View, epsilon: float) -> dict[str, float]:
+def _errors(task: Task, delta: float, view: View, crowd: Crowd, epsilon: float) -> dict[str, float]:
     """Return the error of each mechanism at one epsilon, and the least one so far."""
     try:
-        options = plan_for_epsilon(task, epsilon, delta, view).options
+        options = plan_for_epsilon(task, epsilon, delta, view, crowd).options
     except NoAnswerError:
         return {}
     errors = {option.name: option.ours.error for option in options}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 
+from shuffledp.accounting.crowd import Crowd, crowd_of
 from shuffledp.accounting.sum_view import View, check_view
 from shuffledp.cluster import Client
 from shuffledp.comparison import compute
@@ -25,7 +27,7 @@ from shuffledp.planning.mean import Mean
 from shuffledp.planning.option import LeftOut, Option
 from shuffledp.planning.task import Task
 from shuffledp.rounding import plain, round_up
-from shuffledp.wording import counted, shorten
+from shuffledp.wording import shorten
 
 #: What a plan can be made for, by name.
 TASKS: Mapping[str, type[Task]] = MappingProxyType({task.name: task for task in (Frequency, Mean)})
@@ -43,6 +45,8 @@ class Plan:
         options: sorted by error, or by epsilon if an error was asked for.
         left_out: suitable mechanisms that do not meet the target.
         view: what the analyst sees, "multiset" or "sum".
+        corrupted: how many users the analyst controls, fixed in advance.
+        corrupted_adaptively: how many reports, besides, the analyst learns after the fact.
     """
 
     task: Task
@@ -52,6 +56,13 @@ class Plan:
     options: tuple[Option, ...]
     left_out: tuple[LeftOut, ...]
     view: View = "multiset"
+    corrupted: int = 0
+    corrupted_adaptively: int = 0
+
+    @property
+    def crowd(self) -> Crowd:
+        """The users, and how many of them are corrupted."""
+        return Crowd(self.task.n, self.corrupted, self.corrupted_adaptively)
 
     @property
     def best(self) -> Option:
@@ -75,8 +86,7 @@ class Plan:
         )
         published = f"{asked} with published bounds, to ours"
         head = ("mechanism", "epsilon", "error", "", "bytes", published)
-        users = counted(self.task.n, "user")
-        caption = f"{self.task.subject}, {users}, delta = {plain(self.target_delta)}"
+        caption = f"{self.task.subject}, {self.crowd}, delta = {plain(self.target_delta)}"
         return grid(caption, head, rows).text
 
 
@@ -90,6 +100,8 @@ def plan(
     task: str = "frequency",
     distribution: Iterable[float] | None = None,
     view: View = "multiset",
+    corrupted: float | Fraction = 0,
+    corrupted_adaptively: float | Fraction = 0,
     client: Client | None = None,
 ) -> Plan:
     r"""Find the mechanism of least error that is (target_epsilon, target_delta)-DP.
@@ -121,6 +133,11 @@ def plan(
             data.
         view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`; estimates need no
             more than sums.
+        corrupted: how many users the analyst controls, a number or a share of n, fixed in advance.
+            What is met holds for the others. Errors are those of the noise if all n users report as
+            planned; how far corrupted ones can move an estimate, besides, is ``largest_shift``.
+        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
+            shuffled ones, a number or a share of n.
         client: of a dask cluster, whose workers then search the mechanisms side by side.
 
     Raises:
@@ -140,11 +157,13 @@ def plan(
         )
     goal = make_task(n=n, domain_size=domain_size, task=task, distribution=distribution)
     delta, view = check_delta(target_delta), check_view(view)
+    crowd = crowd_of(goal.n, corrupted, corrupted_adaptively)
     if target_epsilon is not None:
-        return plan_for_epsilon(goal, check_epsilon(target_epsilon), delta, view, client)
+        return plan_for_epsilon(goal, check_epsilon(target_epsilon), delta, view, crowd, client)
     error = check_positive("target_error", target_error)
-    options, left_out = _compare(LeastEpsilon(goal, delta, view, error), client)
-    return Plan(goal, delta, None, error, options, left_out, view)
+    options, left_out = _compare(LeastEpsilon(goal, delta, view, crowd, error), client)
+    collusion = crowd.corrupted, crowd.corrupted_adaptively
+    return Plan(goal, delta, None, error, options, left_out, view, *collusion)
 
 
 def make_task(
@@ -169,12 +188,14 @@ def plan_for_epsilon(
     task: Task,
     epsilon: float,
     delta: float,
-    view: View = "multiset",
+    view: View,
+    crowd: Crowd,
     client: Client | None = None,
 ) -> Plan:
     """Return the plan for a privacy target, all arguments checked."""
-    options, left_out = _compare(LeastError(task, delta, view, epsilon), client)
-    return Plan(task, delta, epsilon, None, options, left_out, view)
+    options, left_out = _compare(LeastError(task, delta, view, crowd, epsilon), client)
+    collusion = crowd.corrupted, crowd.corrupted_adaptively
+    return Plan(task, delta, epsilon, None, options, left_out, view, *collusion)
 
 
 def _compare(goal: Goal, client: Client | None) -> tuple[tuple[Option, ...], tuple[LeftOut, ...]]:
