@@ -87,8 +87,12 @@ MODULES = {
     "divergence/engine.py": ["tests/divergence/test_mean.py"],
     "divergence/enumeration.py": _ENUMERATION,
     "divergence/examined.py": ["tests/divergence/test_examined.py"],
+    "divergence/few_laplace.py": ["tests/divergence/test_few_laplace.py"],
     "divergence/geometric.py": ["tests/divergence/test_swap.py"],
-    "divergence/geometric_shift.py": ["tests/accounting/test_sum_view.py"],
+    "divergence/geometric_shift.py": [
+        "tests/accounting/test_sum_view.py",
+        "tests/accounting/test_one_number.py",
+    ],
     "divergence/jumps.py": ["tests/divergence/test_jumps.py"],
     "divergence/kernel.py": ["tests/divergence/test_kernel.py"],
     "divergence/laplace_shift.py": ["tests/accounting/test_sum_view.py"],

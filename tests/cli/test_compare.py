@@ -75,6 +75,8 @@ def test_json():
         "ldp_level": 2.0,
         "ldp_level_reason": None,
         "n": 10000,
+        "corrupted": 0,
+        "corrupted_adaptively": 0,
         "target_delta": 1e-6,
         "quantity": "epsilon",
         "view": "multiset",
@@ -120,6 +122,7 @@ def test_csv_holds_what_json_holds():
         assert row.pop("mechanism") == "krr(k=10, epsilon0=2.0)"
         assert (row.pop("n"), row.pop("target_delta")) == ("10000", "1e-06")
         assert row.pop("view") == "multiset"
+        assert row.pop("corrupted") == row.pop("corrupted_adaptively") == "0"
         for key, value in row.items():
             wanted = exact[row["bound"]][key]
             if isinstance(wanted, float):

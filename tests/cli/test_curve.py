@@ -70,6 +70,8 @@ def test_json():
         "against": "users",
         "quantity": "epsilon",
         "n": None,
+        "corrupted": 0,
+        "corrupted_adaptively": 0,
         "target_delta": 1e-6,
         "view": "multiset",
         "seen": [],

@@ -110,6 +110,17 @@ def test_poisoning(write):
         ("s.json", '{"n": 10, "counts": [5, 5, 0], "values": ["a"]}', "as many as counts"),
         ("s.json", '{"n": 10, "counts": [5, 5, 0], "values": ["a", "a", "b"]}', "must differ"),
         ("s.json", '{"n": 10, "sum": NaN}', "NaN is not a number"),
+        ("s.json", '{"n": 10, "attributes": []}', "attributes must be a list of objects"),
+        ("s.json", '{"n": 10, "attributes": [3]}', "attributes must be a list of objects"),
+        ("s.json", '{"n": 10, "sum": 3, "attributes": [{"sum": 3}]}', "no fields but attributes"),
+        ("s.json", '{"attributes": [{"sum": 3}]}', "n must be whole numbers"),
+        (
+            "s.json",
+            '{"n": 10, "attributes": [{"n": 10, "sum": 3}]}',
+            "attribute 0: it must have no",
+        ),
+        ("s.json", '{"n": 10, "attributes": [{"sum": 3}, {}]}', "attribute 1: it must have one of"),
+        ("s.json", '{"n": 9, "attributes": [{"name": 1, "sum": 3}]}', "name must be a text"),
         ("s.json", '{"n": 10, "sum": 3}', "no sum of reports"),
         ("s.csv", "", "its titles must be"),
         ("s.csv", "value,count\n1,2\n", "its titles must be"),
@@ -171,7 +182,27 @@ def test_files_of_reports_can_be_poisoned_too(tmp_path):
         (
             '{"n": 9, "counts": [5, 4]}',
             "joint(krr(2, 1), krr(2, 1))",
-            "total must be the sum of one attribute",
+            "it reports 2 attributes, got the sums of 1",
+        ),
+        (
+            '{"n": 9, "attributes": [{"counts": [5, 4]}, {"counts": [9, 0]}]}',
+            "krr(2, 1)",
+            "it reports 1 attribute, got the sums of 2",
+        ),
+        (
+            '{"n": 9, "attributes": [{"counts": [5, 4]}, {"counts": [9, 1]}]}',
+            "joint(krr(2, 1), krr(2, 1))",
+            "attribute 1 of joint: total must have the sum n = 9",
+        ),
+        (
+            '{"n": 9, "attributes": [{"sum": 5}, {"counts": [9, 0]}]}',
+            "joint(krr(2, 1), krr(2, 1))",
+            "add up to counts, got a sum",
+        ),
+        (
+            '{"n": 9, "attributes": [{"counts": [5, 4]}, {"counts": [9, 0]}]}',
+            "joint(krr(2, 1), subsample(krr(2, 1), rate=0.5))",
+            "attribute 1 of joint: the sum of reports of subsample",
         ),
     ],
 )
@@ -181,3 +212,39 @@ def test_the_wrong_kind_of_sum(tmp_path, content, mechanism, message):
     result = run("estimate", "--from-counts", str(path), "--mechanism", mechanism)
     assert result.exit_code == 1
     assert message in result.output
+
+
+JOINT = "joint(krr(k=3, epsilon0=2), joint(laplace(epsilon0=1), oue(epsilon0=1, domain_size=2)))"
+
+
+def test_sums_of_several_attributes_are_those_of_each(write):
+    colour = {"name": "colour", "counts": COUNTS, "values": ["red", "blue", "green"]}
+    sums = [colour, {"sum": 512.25}, {"counts": [600, 450]}]
+    path = write("sum.json", json.dumps({"n": 1000, "attributes": sums}))
+    answer = json.loads(ask(path, JOINT, "--corrupted", "10", "--json"))
+    assert [one["column"] for one in answer["estimates"]] == [
+        "colour",
+        "attribute 1",
+        "attribute 2",
+    ]
+    parts = (KRR, "laplace(epsilon0=1)", "oue(epsilon0=1, domain_size=2)")
+    for part, one, found in zip(parts, sums, answer["estimates"], strict=True):
+        alone = Aggregator(part)
+        alone.add_sum(one.get("counts", one.get("sum")), 1000)
+        estimate = alone.estimate()
+        np.testing.assert_array_equal(found["estimates"], estimate.values)
+        np.testing.assert_array_equal(found["standard_errors"], estimate.standard_errors)
+        shifts = [None if np.isinf(x) else x for x in alone.largest_shifts(10)]
+        assert found["largest_shifts"] == shifts
+    assert answer["estimates"][0]["values"] == ["red", "blue", "green"]
+    assert "can move the mean of attribute 1 by any amount" in " ".join(
+        ask(path, JOINT, "--corrupted", "10").split()
+    )
+
+
+def test_tiers_have_one_attribute(write):
+    path = write("s.json", '{"n": 9, "attributes": [{"counts": [5, 4]}, {"counts": [9, 0]}]}')
+    groups = ("--group", "krr(2, 1)=4", "--group", "krr(2, 2)=5")
+    result = run("estimate", "--from-counts", path, *groups)
+    assert result.exit_code == 1
+    assert "it reports 1 attribute, got the sums of 2" in result.stderr

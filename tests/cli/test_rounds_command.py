@@ -127,3 +127,53 @@ def test_some_rounds_of_several_kinds():
         [(ShuffleAccountant("krr(3, 1)", n), times) for n, times in ((100, 5), (200, 3))], at_most=2
     )
     assert answer["guarantee"]["upper"] == rounds.get_epsilon(0.001)
+
+
+def test_corrupted_users_of_every_round():
+    """Shares are of the users of each kind of round."""
+    line = ("rounds", "krr(k=3, epsilon0=1)", "-n", "500", "--times", "2", "--delta", "1e-4")
+    other = ("--round", "2", "krr(k=2, epsilon0=1)", "201", "--rtol", "0.05", "--bound", "blanket")
+    answer = json.loads(ask(*line, *other, "--corrupted", "10%", "--json"))
+    krr, bit = (
+        ShuffleAccountant(text, n, bound="blanket", corrupted=f)
+        for text, n, f in (("krr(k=3, epsilon0=1)", 500, 50), ("krr(k=2, epsilon0=1)", 201, 21))
+    )
+    rounds = Rounds([(krr, 2), (bit, 2)], rtol=0.05)
+    assert answer["guarantee"]["upper"] == rounds.get_epsilon(1e-4)
+    assert [kind["corrupted"] for kind in answer["rounds"]] == [50, 21]
+    fewer = [(ShuffleAccountant("krr(k=3, epsilon0=1)", 450, bound="blanket"), 2)]
+    fewer += [(ShuffleAccountant("krr(k=2, epsilon0=1)", 180, bound="blanket"), 2)]
+    assert rounds.get_epsilon(1e-4) == Rounds(fewer, rtol=0.05).get_epsilon(1e-4)
+    text = " ".join(ask(*line, *other, "--corrupted", "10%").split())
+    assert "2 of krr(k=3, epsilon0=1.0) with 500 users, 50 of them corrupted" in text
+    assert "in each round of krr(k=2, epsilon0=1.0) the analyst knows or sets" in text
+    assert "n = 201, 21 of them corrupted" in str(rounds.epsilon_report(1e-4))
+
+
+@pytest.mark.parametrize("order", [(0, 7), (7, 0)])
+def test_rounds_of_other_crowds_are_other_rounds(order):
+    """Laws of one round are remembered, each for its own crowd."""
+    found = {}
+    for f in order:
+        for name in ("corrupted", "corrupted_adaptively"):
+            one = ShuffleAccountant("krr(k=3, epsilon0=1.5)", 80, bound="blanket", **{name: f})
+            found[name, f] = one.rounds(3, rtol=0.05).get_epsilon(1e-3)
+    fewer = ShuffleAccountant("krr(k=3, epsilon0=1.5)", 73, bound="blanket")
+    assert found["corrupted", 0] == found["corrupted_adaptively", 0]
+    assert found["corrupted", 0] < found["corrupted", 7] < found["corrupted_adaptively", 7]
+    assert found["corrupted", 7] == fewer.rounds(3, rtol=0.05).get_epsilon(1e-3)
+    both = Rounds([(fewer, 1), (ShuffleAccountant(fewer.randomizer, 80, corrupted=7), 1)])
+    assert len(both.kinds) == 2
+
+
+def test_how_many_rounds_of_corrupted_users():
+    line = ("rounds", "krr(k=3, epsilon0=1)", "-n", "500", "--epsilon", "0.5", "--delta", "1e-4")
+    line += ("--rtol", "0.05", "--bound", "blanket")
+    answer = json.loads(ask(*line, "--corrupted", "400", "--json"))
+    one = ShuffleAccountant("krr(k=3, epsilon0=1)", 500, bound="blanket", corrupted=400)
+    assert one.rounds(answer["times"], rtol=0.05).get_epsilon(1e-4) <= 0.5
+    assert answer["times"] < json.loads(ask(*line, "--json"))["times"]
+    assert "users        500, 400 of them corrupted" in ask(*line, "--corrupted", "400")
+    none = run(*line, "--corrupted", "500")
+    assert none.exit_code == 2
+    assert "corrupted must be an integer of at least 0 and at most 499" in none.stderr

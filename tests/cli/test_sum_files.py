@@ -89,12 +89,11 @@ def test_what_does_not_fit_is_refused(table):
         assert message in " ".join(done.stderr.split())
     plan = run("randomize", str(table), "--plan", "p.json", "--view", "sum", "-o", "s.json")
     assert "--view does not go with --plan" in plan.stderr
-    _, joint = publish(
-        table, "joint(krr(k=3, epsilon0=3), krr(k=4, epsilon0=1))", "colour", "--column", "age",
-        "--values", "red,green,blue", "--values", "",
-    )  # fmt: skip
-    assert joint.exit_code == 2
-    assert "is not what estimates need" in joint.stderr
+    one_of = "one_of(0.5*krr(k=3, epsilon0=3), 0.5*krr(k=4, epsilon0=1))"
+    labels = ("--values", "red,green,blue", "--values", "")
+    _, done = publish(table, one_of, "colour", "--column", "age", *labels)
+    assert done.exit_code == 2
+    assert "is not what estimates need" in done.stderr
 
 
 def test_totals_are_what_add_sum_takes():
@@ -107,4 +106,34 @@ def test_totals_are_what_add_sum_takes():
         second.add_sum(first.total, 3)
         assert second.total == first.total
     with pytest.raises(TypeError, match="is not what estimates need"):
-        _ = Aggregator("joint(krr(k=2, epsilon0=1), krr(k=2, epsilon0=1))").total
+        _ = Aggregator("joint(krr(k=2, epsilon0=1), subsample(krr(2, 1), rate=0.5))").total
+
+
+def test_a_sum_for_each_attribute(table):
+    joint = "joint(oue(epsilon0=3, domain_size=3), discrete_laplace(epsilon0=2, bound=3))"
+    labels = ("--values", "red,green,blue", "--values", "")
+    out, done = publish(table, joint, "colour", "--column", "age", *labels)
+    assert done.exit_code == 0, done.output
+    content = json.loads(out.read_text(encoding="utf-8"))
+    first, second = content["attributes"]
+    assert (first["name"], second["name"]) == ("colour", "age")
+    assert first["values"] == ["red", "green", "blue"]
+    sidecar = json.loads(sidecar_path(out).read_text(encoding="utf-8"))
+    accountant = ShuffleAccountant(joint, 200, view="sum")
+    assert sidecar["guarantee"]["epsilon"] == accountant.get_epsilon(1e-6)
+    found = json.loads(run("estimate", "--from-counts", str(out), "--json").stdout)
+    assert (found["view"], found["n"]) == ("sum", 200)
+    aggregator = Aggregator(joint)
+    aggregator.add_sum([first["counts"], second["sum"]], 200)
+    for one, estimate in zip(found["estimates"], aggregator.estimate(), strict=True):
+        np.testing.assert_array_equal(one["estimates"], estimate.values)
+        np.testing.assert_array_equal(one["standard_errors"], estimate.standard_errors)
+    assert [one["column"] for one in found["estimates"]] == ["colour", "age"]
+    assert found["estimates"][0]["values"] == ["red", "green", "blue"]
+
+
+def test_reports_that_have_no_sum_are_refused_before_the_work(table):
+    out, done = publish(table, "subsample(krr(k=4, epsilon0=1), rate=0.5)", "age")
+    assert done.exit_code != 0
+    assert "is not what estimates need" in done.stderr
+    assert not out.exists()

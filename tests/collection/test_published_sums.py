@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp import Aggregator, parse
+from shuffledp.files.estimation import leaves
 
 RNG = np.random.default_rng(3)
 
@@ -74,3 +75,44 @@ def test_huge_sums_of_integers_are_exact():
 def test_what_cannot_be_a_sum_is_refused(text, total, n, error):
     with pytest.raises(error):
         Aggregator(text).add_sum(total, n)
+
+
+def test_joint_reports_have_a_sum_for_each_attribute():
+    noise, bits = "laplace(epsilon0=1, domain='interval')", "oue(epsilon0=1, domain_size=4)"
+    text = f"joint(krr(k=3, epsilon0=1), joint({noise}, {bits}))"
+    randomizer, rng = parse(text), np.random.default_rng(5)
+    ages, pages = rng.random(500), rng.integers(0, 4, 500)
+    reports = randomizer.randomize((rng.integers(0, 3, 500), (ages, pages)), rng)
+    whole, added = Aggregator(randomizer), Aggregator(randomizer)
+    whole.add(reports)
+    colours, (sum_of_ages, _) = whole.total
+    assert sum(colours) == 500
+    assert sum_of_ages == pytest.approx(reports["part1"]["part0"].sum())
+    added.add_sum(whole.total, 500)
+    for ours, theirs in zip(leaves(whole.estimate()), leaves(added.estimate()), strict=True):
+        np.testing.assert_array_equal(ours.values, theirs.values)
+        np.testing.assert_array_equal(ours.standard_errors, theirs.standard_errors)
+    twice = Aggregator(randomizer)
+    twice.add(reports[:200])
+    rest = Aggregator(randomizer)
+    rest.add(reports[200:])
+    twice.add_sum(rest.total, 300)
+    assert twice.total[0] == whole.total[0]
+    assert twice.n == 500
+
+
+@pytest.mark.parametrize(
+    ("total", "error", "said"),
+    [
+        (5, TypeError, "a list of 2 sums, one per attribute, got 5"),
+        ([5, 4], ValueError, "attribute 0 of joint: total must be one-dimensional"),
+        ([[5, 4]], ValueError, "2 sums, one per attribute, got 1"),
+        ([[5, 4], [9, 1]], ValueError, "attribute 1 of joint: total must have the sum n = 9"),
+        ([[5, 4], [9, 0, 0]], ValueError, "attribute 1 of joint: total must have one count"),
+    ],
+)
+def test_sums_that_no_joint_reports_have(total, error, said):
+    aggregator = Aggregator("joint(krr(k=2, epsilon0=1), krr(k=2, epsilon0=1))")
+    with pytest.raises(error, match=said):
+        aggregator.add_sum(total, 9)
+    assert aggregator.n == 0

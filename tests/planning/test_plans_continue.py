@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from shuffledp import KRR
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.comparison import Kept
 from shuffledp.planning import LeftOut, error_chart, kept, plan
 from shuffledp.planning.frequency import AnsweredFrequency, Frequency
@@ -16,7 +17,7 @@ from shuffledp.planning.kept import KeptErrors, KeptOptions
 from shuffledp.planning.mean import Mean
 from shuffledp.planning.search import Found
 
-GOAL = LeastError(Frequency(n=1000, domain_size=3), 1e-6, "multiset", 1.0)
+GOAL = LeastError(Frequency(n=1000, domain_size=3), 1e-6, "multiset", Crowd(1000), 1.0)
 
 
 @pytest.fixture
@@ -126,8 +127,10 @@ OTHERS = {
     "kind of task": replace(GOAL, task=AnsweredFrequency(n=1000, domain_size=3)),
     "delta": replace(GOAL, delta=1.0000000000000002e-6),
     "view": replace(GOAL, view="sum"),
+    "corrupted": replace(GOAL, crowd=Crowd(1000, corrupted=1)),
+    "corrupted adaptively": replace(GOAL, crowd=Crowd(1000, corrupted_adaptively=1)),
     "target": replace(GOAL, target=1.0000000000000002),
-    "kind of goal": LeastEpsilon(GOAL.task, GOAL.delta, GOAL.view, GOAL.target),
+    "kind of goal": LeastEpsilon(GOAL.task, GOAL.delta, GOAL.view, GOAL.crowd, GOAL.target),
 }
 
 
@@ -147,7 +150,7 @@ def test_every_field_of_a_goal_decides():
 
     kind = make_dataclass("More", [("more", int)], bases=(LeastEpsilon,), frozen=True)
     kind.__module__ = GOAL.__module__
-    goals = (kind(GOAL.task, 1e-6, "multiset", 1.0, more) for more in (1, 2))
+    goals = (kind(GOAL.task, 1e-6, "multiset", GOAL.crowd, 1.0, more) for more in (1, 2))
     keys = {kept._identity(goal, "krr") for goal in goals}
     assert len(keys) == 2
     assert None not in keys

@@ -258,7 +258,7 @@ def test_texts_survive_copying(page, address, text):
 
 
 @pytest.mark.heavy
-def test_corrupted_users_are_counted_or_said_not_to_be(page, address):
+def test_corrupted_users_are_counted_in_every_view(page, address):
     page.goto(f"{address}?mechanism={quote('krr(k=2, epsilon0=1)')}&n=300&corrupted=30")
     settle(page)
     honest = ask(
@@ -267,8 +267,23 @@ def test_corrupted_users_are_counted_or_said_not_to_be(page, address):
     assert round_up(honest["guarantee"]["upper"]) in page.locator(ANSWER).inner_text()
     assert "300 users, 30 of them corrupted" in page.locator("#sentence").inner_text()
     assert "corrupted=30" in page.locator("#report").get_attribute("href")
-    page.locator("#tab-plan").click()
-    page.locator("#corrupted-error", has_text="not counted in this view").wait_for()
+    assert "of the honest users" in page.locator("#published-title").inner_text()
+    crowd = "300 users, 30 of them corrupted"
+    for tab, place, words in (
+        ("plan", "#plan-sentence", crowd),
+        ("rounds", "#rounds-sentence", crowd),
+        ("curve", "#curve-notes", "corrupted: 30 users"),
+    ):
+        page.locator(f"#tab-{tab}").click()
+        settle(page)
+        assert words in page.locator(place).inner_text()
+        assert page.locator("#corrupted-error").inner_text() == ""
+        page.locator("[data-copy=command]").click()
+        page.locator("#copied", has_text="copied: command").wait_for()
+        assert " --corrupted 30" in page.evaluate("navigator.clipboard.readText()")
+    page.wrong.append("corrupted")
+    page.locator("#corrupted").fill("2000")  # the curve begins at 1,000 users
+    page.locator("#corrupted-error", has_text="where there are 1,000 users").wait_for()
 
 
 @pytest.mark.heavy

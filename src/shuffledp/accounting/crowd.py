@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shuffledp.errors import check_integer, check_real
+from shuffledp.rounding import plain
 from shuffledp.wording import counted
 
 
@@ -38,18 +39,7 @@ class Crowd:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What these numbers mean, for every answer that depends on them."""
-        facts = []
-        if self.corrupted:
-            facts.append(
-                f"the analyst knows or sets the reports of {counted(self.corrupted, 'user')}, "
-                "fixed before the reports are drawn"
-            )
-        if self.corrupted_adaptively:
-            facts.append(
-                f"the analyst learns the reports of {counted(self.corrupted_adaptively, 'user')}, "
-                "chosen after seeing the shuffled reports"
-            )
-        return tuple(facts)
+        return Corruption(self.corrupted, self.corrupted_adaptively).assumptions
 
     @property
     def in_figures(self) -> str:
@@ -66,6 +56,74 @@ class Crowd:
         if self.corrupted_adaptively:
             words += f", {self.corrupted_adaptively:,} corrupted adaptively"
         return words
+
+
+@dataclass(frozen=True)
+class Corruption:
+    """How many users are not honest, whatever their number: some of them, or a share of all.
+
+    Attributes:
+        corrupted: as in :class:`Crowd`, a number or a share of the users.
+        corrupted_adaptively: likewise.
+
+    >>> Corruption(0.1).among(1001).corrupted, str(Corruption(0.1, 5))
+    (101, '10% of the users corrupted, 5 adaptively')
+    """
+
+    corrupted: float | Fraction = 0
+    corrupted_adaptively: float | Fraction = 0
+
+    def among(self, n: int) -> Crowd:
+        """Return the crowd of n users; refuse what leaves nobody honest."""
+        return crowd_of(n, self.corrupted, self.corrupted_adaptively)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What these numbers mean, for every answer that depends on them."""
+        facts = []
+        if self.corrupted:
+            facts.append(
+                f"the analyst knows or sets the reports of {_whose(self.corrupted)}, fixed before "
+                "the reports are drawn"
+            )
+        if self.corrupted_adaptively:
+            facts.append(
+                f"the analyst learns the reports of {_whose(self.corrupted_adaptively)}, chosen "
+                "after seeing the shuffled reports"
+            )
+        return tuple(facts)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return both as asked: numbers of users, or shares of them below 1."""
+        return {
+            "corrupted": _number(self.corrupted),
+            "corrupted_adaptively": _number(self.corrupted_adaptively),
+        }
+
+    def __str__(self) -> str:
+        """Return both in words; nothing if all users are honest."""
+        fixed, adaptive = self.corrupted, self.corrupted_adaptively
+        words = [f"{_whose(fixed)} corrupted"] if fixed else []
+        if adaptive:
+            amount = f"{_number(adaptive):,}" if adaptive >= 1 else _percent(adaptive)
+            words.append(f"{amount if fixed else _whose(adaptive) + ' corrupted'} adaptively")
+        return ", ".join(words)
+
+
+#: Nobody is corrupted.
+HONEST = Corruption()
+
+
+def _whose(value: float | Fraction) -> str:
+    return counted(int(value), "user") if value >= 1 else f"{_percent(value)} of the users"
+
+
+def _percent(share: float | Fraction) -> str:
+    return f"{plain(float(f'{float(100 * share):.12g}'))}%"
+
+
+def _number(value: float | Fraction) -> float:
+    return float(value) if 0 < value < 1 else int(value)
 
 
 def crowd_of(n: int, corrupted: object = 0, corrupted_adaptively: object = 0) -> Crowd:

@@ -17,6 +17,7 @@ from shuffledp.accounting.sum_view import (
     Unattained,
     View,
     is_exact,
+    is_one_number,
     tells_less,
 )
 from shuffledp.accounting.swap_bound import SwapBound
@@ -57,7 +58,7 @@ class KnownBounds:
 
     @cached_property
     def exact(self) -> ExactSum | None:
-        """The privacy of the sum itself, where it is known."""
+        """The privacy of the sum itself, where it is known, or of one noisy number."""
         if not self._is_known or isinstance(self.randomizer, Joint):
             return None
         return ExactSum(
@@ -75,8 +76,10 @@ class KnownBounds:
 
     @property
     def _is_known(self) -> bool:
-        """Whether only sums are seen, and their own privacy is known."""
-        return self.view == "sum" and is_exact(self.randomizer, self.crowd)
+        """Whether only sums are seen, and their own privacy is known; one number is its own sum."""
+        if self.view == "sum":
+            return is_exact(self.randomizer, self.crowd)
+        return is_one_number(self.randomizer, self.crowd)
 
     @cached_property
     def upper(self) -> WorstCase | AdaptiveBound:
@@ -94,7 +97,8 @@ class KnownBounds:
     def best(self) -> BestBound | SumBound | JointSums | SumOfMultiset:
         """The privacy of the sum itself, or the smaller of blanket and swap bound."""
         if self.exact is not None:
-            return SumBound(self.exact)
+            is_blanket = self.view == "multiset" and self.bound == "blanket"
+            return SumBound(self.exact, "blanket" if is_blanket else "exact")
         if self.joint is not None:
             return self.joint
         return SumOfMultiset(self._best) if self._tells_less else self._best
@@ -117,11 +121,11 @@ class KnownBounds:
 
     def lower(self, worst: Candidate | None) -> WorstCase | ExactSum | JointLeak | Unattained:
         """Return what concrete datasets attain, given the worst of the upper bound."""
-        if not self._tells_less:
-            return self._lower_of_multiset(worst)
+        if self.exact is not None:
+            return self.exact
         if self.joint is not None:
             return JointLeak(self.joint)
-        return Unattained() if self.exact is None else self.exact
+        return Unattained() if self._tells_less else self._lower_of_multiset(worst)
 
     def estimated(self) -> WorstCase | AdaptiveBound | None:
         """Return bounds that answers are close to, and which an estimate is quick for; or None."""

@@ -18,7 +18,7 @@ from shuffledp.errors import (
 )
 from shuffledp.markup import facts
 from shuffledp.rounding import plain
-from shuffledp.wording import counted, shorten
+from shuffledp.wording import shorten
 
 _FIRST_STEP = 2**-13  # of the rounds, to leave out if epsilon misses what delta met
 
@@ -60,7 +60,7 @@ class AllowedRounds:
             {
                 "rounds that fit": f"{self.times:,}",
                 "mechanism": shorten(str(self.accountant.randomizer)),
-                "users": counted(self.accountant.n, "user"),
+                "users": str(self.accountant.crowd),
                 "budget": f"({plain(self.target_epsilon)}, {plain(self.target_delta)})",
             }
         ).text
@@ -97,7 +97,7 @@ def max_rounds(
     times = largest_times(lambda times: accountant.rounds(times, rtol=rtol), epsilon, delta)
     if times == 0:
         raise NoAnswerError(
-            f"not even one round of {accountant.randomizer} with n = {accountant.n} meets "
+            f"not even one round of {accountant.randomizer} with {accountant.crowd} meets "
             f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"
         )
     return AllowedRounds(times, accountant, epsilon, delta, rtol)

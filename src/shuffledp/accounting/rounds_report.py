@@ -72,7 +72,7 @@ class RoundsReport:
         at_most = self.rounds.at_most
         accountants = [kind.accountant for kind in self.rounds.kinds]
         facts = [
-            *(fact for one in accountants for fact in one.crowd.assumptions),
+            *self._corruption,
             *(fact for one in accountants for fact in fixed_in_advance(one.randomizer, one.bound)),
         ]
         views = dict.fromkeys(f"the analyst sees {view}" for view in self.views_in_words)
@@ -84,6 +84,17 @@ class RoundsReport:
             *dict.fromkeys(facts),
             *(() if at_most is None else (limited(at_most),)),
         )
+
+    @property
+    def _corruption(self) -> list[str]:
+        """Who is corrupted in each kind of round; of which mechanism, if there are several."""
+        several = len(self.rounds.kinds) > 1
+        return [
+            f"in each round{f' of {shorten(str(one.randomizer))}' if several else ''} {fact}"
+            for kind in self.rounds.kinds
+            for one in [kind.accountant]
+            for fact in one.crowd.assumptions
+        ]
 
     @property
     def views_in_words(self) -> list[str]:
@@ -103,6 +114,8 @@ class RoundsReport:
                 {
                     "mechanism": str(kind.accountant.randomizer),
                     "n": kind.accountant.n,
+                    "corrupted": kind.accountant.crowd.corrupted,
+                    "corrupted_adaptively": kind.accountant.crowd.corrupted_adaptively,
                     "times": kind.times,
                     "bound": kind.accountant.bound,
                     "view": kind.accountant.view,
@@ -167,8 +180,9 @@ class RoundsReport:
         """The kinds of rounds, one text each."""
         return [
             f"{kind.times:,} x {shorten(str(kind.accountant.randomizer))}, "
-            f"n = {kind.accountant.n:,}{', only the sum' if kind.accountant.view == 'sum' else ''}"
+            f"n = {one.crowd.in_figures}{', only the sum' if one.view == 'sum' else ''}"
             for kind in self.rounds.kinds
+            for one in [kind.accountant]
         ]
 
     @property

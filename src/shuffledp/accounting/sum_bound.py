@@ -12,26 +12,36 @@ from shuffledp.interval import Interval
 
 
 class SumBound:
-    """Encloses what the sum of n reports reveals, where its own privacy is known."""
+    """Encloses what the sum of n reports reveals, where its own privacy is known.
 
-    def __init__(self, exact: ExactSum) -> None:
-        self.exact = exact
+    Args:
+        exact: the privacy of the sum.
+        name: what that proof is called: of one report, the blanket bound is the same number.
+    """
+
+    def __init__(self, exact: ExactSum, name: Proof = "exact") -> None:
+        self.exact, self.name = exact, name
 
     def log_delta(self, epsilon: float) -> Bounded[LogEnclosure]:
         """Enclose the logarithm of the true delta."""
         value, where = self.exact.log_delta(epsilon)
-        proof = self.exact.proof(epsilon)
+        proof = self._named(self.exact.proof(epsilon))
         return Bounded(value, value, value, where, where, proof, self.exact.bits is None)
 
     def epsilon(self, delta: float) -> Bounded[Interval]:
         """Enclose the true epsilon."""
         found, where = self.exact.epsilon(delta)
         _, proof = self.exact.root(delta)
+        proof = self._named(proof)
         return Bounded(found, found, found, where, where, proof, self.exact.bits is None)
 
     def proved(self, epsilon: float) -> tuple[float, Proof]:
         """Return an upper bound on log delta, and what proves it."""
-        return self.exact.proved(epsilon)
+        bound, proof = self.exact.proved(epsilon)
+        return bound, self._named(proof)
+
+    def _named(self, proof: Proof) -> Proof:
+        return self.name if proof == "exact" else proof
 
     def gap(self, epsilon: float, delta: float) -> float:
         """Return how far ``log_delta`` ends above the logarithm of ``delta``, about.

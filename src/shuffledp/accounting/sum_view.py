@@ -176,8 +176,13 @@ class ExactSum:
         return (Interval(found.lower, epsilon), proof) if exp_up(value.upper) <= delta else None
 
     def _may_equal_multiset(self, epsilon: float) -> bool:
-        """Whether the multiset may reveal hardly any more: its bound counts where it is smaller."""
-        return self.bits is not None or self.n == 1 or epsilon > _NEXT_TO_END * self.end
+        """Whether the multiset may reveal hardly any more: its bound counts where it is smaller.
+
+        Of one noisy number it is the same thing, and asked here.
+        """
+        if self.bits is not None:
+            return True
+        return self.n > 1 and epsilon > _NEXT_TO_END * self.end
 
     def gap(self, epsilon: float, delta: float) -> float:
         """Return how far :meth:`log_delta` ends above the logarithm of ``delta``, about.
@@ -288,6 +293,17 @@ def is_exact(randomizer: LocalRandomizer, crowd: Crowd) -> bool:
     if isinstance(seen, SameAsMultiset | OnlyMultiset) or crowd.corrupted_adaptively:
         return False
     return not isinstance(seen, BitSums) or crowd.honest <= MAX_USERS
+
+
+def is_one_number(randomizer: LocalRandomizer, crowd: Crowd) -> bool:
+    """Whether all that is seen of honest users is one noisy number, in either view.
+
+    >>> from shuffledp import Laplace
+    >>> is_one_number(Laplace(1.0), Crowd(9, corrupted=8)), is_one_number(Laplace(1.0), Crowd(9))
+    (True, False)
+    """
+    numbers = isinstance(randomizer.aggregate, NormalSum | LaplaceSum | GeometricSum)
+    return numbers and crowd.honest == 1
 
 
 def _noise(randomizer: LocalRandomizer, n: int) -> tuple[Callable[[float], LogEnclosure], float]:

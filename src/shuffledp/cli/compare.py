@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import click
 
 from shuffledp.accounting.assumptions import assumptions_of
 from shuffledp.accounting.sum_view import View
+from shuffledp.cli.accountant import crowd_asked
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, RTOL, USERS, VIEW
+from shuffledp.cli.parameters import (
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
+    DELTA,
+    JSON,
+    MECHANISM,
+    RTOL,
+    USERS,
+    VIEW,
+)
 from shuffledp.cli.terminal import progress
 from shuffledp.comparison import compare as compare_bounds
 from shuffledp.randomizers import LocalRandomizer
@@ -20,12 +32,27 @@ _CSV = click.Option(
 )
 
 
-@click.command(params=[MECHANISM, USERS, DELTA, RTOL, VIEW, JSON, _CSV], epilog=EPILOG)
+_PARAMETERS = [
+    MECHANISM,
+    USERS,
+    DELTA,
+    RTOL,
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
+    VIEW,
+    JSON,
+    _CSV,
+]
+
+
+@click.command(params=_PARAMETERS, epilog=EPILOG)
 def compare(
     mechanism: LocalRandomizer,
     n: int,
     delta: float,
     rtol: float,
+    corrupted: int | Fraction,
+    corrupted_adaptively: int | Fraction,
     view: View,
     as_json: bool,
     as_csv: bool,
@@ -38,10 +65,20 @@ def compare(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other")
+    crowd = crowd_asked(n, corrupted, corrupted_adaptively)
     with progress():
-        found = compare_bounds(mechanism, n, delta, rtol=rtol, view=view)
+        found = compare_bounds(
+            mechanism,
+            n,
+            delta,
+            rtol=rtol,
+            view=view,
+            corrupted=crowd.corrupted,
+            corrupted_adaptively=crowd.corrupted_adaptively,
+        )
     if as_json:
-        click.echo(envelope("compare", found.to_dict(), assumptions_of(view)))
+        facts = (*assumptions_of(view), *crowd.assumptions)
+        click.echo(envelope("compare", found.to_dict(), facts))
     elif as_csv:
         click.echo(found.to_csv(), nl=False)
     else:

@@ -13,7 +13,16 @@ from shuffledp.cli.curve_request import CurveRequest
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.kept import forgetting, kept_for
-from shuffledp.cli.parameters import DELTA, JSON, RTOL, USERS, VIEW, optional
+from shuffledp.cli.parameters import (
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
+    DELTA,
+    JSON,
+    RTOL,
+    USERS,
+    VIEW,
+    optional,
+)
 from shuffledp.cli.terminal import counter, progress
 from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, trace
 from shuffledp.errors import NoAnswerError
@@ -70,6 +79,8 @@ _PARAMETERS = [
         "only numbers; may be repeated. Without it the numbers are printed as CSV.",
     ),
     RTOL,
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
     VIEW,
     CLUSTER,
     JSON,
@@ -119,4 +130,5 @@ def curve(**options: Any) -> None:
 
 
 def _to_json(found: Curves) -> str:
-    return envelope("curve", found.to_dict(), assumptions_of(found.view))
+    facts = (*assumptions_of(found.view), *found.course.corruption.assumptions)
+    return envelope("curve", found.to_dict(), facts)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 
+from shuffledp.accounting.crowd import Corruption
 from shuffledp.accounting.sum_view import View
+from shuffledp.cli.accountant import crowd_asked
 from shuffledp.cli.parameters import DELTA, EPSILON, TIMES, USERS
 from shuffledp.comparison import AXES, Axis, Course, Families, end_of_profile, read_families
 from shuffledp.errors import check_epsilon0
@@ -29,6 +32,8 @@ class CurveRequest:
     bounds: tuple[str, ...]
     outputs: tuple[Path, ...]
     rtol: float
+    corrupted: int | Fraction
+    corrupted_adaptively: int | Fraction
     view: View
     cluster: str | None
     as_json: bool
@@ -68,12 +73,18 @@ class CurveRequest:
         elif self.axis.high is not None:
             high = self.axis.high
         else:
-            high = end_of_profile((make(1.0) for make in families.values()), self.n or 1)
+            crowd = crowd_asked(self.n or 1, self.corrupted, self.corrupted_adaptively)
+            high = end_of_profile((make(1.0) for make in families.values()), crowd)
         if low > high:
             raise click.UsageError(
                 f"--from must be at most --to, got {plain(low)} and {plain(high)}"
             )
-        return Course(self.axis, self.axis.points(low, high, self.count), self.n, self.delta)
+        points = self.axis.points(low, high, self.count)
+        corruption = Corruption(self.corrupted, self.corrupted_adaptively)
+        try:
+            return Course(self.axis, points, self.n, self.delta, corruption)
+        except ValueError as error:  # at some point nobody is honest
+            raise click.UsageError(str(error)) from None
 
     def _end(self, name: str, text: str) -> float:
         """Read one end of the range, by the rules of what varies."""

@@ -49,7 +49,8 @@ _PARAMETERS = [
         type=click.Path(path_type=Path),
         metavar="FILE",
         help="Estimate from a published sum instead: a JSON file with n and counts, or n and sum, "
-        "or a CSV file with the titles value,count,n or sum,n.",
+        "or n and attributes, one of these each; or a CSV file with the titles value,count,n or "
+        "sum,n.",
     ),
     click.Option(
         ["--mechanism"],

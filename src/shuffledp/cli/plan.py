@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 
 from shuffledp.accounting.assumptions import assumptions_of
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.sum_view import View
+from shuffledp.cli.accountant import crowd_asked
 from shuffledp.cli.chart_files import Written, read_outputs, write_chart
 from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.kept import forgetting, kept_for
 from shuffledp.cli.parameters import (
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
     DELTA,
     EPSILON,
     JSON,
@@ -108,6 +114,8 @@ _PARAMETERS = [
         metavar="FILE",
         help="Where to write the plan of a study, for shuffledp randomize --plan.",
     ),
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
     VIEW,
     CLUSTER,
     JSON,
@@ -128,6 +136,8 @@ class _Request:
     charts: tuple[Path, ...]
     study_file: str | None
     out: str | None
+    corrupted: int | Fraction
+    corrupted_adaptively: int | Fraction
     view: View
     cluster: str | None
     as_json: bool
@@ -139,6 +149,7 @@ class _Request:
         for names, value in (("'-n' / '--users'", self.n), ("'--delta'", self.delta)):
             if value is None:
                 raise click.UsageError(f"Missing option {names}, or a --study.")
+        self.crowd()
         if (self.epsilon is None) == (self.error is None):
             raise click.UsageError("give either --epsilon or --error")
         if self.domain is None and self.task == "frequency":
@@ -153,11 +164,15 @@ class _Request:
             except ValueError as error:
                 raise click.UsageError(str(error)) from None
 
+    def crowd(self) -> Crowd:
+        return crowd_asked(check_users(self.n), self.corrupted, self.corrupted_adaptively)
+
     def answer(
         self, client: Client | None, kept: Kept | None, report: Callable[[int, int], None]
     ) -> Plan:
+        crowd = self.crowd()
         return make_plan(
-            n=check_users(self.n),
+            n=crowd.n,
             target_delta=check_delta(self.delta),
             target_epsilon=self.epsilon,
             target_error=self.error,
@@ -165,6 +180,8 @@ class _Request:
             task=self.task,
             distribution=self.distribution,
             view=self.view,
+            corrupted=crowd.corrupted,
+            corrupted_adaptively=crowd.corrupted_adaptively,
             client=client,
             kept=kept,
             on_done=report,
@@ -215,6 +232,7 @@ def _draw(
             epsilons,
             made.target_delta,
             view=made.view,
+            crowd=made.crowd,
             client=client,
             kept=kept,
             on_done=report,
@@ -227,6 +245,8 @@ def _to_json(made: Plan, written: list[str]) -> str:
     fields = {
         "task": made.task.name,
         "n": made.task.n,
+        "corrupted": made.corrupted,
+        "corrupted_adaptively": made.corrupted_adaptively,
         "domain_size": made.task.domain_size,
         "data": "any" if made.task.distribution is None else "given distribution",
         "target_epsilon": made.target_epsilon,
@@ -237,7 +257,7 @@ def _to_json(made: Plan, written: list[str]) -> str:
         "left_out": [asdict(left_out) for left_out in made.left_out],
         "files": written,
     }
-    return envelope("plan", fields, assumptions_of(made.view))
+    return envelope("plan", fields, (*assumptions_of(made.view), *made.crowd.assumptions))
 
 
 def _option(option: Option) -> dict[str, object]:
@@ -256,4 +276,5 @@ def _setting(setting: Setting) -> dict[str, object]:
         "worst_case": asdict(setting.worst_case),
         "expected": None if setting.expected is None else asdict(setting.expected),
         "report_bytes": setting.report_bytes,
+        "largest_shift": None if setting.largest_shift == math.inf else setting.largest_shift,
     }

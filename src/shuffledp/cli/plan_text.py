@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 
-from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.sum_view import is_exact, view_in_words
 from shuffledp.cli.shown import what_is_seen
 from shuffledp.errors import MAX_EPSILON0
@@ -30,7 +30,7 @@ def to_text(made: Plan) -> str:
     data = "any data" if made.task.distribution is None else "data of the given distribution"
     head = (
         ("estimate", made.task.subject),
-        ("users", f"{made.task.n:,}"),
+        ("users", made.crowd.in_figures),
         ("target", _target(made)),
         ("error", f"root mean square of the estimates, for {data}"),
     )
@@ -91,18 +91,21 @@ def _sentences(made: Plan) -> Iterator[str]:
     best, what = made.best.ours, "mean" if made.task.name == "mean" else "share"
     epsilon = round_up(best.epsilon) if made.target_epsilon is None else plain(best.epsilon)
     yield f"Best: {best.randomizer}"
+    comma = "," if made.crowd.assumptions else ""
     yield (
-        f"With {counted(made.task.n, 'user')} an estimated {what} is typically off by "
+        f"With {made.crowd}{comma} an estimated {what} is typically off by "
         f"{round_up(best.error)}, and {what_is_seen(made.view)} ({epsilon}, "
         f"{plain(made.target_delta)})-differentially private. {_published(made)}"
     )
+    if made.corrupted:
+        yield _poisoning(made, what)
     if made.task.name == "mean":
         yield from (_ENCODINGS[o.name] for o in made.options if o.name in _ENCODINGS)
     if any(option.ours.randomizer.epsilon0 == MAX_EPSILON0 for option in made.options):
         yield f"Where epsilon0 = {MAX_EPSILON0:g}, larger ones are not looked at."
     if made.view == "sum":
         yield f"The best one: the analyst sees {_best_view(made)}."
-        sums = [o.name for o in made.options if is_exact(o.ours.randomizer, Crowd(made.task.n))]
+        sums = [o.name for o in made.options if is_exact(o.ours.randomizer, made.crowd)]
         rest = [option.name for option in made.options if option.name not in sums]
         if rest:
             yield f"The guarantee of the multiset stands for {', '.join(rest)}."
@@ -111,13 +114,29 @@ def _sentences(made: Plan) -> Iterator[str]:
 
 
 def _best_view(made: Plan) -> str:
-    return view_in_words(made.best.ours.randomizer, made.view, Crowd(made.task.n))
+    return view_in_words(made.best.ours.randomizer, made.view, made.crowd)
+
+
+def _poisoning(made: Plan, what: str) -> str:
+    """Say what errors assume of corrupted users, and what these can do."""
+    users, shift = counted(made.corrupted, "corrupted user"), made.best.ours.largest_shift
+    start = f"Errors are those of the noise, if all {made.task.n:,} users report as planned."
+    start += f" Poisoning: {users}"
+    if shift is None or shift == math.inf:
+        return f"{start} can move a {what} by any amount, since any number is a report."
+    return (
+        f"{start} who choose their reports can move a {what} by at most "
+        f"{round_up(shift)} more; lying about their values moves it by no more than "
+        f"{plain(made.corrupted / made.task.n)} on average."
+    )
 
 
 def _published(made: Plan) -> str:
     """Compare with the mechanism that would be best if only published bounds were known."""
     asked = "error" if made.target_error is None else "epsilon"
     known = [option.previous for option in made.options if option.previous is not None]
+    if made.corrupted_adaptively:
+        return "Published bounds do not cover reports that are learned adaptively."
     if not known:
         return "No published bound meets the target with any mechanism."
     best = min(known, key=lambda setting: float(getattr(setting, asked)))

@@ -10,6 +10,8 @@ import click
 from shuffledp.accounting import Rounds, ShuffleAccountant, max_rounds
 from shuffledp.cli.parameters import (
     BOUND,
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
     DELTA,
     EPSILON,
     USERS,
@@ -96,6 +98,8 @@ _EPSILON.help = "Privacy level of all rounds together, at least 0."
     _EPSILON,
     _AT_MOST,
     BOUND,
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
     VIEW,
     _RTOL,
 )
@@ -132,7 +136,7 @@ def _head(asked: Rounds) -> list[tuple[str, str]]:
         (
             "" if place else "rounds",
             f"{kind.times:,} of {shorten(str(kind.accountant.randomizer))} "
-            f"with {counted(kind.accountant.n, 'user')}",
+            f"with {kind.accountant.crowd}",
         )
         for place, kind in enumerate(asked.kinds)
     ]
@@ -148,7 +152,7 @@ def _how_many(
     return RoundsAnswer(
         head=(
             ("mechanism", shorten(str(accountant.randomizer))),
-            ("users", f"{accountant.n:,}"),
+            ("users", accountant.crowd.in_figures),
             ("target", f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"),
             ("rounds", f"{found.times:,}  (the largest safe number)"),
         ),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import click
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
+from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.accounting.report import Bound
 from shuffledp.accounting.sum_view import View
+from shuffledp.cli.accountant import accountant
 from shuffledp.randomizers import LocalRandomizer
 
 
@@ -24,6 +27,8 @@ class RoundsRequest:
     epsilon: float | None
     at_most: int | None
     bound: Bound
+    corrupted: int | Fraction
+    corrupted_adaptively: int | Fraction
     view: View
     rtol: float
 
@@ -55,15 +60,24 @@ class RoundsRequest:
         """Return one round of the mechanism that was named first."""
         if self.mechanism is None or self.n is None:
             raise click.UsageError("MECHANISM and '-n' / '--users' are missing")
-        return ShuffleAccountant(self.mechanism, self.n, bound=self.bound, view=self.view)
+        return self._one(self.mechanism, self.n)
+
+    def _one(self, randomizer: LocalRandomizer, n: int) -> ShuffleAccountant:
+        """Return one round; shares of corrupted users are of its own."""
+        return accountant(
+            randomizer,
+            n,
+            DEFAULT_RTOL,
+            self.bound,
+            self.corrupted,
+            self.corrupted_adaptively,
+            self.view,
+        )
 
     def rounds(self) -> Rounds:
         """Return all rounds."""
         pairs = [(self.accountant(), self.times)] if self.times is not None else []
-        pairs += [
-            (ShuffleAccountant(randomizer, n, bound=self.bound, view=self.view), times)
-            for times, randomizer, n in self.kinds
-        ]
+        pairs += [(self._one(randomizer, n), times) for times, randomizer, n in self.kinds]
         try:
             return Rounds(pairs, at_most=self.at_most, rtol=self.rtol)
         except ValueError as error:

@@ -36,6 +36,12 @@ _OF_ONE = {
     "distribution": "--distribution",
 }
 
+#: Likewise, of users who are not honest.
+_OF_CROWD = {
+    "corrupted": "--corrupted",
+    "corrupted_adaptively": "--corrupted-adaptively",
+}
+
 _STRATEGIES = 4  # until the planner says how many there are
 
 
@@ -44,6 +50,9 @@ def plan_of_study(options: Mapping[str, Any]) -> None:
     for field, name in _OF_ONE.items():
         if options[field] not in (None, ()):
             raise click.UsageError(f"{name} is for one attribute: a --study says it itself")
+    for field, name in _OF_CROWD.items():
+        if options[field]:
+            raise click.UsageError(f"{name} is for one attribute: a --study is of honest users")
     if options["view"] != "multiset":
         raise click.UsageError("--view is for one attribute: the reports of a study are shuffled")
     if options["cluster"] is not None:

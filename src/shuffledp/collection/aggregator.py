@@ -16,7 +16,7 @@ from shuffledp.collection.estimate import Estimate, Estimates
 from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.moments import Moments, Results, finish
 from shuffledp.collection.storage import Stored, read, write
-from shuffledp.collection.tally import Subject, Truth, check_some, number_of
+from shuffledp.collection.tally import Subject, Total, Truth, check_some, number_of
 from shuffledp.errors import check_integer, check_users
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.randomizers.parts import without_paths
@@ -113,7 +113,8 @@ class Aggregator:
 
         Args:
             total: how many reports support each value, in the order of the estimates; for a matrix
-                how often each output occurs; for added noise the sum of the reports.
+                how often each output occurs; for added noise the sum of the reports; for a joint
+                composition a list of these, one per attribute.
             n: number of reports.
 
         >>> randomizer = "oue(epsilon0=2, domain_size=3)"
@@ -129,13 +130,15 @@ class Aggregator:
         self._add(self._tally.published(total, check_users(n)))
 
     @property
-    def total(self) -> list[int] | int | float:
+    def total(self) -> Total:
         """The sum of all reports so far, as :meth:`add_sum` takes it.
 
         >>> aggregator = Aggregator("krr(k=3, epsilon0=2)")
         >>> aggregator.add([0, 2, 2])
         >>> aggregator.total
         [1, 0, 2]
+        >>> Aggregator("joint(krr(k=3, epsilon0=2), laplace(epsilon0=1))").total
+        ([0, 0, 0], 0.0)
 
         Raises:
             TypeError: if estimates need more than the sum of such reports.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.collection.moments import Results, combine
-from shuffledp.collection.tally import State, Subject, Tally, Truth, check_some, number_of
+from shuffledp.collection.tally import State, Subject, Tally, Total, Truth, check_some, number_of
 from shuffledp.randomizers import Joint, Subsample
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.mixture import Mixture
@@ -40,12 +40,27 @@ class JointTally(Tally):
             sums += part.count(checked[f"part{i}"])
         return sums
 
+    def total(self, state: Sequence[NDArray[Any]]) -> Total:
+        """Return the total of each attribute."""
+        states = _split(self._parts, state[1:])
+        return tuple(part.total(own) for part, own in zip(self._parts, states, strict=True))
+
     def published(self, total: object, n: int) -> State:
-        """Refuse: every attribute has a sum of its own, which is all that its estimate needs."""
-        raise TypeError(
-            f"total must be the sum of one attribute, and {self.randomizer} has "
-            f"{len(self._parts)}: add each to an Aggregator of its part"
-        )
+        """Return the sums of all attributes: each is all that its own estimate needs."""
+        size = len(self._parts)
+        if not isinstance(total, list | tuple):
+            raise TypeError(
+                f"total must be a list of {size} sums, one per attribute, got {total!r}"
+            )
+        if len(total) != size:
+            raise ValueError(f"total must be {size} sums, one per attribute, got {len(total)}")
+        sums: State = [np.array([n], dtype=np.int64)]
+        for place, (part, own) in enumerate(zip(self._parts, total, strict=True)):
+            try:
+                sums += part.published(own, n)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"attribute {place} of joint: {error}") from None
+        return sums
 
     @property
     def subject(self) -> Subject:

@@ -22,6 +22,19 @@ from shuffledp.sampling import Bits
 _OUTWARDS = 1 + 1e-9
 
 
+def largest_shift(randomizer: SupportRandomizer, corrupted: int, n: int) -> float:
+    """Return how far f of n users who choose their reports can move a frequency: f/(n(p-q)).
+
+    A report counts for a value once, or not at all. A mean of levels between 0 and 1 moves no
+    farther: with p and q those of ``krr``, a report counts for it by at most 1.
+
+    >>> from shuffledp import KRR
+    >>> round(largest_shift(KRR(k=10, epsilon0=2.0), 500, 10_000), 3)
+    0.128
+    """
+    return corrupted / n / randomizer.support_advantage * _OUTWARDS
+
+
 class SupportTally(Tally):
     r"""How many reports support each value.
 
@@ -85,9 +98,8 @@ class SupportTally(Tally):
         return self._frequencies(n, state[1] - dummies * share, noise)
 
     def largest_shifts(self, state: Sequence[NDArray[Any]], corrupted: int, n: int) -> FloatArray:
-        r"""Return :math:`f/(n(p-q))`: a report counts for a value once, or not at all."""
-        shift = corrupted / n / self.randomizer.support_advantage
-        return np.full(state[1].size, shift * _OUTWARDS)
+        """Return the same for all values."""
+        return np.full(state[1].size, largest_shift(self.randomizer, corrupted, n))
 
     def _frequencies(self, n: int, counts: NDArray[Any], further_variance: float) -> Moments:
         _, q = self.randomizer.support_probabilities

@@ -21,6 +21,9 @@ State = list[NDArray[Any]]
 #: The true values that estimates are about, in the same arrangement.
 Truth = FloatArray | tuple["Truth", ...]
 
+#: The sum of reports; for a joint composition one entry per attribute.
+Total = list[int] | int | float | tuple["Total", ...]
+
 #: What is estimated, in words; one entry per attribute.
 Subject = str | tuple["Subject", ...]
 
@@ -46,7 +49,7 @@ class Tally(ABC):
         """Return the sums over n reports of which nothing but the total is known."""
         raise TypeError(f"the sum of reports of {self.randomizer} is not what estimates need")
 
-    def total(self, state: Sequence[NDArray[Any]]) -> list[int] | int | float:
+    def total(self, state: Sequence[NDArray[Any]]) -> Total:
         """Return the total of all reports, from which alone estimates can be made."""
         raise TypeError(f"the sum of reports of {self.randomizer} is not what estimates need")
 

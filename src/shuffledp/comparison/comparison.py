@@ -7,12 +7,13 @@ import io
 import math
 import warnings
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.crowd import Crowd, crowd_of
 from shuffledp.accounting.sum_view import View, check_view, view_in_words
 from shuffledp.comparison.bounds import BOUNDS, OURS
 from shuffledp.comparison.frame import to_frame
@@ -70,7 +71,7 @@ class Comparison:
 
     Attributes:
         randomizer: what each user runs.
-        n: number of users.
+        crowd: the users, and how many of them are corrupted.
         target_delta: the delta at which epsilon is asked for.
         rtol: the relative width that was asked for.
         rows: what each analysis says.
@@ -78,11 +79,16 @@ class Comparison:
     """
 
     randomizer: LocalRandomizer
-    n: int
+    crowd: Crowd
     target_delta: float
     rtol: float
     rows: tuple[Row, ...]
     view: View = "multiset"
+
+    @property
+    def n(self) -> int:
+        """The number of users."""
+        return self.crowd.n
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -110,7 +116,7 @@ class Comparison:
         return ", ".join(
             (
                 shorten(str(self.randomizer)),
-                counted(self.n, "user"),
+                str(self.crowd),
                 f"delta = {plain(self.target_delta)}",
                 *(["only the sum is seen"] if self.view == "sum" else []),
             )
@@ -119,7 +125,7 @@ class Comparison:
     @property
     def view_in_words(self) -> str:
         """What the analyst sees, and what follows from it."""
-        return view_in_words(self.randomizer, self.view, Crowd(self.n))
+        return view_in_words(self.randomizer, self.view, self.crowd)
 
     def __repr__(self) -> str:
         """Say what this is; ``str`` holds the numbers."""
@@ -129,7 +135,7 @@ class Comparison:
         """Return the question, a table of the answers, and why the others have none."""
         head = (
             ("mechanism", shorten(str(self.randomizer))),
-            ("users", f"{self.n:,}"),
+            ("users", self.crowd.in_figures),
             ("delta", plain(self.target_delta)),
         )
         lines = [label.ljust(11) + value for label, value in head]
@@ -145,10 +151,20 @@ class Comparison:
         for row in missing:
             note = f"{row.title}: {row.reason}"
             lines.append(fill(note, first="  ", rest="    "))
+        if self.crowd.assumptions:
+            lines += ["", fill(self.covered)]
         if self.view == "sum":
             note = f"The analyst sees {self.view_in_words}. All other bounds are of the multiset."
             lines += ["", fill(note)]
         return "\n".join(lines)
+
+    @property
+    def covered(self) -> str:
+        """Which users published bounds are about."""
+        left = self.crowd.honest - self.crowd.corrupted_adaptively
+        if self.crowd.corrupted_adaptively:
+            return f"Published lower bounds are those of {counted(left, 'honest user')}."
+        return f"Published bounds are those of {counted(left, 'honest user')}."
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks."""
@@ -169,6 +185,8 @@ class Comparison:
             "ldp_level": self.randomizer.epsilon0 if pure else None,
             "ldp_level_reason": None if pure else "the mechanism is not pure LDP",
             "n": self.n,
+            "corrupted": self.crowd.corrupted,
+            "corrupted_adaptively": self.crowd.corrupted_adaptively,
             "target_delta": self.target_delta,
             "quantity": "epsilon",
             "view": self.view,
@@ -182,6 +200,8 @@ class Comparison:
         question = {
             "mechanism": str(self.randomizer),
             "n": self.n,
+            "corrupted": self.crowd.corrupted,
+            "corrupted_adaptively": self.crowd.corrupted_adaptively,
             "target_delta": self.target_delta,
             "view": self.view,
         }
@@ -221,6 +241,8 @@ def compare(
     *,
     rtol: float = 1e-4,
     view: View = "multiset",
+    corrupted: float | Fraction = 0,
+    corrupted_adaptively: float | Fraction = 0,
 ) -> Comparison:
     """Ask our bounds and all published analyses for epsilon at ``target_delta``.
 
@@ -232,6 +254,10 @@ def compare(
             where our bound is valid but wider.
         view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`. Published upper
             bounds are about the multiset, and hold for the sum as well.
+        corrupted: how many users the analyst controls, a number or a share of n, fixed in advance;
+            published bounds are then those of the others.
+        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
+            shuffled ones, a number or a share of n; published upper bounds do not cover that.
 
     >>> found = compare("krr(k=10, epsilon0=2)", n=10_000, target_delta=1e-6)
     >>> found.bounds[:3]
@@ -241,9 +267,20 @@ def compare(
     >>> found.rows[3].reason
     'it needs epsilon0 below 1/2, got 2'
     """
-    randomizer, n = as_randomizer(randomizer), check_users(n)
+    randomizer = as_randomizer(randomizer)
+    crowd = crowd_of(check_users(n), corrupted, corrupted_adaptively)
     delta, rtol = check_delta(target_delta), check_rtol(rtol)
-    question = Question(randomizer, n, "epsilon", delta, tuple(BOUNDS), rtol, view=check_view(view))
+    question = Question(
+        randomizer,
+        crowd.n,
+        "epsilon",
+        delta,
+        tuple(BOUNDS),
+        rtol,
+        view=check_view(view),
+        corrupted=crowd.corrupted,
+        corrupted_adaptively=crowd.corrupted_adaptively,
+    )
     values = dict(zip(BOUNDS, answer(question), strict=True))
     for name, value in values.items():
         if not value.rtol_reached:
@@ -262,7 +299,7 @@ def compare(
         )
         for name, bound in BOUNDS.items()
     )
-    return Comparison(randomizer, n, delta, rtol, rows, view)
+    return Comparison(randomizer, crowd, delta, rtol, rows, view)
 
 
 def _ratio(epsilon: float | None, reference: float | None) -> float | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.crowd import HONEST, Corruption, Crowd
 from shuffledp.comparison.axis import Axis
 from shuffledp.errors import (
     MAX_EPSILON0,
@@ -17,6 +18,7 @@ from shuffledp.errors import (
 )
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_up
+from shuffledp.wording import counted
 
 _LEAST_DELTA = 1e-12  # where a privacy profile ends unless told
 
@@ -30,10 +32,14 @@ class Course:
         x: its points, increasing.
         n: number of users, unless they vary.
         target_delta: the delta at which epsilon is asked for, unless it varies or is asked for.
+        corruption: how many users are not honest; a share is one of the users at each point.
 
     >>> from shuffledp.comparison.axis import AXES
     >>> Course(AXES["users"], (100, 200), target_delta=1e-6).at(100)
     (100, 1e-06)
+    >>> course = Course(AXES["users"], (100, 200), None, 1e-6, Corruption(0.1))
+    >>> [course.crowd_at(point).corrupted for point in course.x]
+    [10, 20]
 
     Raises:
         ValueError: if something is missing, would be ignored, or is not allowed.
@@ -43,6 +49,7 @@ class Course:
     x: tuple[float, ...]
     n: int | None = None
     target_delta: float | None = None
+    corruption: Corruption = HONEST
 
     def __post_init__(self) -> None:
         """Refuse what is missing, what would be ignored, and points out of order."""
@@ -67,29 +74,49 @@ class Course:
             if after <= before:
                 raise ValueError(f"x must increase, got {plain(before)} before {plain(after)}")
         object.__setattr__(self, "x", points)
+        for point in points:
+            self._check_honesty(point)
+
+    def _check_honesty(self, point: float) -> None:
+        try:
+            self.crowd_at(point)
+        except ValueError as error:
+            where = f", where there are {counted(int(point), 'user')}" if self.n is None else ""
+            raise ValueError(f"{error}{where}") from None
 
     def at(self, point: float) -> tuple[int, float]:
         """Return the number of users and the target at a point."""
         users = int(point) if self.n is None else self.n
         return users, point if self.target_delta is None else self.target_delta
 
+    def crowd_at(self, point: float) -> Crowd:
+        """Return the users at a point, and how many of them are corrupted."""
+        return self.corruption.among(self.at(point)[0])
+
     def rounds_at(self, point: float) -> int:
         """Return the number of rounds at a point: one, unless they vary."""
         return int(point) if self.axis.name == "rounds" else 1
 
 
-def end_of_profile(randomizers: Iterable[LocalRandomizer], n: int) -> float:
+def end_of_profile(randomizers: Iterable[LocalRandomizer], crowd: Crowd) -> float:
     """Return the epsilon at which the guarantees of all mechanisms have come down to delta 1e-12.
 
     >>> from shuffledp import KRR
-    >>> 0.12 < end_of_profile([KRR(k=10, epsilon0=2.0)], 10_000) < 0.15
+    >>> 0.12 < end_of_profile([KRR(k=10, epsilon0=2.0)], Crowd(10_000)) < 0.15
     True
     """
     ends = [0.0]
     with wide_is_enough():  # any end will do
         for randomizer in randomizers:
             try:
-                accountant = ShuffleAccountant(randomizer, n, rtol=0.1, bound="blanket")
+                accountant = ShuffleAccountant(
+                    randomizer,
+                    crowd.n,
+                    rtol=0.1,
+                    bound="blanket",
+                    corrupted=crowd.corrupted,
+                    corrupted_adaptively=crowd.corrupted_adaptively,
+                )
                 ends.append(accountant.get_epsilon(_LEAST_DELTA))
             except NoAnswerError:
                 continue

@@ -6,13 +6,14 @@ import base64
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.crowd import Corruption
 from shuffledp.accounting.sum_view import View, check_view, is_exact, view_in_words
 from shuffledp.cluster import Client
 from shuffledp.comparison.axis import AXES, AxisName
@@ -81,16 +82,17 @@ class Curves:
         mechanisms = list(dict.fromkeys(curve.mechanism for curve in self.curves))
         facts = mechanisms if len(mechanisms) == 1 else []
         n, delta = self.course.n, self.course.target_delta
-        facts += [counted(n, "user")] if n is not None else []
+        facts += [str(self.course.corruption.among(n))] if n is not None else []
         facts += [f"delta = {plain(delta)}"] if delta is not None else []
+        facts += [words] if n is None and (words := str(self.course.corruption)) else []
         facts += ["only the sum is seen"] if self.view == "sum" else []
         return ", ".join(facts)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where a curve has no answer or is less precise than asked, and what sums tell."""
+        """Where a curve has no answer or is less precise than asked, and what the analyst knows."""
         gaps = (note for curve in self.curves for note in (*self._gaps(curve), *self._wide(curve)))
-        return (*gaps, *self.seen)
+        return (*gaps, *self.seen, *self.course.corruption.assumptions)
 
     def _gaps(self, curve: Curve) -> Iterable[str]:
         gaps = [
@@ -130,6 +132,7 @@ class Curves:
             "against": self.against,
             "quantity": self.quantity,
             "n": self.course.n,
+            **self.course.corruption.to_dict(),
             "target_delta": self.course.target_delta,
             "view": self.view,
             "seen": self.seen,
@@ -228,6 +231,8 @@ def curve(
     bounds: str | Iterable[str] = OURS,
     rtol: float = 1e-4,
     view: View = "multiset",
+    corrupted: float | Fraction = 0,
+    corrupted_adaptively: float | Fraction = 0,
     processes: int | None = 1,
     client: Client | None = None,
     kept: Kept | None = None,
@@ -248,6 +253,10 @@ def curve(
         rtol: relative width of the enclosures of our bounds.
         view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`. The blanket and
             published bounds are about the multiset; upper ones hold for the sum as well.
+        corrupted: how many users the analyst controls, fixed in advance: a number, or a share such
+            as 0.1, of the users at each point. Published bounds are then those of the others.
+        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
+            shuffled ones, likewise; published upper bounds do not cover that.
         processes: how many processes to use. None takes all cores where that pays; other processes
             import the main module, so a script then calls this under
             ``if __name__ == "__main__":``.
@@ -272,12 +281,13 @@ def curve(
         )
     axis = AXES[against]
     families = read_families(mechanisms, against)
-    course = Course(axis, (axis.low,) if x is None else tuple(x), n, target_delta)
+    corruption = Corruption(corrupted, corrupted_adaptively)
+    course = Course(axis, (axis.low,) if x is None else tuple(x), n, target_delta, corruption)
     if x is None:
         high = axis.high
         if high is None:
             made = (make(1.0) for make in families.values())
-            high = end_of_profile(made, course.at(0.0)[0])
+            high = end_of_profile(made, course.crowd_at(0.0))
         course = replace(course, x=axis.points(axis.low, high, _POINTS))
     rtol, view = check_rtol(rtol), check_view(view)
     found = trace(
@@ -327,8 +337,19 @@ def trace(
         series[text] = []
         for point in course.x:
             users, target = course.at(point)
-            quantity, rounds = course.axis.quantity, course.rounds_at(point)
-            question = Question(make(point), users, quantity, target, names, rtol, rounds, view)
+            crowd = course.crowd_at(point)
+            question = Question(
+                make(point),
+                users,
+                course.axis.quantity,
+                target,
+                names,
+                rtol,
+                course.rounds_at(point),
+                view,
+                crowd.corrupted,
+                crowd.corrupted_adaptively,
+            )
             series[text].append(question)
     answers = sweep(series, processes=processes, client=client, kept=kept, on_done=on_done)
     return Curves(
@@ -353,8 +374,8 @@ def trace(
 def _seen(series: Mapping[str, Sequence[Question]]) -> tuple[str, ...]:
     """Return why the answer is that of the multiset, at the last point of some mechanisms."""
     return tuple(
-        f"{text}: the analyst sees {view_in_words(last.randomizer, last.view, Crowd(last.n))}"
+        f"{text}: the analyst sees {view_in_words(last.randomizer, last.view, last.crowd)}"
         for text, questions in series.items()
         for last in [questions[-1]]
-        if not is_exact(last.randomizer, Crowd(last.n))
+        if not is_exact(last.randomizer, last.crowd)
     )

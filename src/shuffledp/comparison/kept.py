@@ -128,7 +128,7 @@ def _identity(question: Question) -> str | None:
         mechanism = str(without_paths(question.randomizer))
     except ValueError:  # a matrix too large to be spelt out
         return None
-    given = question.n, question.quantity, question.target, names, question.rtol
+    given = question.crowd, question.quantity, question.target, names, question.rtol
     return repr((__version__, mechanism, *given, question.rounds, question.view))
 
 

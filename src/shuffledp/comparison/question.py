@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.report import Bound as BoundName
 from shuffledp.accounting.sum_view import View, tells_less
 from shuffledp.baselines import BASELINES, Baseline
+from shuffledp.baselines.coverage import users_covered
 from shuffledp.baselines.numeric import NumericBaseline
 from shuffledp.comparison.bounds import OURS
 from shuffledp.errors import NoAnswerError, wide_is_enough
@@ -33,6 +36,10 @@ class Question:
         rtol: the relative width of the enclosures.
         rounds: the number of rounds; published analyses answer for one only.
         view: what the analyst sees; published analyses and the blanket are about the multiset.
+        corrupted: how many users the analyst controls, fixed in advance: all analyses answer for
+            the others.
+        corrupted_adaptively: how many reports, besides, the analyst learns after the fact, which
+            published upper bounds do not cover.
     """
 
     randomizer: LocalRandomizer
@@ -43,6 +50,13 @@ class Question:
     rtol: float = 1e-4
     rounds: int = 1
     view: View = "multiset"
+    corrupted: int = 0
+    corrupted_adaptively: int = 0
+
+    @property
+    def crowd(self) -> Crowd:
+        """The users, and how many of them are corrupted."""
+        return Crowd(self.n, self.corrupted, self.corrupted_adaptively)
 
 
 @dataclass(frozen=True)
@@ -77,11 +91,22 @@ def answer(question: Question) -> tuple[Value, ...]:
 
 def accountants(question: Question) -> dict[str, ShuffleAccountant]:
     """Return what answers for our bounds, by their kind of bound."""
-    randomizer, n, rtol = question.randomizer, question.n, question.rtol
     return {
-        "best": ShuffleAccountant(randomizer, n, rtol=rtol, bound="best", view=question.view),
-        "blanket": ShuffleAccountant(randomizer, n, rtol=rtol, bound="blanket"),
+        "best": _accountant(question, "best", question.view),
+        "blanket": _accountant(question, "blanket", "multiset"),
     }
+
+
+def _accountant(question: Question, bound: BoundName, view: View) -> ShuffleAccountant:
+    return ShuffleAccountant(
+        question.randomizer,
+        question.n,
+        rtol=question.rtol,
+        bound=bound,
+        corrupted=question.corrupted,
+        corrupted_adaptively=question.corrupted_adaptively,
+        view=view,
+    )
 
 
 def answer_by(
@@ -133,6 +158,7 @@ def _baseline(bound: str | type[Baseline], question: Question) -> Baseline:
     analysis = BASELINES[bound] if isinstance(bound, str) else bound
     if analysis.kind == "lower" and question.view == "sum" and tells_less(question.randomizer):
         raise NoAnswerError("it is what the multiset reveals, and the sum may reveal less")
+    users = users_covered(analysis, question.crowd)
     if issubclass(analysis, NumericBaseline):
-        return analysis(question.randomizer, question.n, rtol=question.rtol)
-    return analysis(question.randomizer, question.n)
+        return analysis(question.randomizer, users, rtol=question.rtol)
+    return analysis(question.randomizer, users)

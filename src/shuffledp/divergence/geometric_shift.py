@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -92,18 +93,18 @@ def _along(contour: _Contour, guess: int) -> Shift:
 def _alone(rate: float, bound: int, epsilon: float) -> LogEnclosure:
     r"""Enclose log delta of one variable: the largest g(t), t from 1 to B.
 
-    :math:`g(t)=1-(\alpha^{B-t+1}+\lambda\alpha^t)/(1+\alpha)`. The ratio of p(t-B) and p(t) is
-    :math:`e^{\rho(2t-B)}`, so that t is next to :math:`(B+\varepsilon/\rho)/2`.
+    :math:`(1+\alpha)\,g(t)=(1-\lambda\alpha^t)+\alpha(1-\alpha^{B-t})`. The ratio of p(t-B) and
+    p(t) is :math:`e^{\rho(2t-B)}`, so that t is the first one above
+    :math:`(B+\varepsilon/\rho)/2`, or B if there is none; then no term is below 0.
     """
-    middle = math.floor((bound + epsilon / rate) / 2)
-    best = 0.0
-    for t in range(max(middle - 1, 1), min(middle + 3, bound) + 1):
-        lost = math.exp(-rate * (bound - t + 1)) + math.exp(epsilon - rate * t)
-        best = max(best, 1 - lost / (1 + math.exp(-rate)))
-    slack = UNIT * (32 + 8 * rate * bound)  # exponents are rounded, and at most epsilon0 in size
-    return LogEnclosure(
-        math.log(best - slack) if best > slack else -math.inf, math.log(best + slack)
-    ).widen(4 * UNIT)
+    exact, above = Fraction(rate), Fraction(epsilon)
+    t = min(max(math.floor((bound + above / exact) / 2) + 1, 1), bound)
+    own = -math.expm1(float(above - exact * t))
+    other = math.exp(-rate) * -math.expm1(float(exact * (t - bound)))
+    # Exponents are rounded once, so that everything is known to some units.
+    if (value := (own + other) / (1 + math.exp(-rate))) <= 0:
+        return LogEnclosure(-math.inf, -math.inf)
+    return LogEnclosure(math.log(value), math.log(value)).widen(32 * UNIT)
 
 
 def _threshold(n: int, rate: float, bound: int, epsilon: float) -> int | None:

@@ -25,12 +25,13 @@ import numpy as np
 
 from shuffledp.arrays import UNIT
 from shuffledp.divergence.enclosure import LogEnclosure
+from shuffledp.divergence.few_laplace import MOST, few_laplace_log_shift
 from shuffledp.divergence.geometric_shift import geometric_log_shift
 
 _DEPTH = 60.0
 _MAX_NODES = 1 << 17
 _GRID = 14  # binary digits of the grid, in units of the scale
-_FEW, _COARSE_GRID = 16, 6  # users, for whom the integrand falls slowly
+_COARSE_GRID = 6  # for few users, for whom the integrand falls slowly
 _MAX_UNIT_ERROR = 0.02  # of the logarithm of the units, which bounds of aliases can bear
 _TILTS = (0.01, 0.03, 0.1, 0.3, 0.6, 0.9)
 
@@ -47,7 +48,9 @@ def laplace_log_shift(n: int, epsilon0: float, epsilon: float) -> LogEnclosure:
     if n == 1:  # 1 - e^((eps - eps0)/2): the ratio has a plateau
         alone = math.log(-math.expm1((epsilon - epsilon0) / 2))
         return LogEnclosure(alone, alone).widen(16 * UNIT)
-    digits = (_GRID if n > _FEW else _COARSE_GRID) + max(math.frexp(epsilon0)[1], 0)
+    if n <= MOST and (few := few_laplace_log_shift(n, epsilon0, epsilon)) is not None:
+        return few
+    digits = (_GRID if n > MOST else _COARSE_GRID) + max(math.frexp(epsilon0)[1], 0)
     rate = math.ldexp(epsilon0, -digits)
     above = geometric_log_shift(n, rate, 1 << digits, epsilon)
     if above.threshold is None:

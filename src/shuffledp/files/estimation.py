@@ -22,7 +22,7 @@ from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.formats import is_csv, reports_in
 from shuffledp.files.problems import DataError
-from shuffledp.files.published import read_published
+from shuffledp.files.published import attributes_of, read_published
 from shuffledp.files.sidecar import Sidecar, read_sidecar, sidecar_path
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.randomizers.composition import Composition
@@ -154,8 +154,9 @@ def estimate_published(
     """
     published = read_published(path)
     if randomizer is not None and not sidecar_path(path).exists():
-        columns = [(published.column(randomizer), randomizer, None)]
-        return _estimation(published.added_up(randomizer), columns, (), corrupted)
+        aggregator = published.added_up(randomizer)
+        columns = _by_attribute(published.columns(randomizer), randomizer)
+        return _estimation(aggregator, columns, (), corrupted)
     sidecar = read_sidecar(path)
     sidecar.check_file(path)
     own = sidecar.randomizer()
@@ -163,8 +164,19 @@ def estimate_published(
         raise DataError(f"{str(path)!r} has the sidecar of something else")
     if randomizer is not None and str(randomizer) != sidecar.mechanism:
         raise DataError(f"{str(path)!r} is of {sidecar.mechanism}, not of {randomizer}")
-    columns = [(sidecar.columns[0], own, None)]
-    return _estimation(published.added_up(own), columns, (sidecar,), corrupted)
+    aggregator = published.added_up(own)
+    if len(sidecar.columns) != len(published.attributes):
+        raise DataError(f"{str(path)!r} has the sidecar of other columns")
+    columns = _by_attribute(sidecar.columns, own)
+    return _estimation(aggregator, columns, (sidecar,), corrupted)
+
+
+def _by_attribute(
+    columns: Sequence[Column], randomizer: LocalRandomizer
+) -> list[tuple[Column, LocalRandomizer, None]]:
+    """Return the columns with what each was reported by."""
+    parts = attributes_of(randomizer)
+    return [(column, part, None) for column, part in zip(columns, parts, strict=True)]
 
 
 def _estimation(

@@ -28,6 +28,7 @@ from shuffledp.files.ledger import Ledger
 from shuffledp.files.mechanism_text import self_contained
 from shuffledp.files.parts import parts_of, would_join
 from shuffledp.files.problems import DataError
+from shuffledp.files.published import attributes_of, totals_of
 from shuffledp.files.sidecar import Guarantee, Sidecar, digest, sidecar_path
 from shuffledp.files.spread_buckets import SpreadBuckets
 from shuffledp.randomizers import LocalRandomizer
@@ -173,24 +174,38 @@ class Randomization:
         aggregator = Aggregator(
             self._randomizer, candidates=candidates_of(self._shape, self._readers)
         )
-        is_counted = isinstance(aggregator.total, list)  # or refused before the work
-        if out.suffix.lower() != ".json" or len(self._columns) > 1:
-            raise DataError(f"{str(out)!r} must be a .json file, for the sum of one column")
+        totals_of(aggregator.total)  # or refused before the work
+        if out.suffix.lower() != ".json":
+            raise DataError(f"{str(out)!r} must be a .json file, for a sum")
         with draft(out, force=force) as new:
             for values in (values for part in parts for values in self._values(part)):
                 aggregator.add(self._randomizer.randomize(values, rng))
             if not aggregator.n:
                 raise DataError(f"{str(source)!r} has no rows")
             answer = self._answer(aggregator.n, delta, "sum")
-            name, labels = "counts" if is_counted else "sum", self._columns[0].labels
-            content: dict[str, object] = {"n": aggregator.n, name: aggregator.total}
-            if labels is not None and isinstance(self._randomizer, SupportRandomizer):
-                content["values"] = list(labels)  # those of a matrix are not what is counted
+            content = self._content(aggregator)
             new.reports.write_text(json.dumps(content, allow_nan=False) + "\n", encoding="utf-8")
             sidecar = self._sidecar(answer, new.reports, assumptions)
             new.sidecar.write_text(sidecar.to_json() + "\n", encoding="utf-8")
             new.publish()
         return sidecar
+
+    def _content(self, aggregator: Aggregator) -> dict[str, object]:
+        """Return what the file of a sum holds."""
+        entries: list[dict[str, object]] = []
+        parts, totals = attributes_of(self._randomizer), totals_of(aggregator.total)
+        for column, part, total in zip(self._columns, parts, totals, strict=True):
+            entry: dict[str, object] = {"counts" if isinstance(total, list) else "sum": total}
+            if column.labels is not None and isinstance(part, SupportRandomizer):
+                entry["values"] = list(column.labels)  # those of a matrix are not what is counted
+            entries.append(entry)
+        if len(entries) == 1:
+            return {"n": aggregator.n, **entries[0]}
+        named = [
+            {"name": column.name, **entry}
+            for column, entry in zip(self._columns, entries, strict=True)
+        ]
+        return {"n": aggregator.n, "attributes": named}
 
     def _sidecar(self, answer: Report, reports: Path, assumptions: Sequence[str]) -> Sidecar:
         """Return what goes with a file."""

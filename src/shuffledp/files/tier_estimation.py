@@ -77,10 +77,11 @@ def estimate_pooled_counts(path: Path, groups: Sequence[Group]) -> PooledEstimat
     try:
         mixture = Mixture.of([(group.randomizer, group.n) for group in groups])
         published.added_up(mixture.first)  # refuses what is no count of such reports
-        estimate = mixture.estimate(np.asarray(published.total), published.n)
+        estimate = mixture.estimate(np.asarray(published.only.total), published.n)
     except ValueError as error:
         raise DataError(f"{str(path)!r}: {error}") from None
-    section = Section(published.column(mixture.first), None, False, estimate)
+    column = published.only.column(mixture.first, "counts")
+    section = Section(column, None, False, estimate)
     text = "; ".join(f"{group.randomizer}={group.n}" for group in groups)
     loss = mixture.loss(estimate.values.size)
     return PooledEstimation(text, published.n, (), (section,), loss=loss)

@@ -29,11 +29,21 @@ _AS_PUBLISHED = tuple(
 
 @dataclass(frozen=True)
 class Analysis(ABC):
-    """Upper bounds on the privacy loss of n users at one delta."""
+    """Upper bounds on the privacy loss of n users at one delta.
+
+    Attributes:
+        n: number of users.
+        delta: the delta to be met.
+        view: what the analyst sees.
+        corrupted: how many users the analyst controls, fixed in advance.
+        corrupted_adaptively: how many reports, besides, the analyst learns after the fact.
+    """
 
     n: int
     delta: float
     view: View = "multiset"
+    corrupted: int = 0
+    corrupted_adaptively: int = 0
 
     @abstractmethod
     def attempt(self, randomizer: LocalRandomizer, epsilon: float) -> Trial[str]:
@@ -72,12 +82,26 @@ class Guarantee(Analysis):
         return self._target(epsilon).excess(randomizer, self.n)
 
     def _target(self, epsilon: float) -> Target:
-        return Target(epsilon, self.delta, bound=self.bound, view=self.view)
+        return Target(
+            epsilon,
+            self.delta,
+            bound=self.bound,
+            view=self.view,
+            corrupted=self.corrupted,
+            corrupted_adaptively=self.corrupted_adaptively,
+        )
 
     def least_epsilon(self, randomizer: LocalRandomizer) -> tuple[float, str] | None:
         """Return the certified epsilon."""
         with wide_is_enough():
-            accountant = ShuffleAccountant(randomizer, self.n, bound=self.bound, view=self.view)
+            accountant = ShuffleAccountant(
+                randomizer,
+                self.n,
+                bound=self.bound,
+                view=self.view,
+                corrupted=self.corrupted,
+                corrupted_adaptively=self.corrupted_adaptively,
+            )
             epsilon = accountant.get_epsilon(self.delta)
         return (epsilon, "guarantee") if epsilon < math.inf else None
 
@@ -96,7 +120,8 @@ class BlanketOnly(Guarantee):
 class BestPublished(Analysis):
     """The best upper bound of :data:`shuffledp.baselines.BASELINES` that is valid as published.
 
-    All of them are about the multiset, and so hold for the sum.
+    All of them are about the multiset, and so hold for the sum. They are asked about the users who
+    are honest; none covers reports that are learned adaptively.
 
     The stronger clone counts for k-ary randomized response, where its reduction stands; elsewhere
     it was withdrawn, and its repair is part of this package, as is the restored generic bound.
@@ -111,13 +136,16 @@ class BestPublished(Analysis):
 
     def attempt(self, randomizer: LocalRandomizer, epsilon: float) -> Trial[str]:
         """Ask the bounds until one is small enough."""
-        hopeless = ShuffleAccountant(randomizer, self.n).hopeless_gap(epsilon, self.delta)
+        if self.corrupted_adaptively:
+            return Trial.of(None)
+        honest = self.n - self.corrupted
+        hopeless = ShuffleAccountant(randomizer, honest).hopeless_gap(epsilon, self.delta)
         if hopeless > 0:
             return Trial(None, hopeless)
         least = math.inf
         for name in _names(randomizer):
             try:
-                delta = BASELINES[name](randomizer, self.n).get_delta(epsilon)
+                delta = BASELINES[name](randomizer, honest).get_delta(epsilon)
             except NoAnswerError:
                 continue
             gap = math.log(delta / self.delta) if min(delta, self.delta) > 0 else math.inf
@@ -128,10 +156,12 @@ class BestPublished(Analysis):
 
     def least_epsilon(self, randomizer: LocalRandomizer) -> tuple[float, str] | None:
         """Return the smallest answer."""
-        answers = []
+        if self.corrupted_adaptively:
+            return None
+        answers, honest = [], self.n - self.corrupted
         for name in _names(randomizer):
             try:
-                answers.append((BASELINES[name](randomizer, self.n).get_epsilon(self.delta), name))
+                answers.append((BASELINES[name](randomizer, honest).get_epsilon(self.delta), name))
             except NoAnswerError:
                 continue
         return min(answers, default=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.sum_view import View
 from shuffledp.cluster import Client
 from shuffledp.comparison import Kept, check_kept, resume
@@ -13,7 +14,6 @@ from shuffledp.planning.goal import Goal, LeastError
 from shuffledp.planning.kept import KeptErrors
 from shuffledp.planning.plan import judged
 from shuffledp.planning.task import Task
-from shuffledp.wording import counted
 
 _PUBLISHED = "best published bound"
 _EACH_SIDE = 6
@@ -26,6 +26,7 @@ def error_chart(
     delta: float,
     *,
     view: View = "multiset",
+    crowd: Crowd | None = None,
     client: Client | None = None,
     kept: Kept | None = None,
     on_done: Callable[[int, int], None] | None = None,
@@ -39,6 +40,7 @@ def error_chart(
         epsilons: where the curves are computed, increasing.
         delta: the delta to be met.
         view: what the analyst sees.
+        crowd: how many of the users are corrupted; None if all are honest.
         client: of a dask cluster, whose workers then compute the points.
         kept: points of a run that was interrupted, which are not computed again; more are added.
         on_done: called with the numbers of finished and of all points.
@@ -49,12 +51,13 @@ def error_chart(
     {'krr': 0.007, 'oue': 0.02}
     """
     x = tuple(epsilons)
-    goals: list[Goal] = [LeastError(task, delta, view, epsilon) for epsilon in x]
+    crowd = Crowd(task.n) if crowd is None else crowd
+    goals: list[Goal] = [LeastError(task, delta, view, crowd, epsilon) for epsilon in x]
     memory = None if (kept := check_kept(kept)) is None else KeptErrors(kept)
     rows = resume(_errors, goals, memory, client=client, on_done=on_done)
     labels = [*task.mechanisms(), _PUBLISHED]
     return Chart(
-        title=f"{task.subject}, {counted(task.n, 'user')}, delta = {delta:g}",
+        title=f"{task.subject}, {crowd}, delta = {delta:g}",
         x_label="epsilon",
         y_label="root mean square error",
         lines=tuple(

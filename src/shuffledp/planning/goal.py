@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.level import SMALLEST_EPSILON0
 from shuffledp.accounting.sum_view import View
 from shuffledp.errors import MAX_EPSILON0
@@ -25,12 +26,14 @@ class Goal(ABC):
         task: what is estimated, from how many users.
         delta: the delta to be met.
         view: what the analyst sees.
+        crowd: the users, and how many of them are corrupted.
         target: the number to be met.
     """
 
     task: Task
     delta: float
     view: View
+    crowd: Crowd
     target: float
 
     @abstractmethod
@@ -56,15 +59,19 @@ class Goal(ABC):
             return LeftOut(name, "with so few values it is nothing else than krr")
         if not any(runs(family(_COMMON_EPSILON0)) for family in families):
             return LeftOut(name, "with so many values its reports are too long")
-        found = self.search(families, Guarantee(self.task.n, self.delta, self.view))
+        crowd = self.crowd
+        collusion = crowd.corrupted, crowd.corrupted_adaptively
+        found = self.search(families, Guarantee(crowd.n, self.delta, self.view, *collusion))
         if found is None:
             return LeftOut(name, self.reason(families))
-        return self.option(found, self.search(families, BestPublished(self.task.n, self.delta)))
+        others = BestPublished(crowd.n, self.delta, "multiset", *collusion)
+        return self.option(found, self.search(families, others))
 
     def option(self, found: Found, published: Found | None) -> Option:
         """Compare what our guarantee and what the published bounds allow."""
-        ours = Setting.of(found, self.task)
-        previous = None if published is None else Setting.of(published, self.task)
+        lies = self.crowd.corrupted
+        ours = Setting.of(found, self.task, lies)
+        previous = None if published is None else Setting.of(published, self.task, lies)
         return Option(ours, previous, None if previous is None else self.gain(ours, previous))
 
 

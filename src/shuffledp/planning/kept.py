@@ -23,9 +23,10 @@ class KeptOptions:
     Parameters and their proofs are kept; what follows from them is computed again.
 
     >>> import tempfile
+    >>> from shuffledp.accounting.crowd import Crowd
     >>> from shuffledp.planning.frequency import Frequency
     >>> from shuffledp.planning.goal import LeastError
-    >>> goal = LeastError(Frequency(n=1000, domain_size=3), 1e-6, "multiset", 1.0)
+    >>> goal = LeastError(Frequency(n=1000, domain_size=3), 1e-6, "multiset", Crowd(1000), 1.0)
     >>> krr = ("krr", goal.task.mechanisms()["krr"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     KeptOptions(Kept(f"{folder}/kept"), goal).add(krr, goal.judge(krr))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from shuffledp.collection.frequencies import largest_shift
 from shuffledp.planning.prediction import Prediction
 from shuffledp.planning.search import Found
 from shuffledp.planning.task import Task
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers.support import SupportRandomizer
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,8 @@ class Setting:
         worst_case: predicted error for the data that are worst for it.
         expected: predicted error for data of the given distribution, None without one.
         report_bytes: size of one report.
+        largest_shift: how far corrupted users who choose their reports can move an estimate,
+            besides; None without any.
     """
 
     randomizer: LocalRandomizer
@@ -29,9 +34,10 @@ class Setting:
     worst_case: Prediction
     expected: Prediction | None
     report_bytes: int
+    largest_shift: float | None = None
 
     @classmethod
-    def of(cls, found: Found, task: Task) -> Setting:
+    def of(cls, found: Found, task: Task, corrupted: int = 0) -> Setting:
         """Add the predictions to what a search has found."""
         mechanism = found.randomizer
         return cls(
@@ -41,12 +47,20 @@ class Setting:
             worst_case=task.worst_case(mechanism),
             expected=task.expected(mechanism),
             report_bytes=mechanism.report_dtype.itemsize,
+            largest_shift=_shift(mechanism, corrupted, task.n) if corrupted else None,
         )
 
     @property
     def error(self) -> float:
         """Root mean square error for the given distribution, or else the worst case."""
         return (self.expected or self.worst_case).rms_error
+
+
+def _shift(mechanism: LocalRandomizer, corrupted: int, n: int) -> float:
+    """Return how far an estimate can be moved: any distance, where any number is a report."""
+    if isinstance(mechanism, SupportRandomizer):
+        return largest_shift(mechanism, corrupted, n)
+    return math.inf
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 
+from shuffledp.accounting.crowd import Crowd, crowd_of
 from shuffledp.accounting.sum_view import View, check_view
 from shuffledp.cluster import Client
 from shuffledp.comparison import Kept, check_kept, resume
@@ -26,7 +28,7 @@ from shuffledp.planning.mean import Mean
 from shuffledp.planning.option import LeftOut, Option
 from shuffledp.planning.task import Task
 from shuffledp.rounding import plain, round_up
-from shuffledp.wording import counted, shorten
+from shuffledp.wording import shorten
 
 #: What a plan can be made for, by name.
 TASKS: Mapping[str, type[Task]] = MappingProxyType({task.name: task for task in (Frequency, Mean)})
@@ -44,6 +46,8 @@ class Plan:
         options: sorted by error, or by epsilon if an error was asked for.
         left_out: suitable mechanisms that do not meet the target.
         view: what the analyst sees, "multiset" or "sum".
+        corrupted: how many users the analyst controls, fixed in advance.
+        corrupted_adaptively: how many reports, besides, the analyst learns after the fact.
     """
 
     task: Task
@@ -53,6 +57,13 @@ class Plan:
     options: tuple[Option, ...]
     left_out: tuple[LeftOut, ...]
     view: View = "multiset"
+    corrupted: int = 0
+    corrupted_adaptively: int = 0
+
+    @property
+    def crowd(self) -> Crowd:
+        """The users, and how many of them are corrupted."""
+        return Crowd(self.task.n, self.corrupted, self.corrupted_adaptively)
 
     @property
     def best(self) -> Option:
@@ -76,8 +87,7 @@ class Plan:
         )
         published = f"{asked} with published bounds, to ours"
         head = ("mechanism", "epsilon", "error", "", "bytes", published)
-        users = counted(self.task.n, "user")
-        caption = f"{self.task.subject}, {users}, delta = {plain(self.target_delta)}"
+        caption = f"{self.task.subject}, {self.crowd}, delta = {plain(self.target_delta)}"
         return grid(caption, head, rows).text
 
 
@@ -91,6 +101,8 @@ def plan(
     task: str = "frequency",
     distribution: Iterable[float] | None = None,
     view: View = "multiset",
+    corrupted: float | Fraction = 0,
+    corrupted_adaptively: float | Fraction = 0,
     client: Client | None = None,
     kept: Kept | None = None,
     on_done: Callable[[int, int], None] | None = None,
@@ -124,6 +136,11 @@ def plan(
             data.
         view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`; estimates need no
             more than sums.
+        corrupted: how many users the analyst controls, a number or a share of n, fixed in advance.
+            What is met holds for the others. Errors are those of the noise if all n users report as
+            planned; how far corrupted ones can move an estimate, besides, is ``largest_shift``.
+        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
+            shuffled ones, a number or a share of n.
         client: of a dask cluster, whose workers then search the mechanisms side by side.
         kept: mechanisms of a run that was interrupted, which are not searched again; more are
             added.
@@ -146,16 +163,18 @@ def plan(
         )
     made = make_task(n=n, domain_size=domain_size, task=task, distribution=distribution)
     delta, view = check_delta(target_delta), check_view(view)
+    crowd = crowd_of(made.n, corrupted, corrupted_adaptively)
     epsilon = error = None
     goal: Goal
     if target_epsilon is not None:
         epsilon = check_epsilon(target_epsilon)
-        goal = LeastError(made, delta, view, epsilon)
+        goal = LeastError(made, delta, view, crowd, epsilon)
     else:
         error = check_positive("target_error", target_error)
-        goal = LeastEpsilon(made, delta, view, error)
+        goal = LeastEpsilon(made, delta, view, crowd, error)
     options, left_out = judged(goal, client, check_kept(kept), on_done)
-    return Plan(made, delta, epsilon, error, options, left_out, view)
+    collusion = crowd.corrupted, crowd.corrupted_adaptively
+    return Plan(made, delta, epsilon, error, options, left_out, view, *collusion)
 
 
 def make_task(

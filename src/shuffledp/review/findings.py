@@ -160,10 +160,17 @@ class Findings:
 
     @cached_property
     def comparison(self) -> Comparison:
-        """What published analyses say about the same users, all of them honest."""
+        """What published analyses say about the same users."""
+        report = self.report
         with wide_is_enough():
-            report = self.report
-            return compare(report.randomizer, report.n, self.delta, view=report.view)
+            return compare(
+                report.randomizer,
+                report.n,
+                self.delta,
+                view=report.view,
+                corrupted=report.crowd.corrupted,
+                corrupted_adaptively=report.crowd.corrupted_adaptively,
+            )
 
     @cached_property
     def profile(self) -> Chart:

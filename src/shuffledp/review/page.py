@@ -208,7 +208,7 @@ def _comparison(found: Findings) -> Iterable[Markup]:
             rows.append((title, epsilon, ratio))
     yield tag("h2", "What published analyses say")
     if found.report.crowd.assumptions:
-        yield tag("p", "For the same users, all of them honest.")
+        yield tag("p", found.comparison.covered)
     if found.report.view == "sum":
         yield tag("p", "They are about shuffled reports; what holds for these holds for their sum.")
     yield _table(

@@ -20,9 +20,9 @@ export function asCommand(state) {
     answer: `shuffledp epsilon ${base}${crowded}${view}`,
     curve: `shuffledp curve ${quoted(against === "epsilon0" ? withoutLevel(mechanism) : mechanism)} --against ${against}` +
       (against === "users" ? "" : ` -n ${quoted(n)}`) + (["users", "epsilon0", "rounds"].includes(against) ? ` --delta ${quoted(delta)}` : "") +
-      `${bounds}${view} --out curve.svg`,
-    plan: `shuffledp plan --task ${state.task} -n ${quoted(n)} --epsilon ${quoted(state.target)} --delta ${quoted(delta)}${domain}${view}`,
-    rounds: `shuffledp rounds ${base} --times ${quoted(state.times)}${view}`,
+      `${bounds}${crowded}${view} --out curve.svg`,
+    plan: `shuffledp plan --task ${state.task} -n ${quoted(n)} --epsilon ${quoted(state.target)} --delta ${quoted(delta)}${domain}${crowded}${view}`,
+    rounds: `shuffledp rounds ${base} --times ${quoted(state.times)}${crowded}${view}`,
     tiers: `shuffledp tiers ${groupsOf(state.groups).map((g) => `--group ${quoted(g)}`).join(" ")} --delta ${quoted(delta)}${crowded}`,
   }[tab];
 }
@@ -32,7 +32,7 @@ export function asPython(state) {
   const crowded = state.corrupted ? `, corrupted=${share(state.corrupted)}` : "";
   const domain = state.domain ? `, domain_size=int(${number(state.domain)})` : "";
   const view = state.view === "sum" ? ', view="sum"' : "";
-  const accountant = `accountant = ShuffleAccountant(${mechanism}, n=${n}${tab === "answer" ? crowded : ""}${view})`;
+  const accountant = `accountant = ShuffleAccountant(${mechanism}, n=${n}${crowded}${view})`;
   const chosen = state.bounds.length ? `, bounds=${JSON.stringify(["guarantee", "lower_bound", ...state.bounds])}` : "";
   const groups = groupsOf(state.groups).map((g) => {
     const end = g.lastIndexOf("=");
@@ -41,8 +41,8 @@ export function asPython(state) {
   return {
     answer: `from shuffledp import ShuffleAccountant\n\n${accountant}\nprint(accountant.epsilon_report(${delta}))`,
     curve: `from shuffledp import curve\n\nfound = curve(${against === "epsilon0" ? JSON.stringify(withoutLevel(state.mechanism)) : mechanism}, ${JSON.stringify(against)}` +
-      (against === "users" ? "" : `, n=${n}`) + (["users", "epsilon0", "rounds"].includes(against) ? `, target_delta=${delta}` : "") + `${chosen}${view})\nfound.plot()`,
-    plan: `from shuffledp import plan\n\nfound = plan(n=${n}, target_delta=${delta}, target_epsilon=${number(state.target)}${domain}, task=${JSON.stringify(state.task)}${view})\nprint(found.best.ours.randomizer)`,
+      (against === "users" ? "" : `, n=${n}`) + (["users", "epsilon0", "rounds"].includes(against) ? `, target_delta=${delta}` : "") + `${chosen}${crowded}${view})\nfound.plot()`,
+    plan: `from shuffledp import plan\n\nfound = plan(n=${n}, target_delta=${delta}, target_epsilon=${number(state.target)}${domain}, task=${JSON.stringify(state.task)}${crowded}${view})\nprint(found.best.ours.randomizer)`,
     rounds: `from shuffledp import ShuffleAccountant\n\n${accountant}\nprint(accountant.rounds(int(${number(state.times)})).epsilon_report(${delta}))`,
     tiers: `from shuffledp import Group, MixedAccountant, parse\n\naccountant = MixedAccountant([${groups.join(", ")}]${crowded})\nprint(accountant.epsilons(${delta}))`,
   }[tab];

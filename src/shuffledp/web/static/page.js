@@ -30,7 +30,7 @@ async function showParts(place, question, range, signal) {
 }
 
 async function published(signal) {
-  const { bounds } = await ask("compare", { mechanism: state.mechanism, n: state.n, delta: state.delta, view: state.view }, signal);
+  const { bounds } = await ask("compare", { mechanism: state.mechanism, ...crowd(), delta: state.delta }, signal);
   showPublished(bounds, refresh);
   return bounds;
 }
@@ -50,22 +50,21 @@ const VIEWS = {
   async curve(signal) {
     const { against } = state;
     await showParts("curve-chart", {
-      mechanism: against === "epsilon0" ? withoutLevel(state.mechanism) : state.mechanism, against,
+      mechanism: against === "epsilon0" ? withoutLevel(state.mechanism) : state.mechanism, against, ...crowd(),
       n: against === "users" ? "" : state.n, delta: ["users", "epsilon0", "rounds"].includes(against) ? state.delta : "",
-      bounds: ["guarantee", "lower_bound", ...state.bounds], view: state.view, rtol: against === "rounds" ? "1e-2" : "",
+      bounds: ["guarantee", "lower_bound", ...state.bounds], rtol: against === "rounds" ? "1e-2" : "",
     }, RANGES[against], signal);
     if (!$("bounds").querySelector("input")) await published(signal);
   },
   async plan(signal) {
     const answer = await ask("plan", {
-      task: state.task, n: state.n, delta: state.delta, epsilon: state.target, domain: state.domain,
-      view: state.view,
+      task: state.task, ...crowd(), delta: state.delta, epsilon: state.target, domain: state.domain,
     }, signal);
     showPlan(answer, (mechanism) => { state.mechanism = mechanism; open("answer"); });
     shown = { answer, head: ["name", "mechanism", "epsilon0", "error"], table: answer.options.map((o) => [o.name, o.mechanism, o.epsilon0, o.error]) };
   },
   async rounds(signal) {
-    const base = { mechanism: state.mechanism, n: state.n, delta: state.delta, view: state.view };
+    const base = { mechanism: state.mechanism, ...crowd(), delta: state.delta };
     const answer = await ask("rounds", { ...base, times: state.times }, signal);
     showRounds(answer);
     shown = { answer };

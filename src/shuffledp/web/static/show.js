@@ -5,12 +5,14 @@ import { $, bar, big, element } from "./dom.js";
 import { growthUp, percentUp, roundDown, roundUp } from "./numbers.js";
 import { isCorrupted, isSum, state } from "./state.js";
 
+const crowdOf = ({ n, corrupted }) =>
+  `${n.toLocaleString("en")} users${corrupted ? `, ${corrupted.toLocaleString("en")} of them corrupted` : ""}`;
+
 export function showAnswer(answer, chance) {
   const epsilon = answer.guarantee.upper, advantage = chance.guarantee.upper;
-  const users = answer.n.toLocaleString("en");
   big("guarantee", roundUp(epsilon), roundDown(answer.lower_bound));
   $("sentence").textContent =
-    `With ${users} users${answer.corrupted ? `, ${answer.corrupted.toLocaleString("en")} of them corrupted,` : ""} ${isSum() ? "the sum of the reports is" : "the shuffled reports are"} (${roundUp(epsilon)}, ${state.delta})-differentially private.`;
+    `With ${crowdOf(answer)}${answer.corrupted ? "," : ""} ${isSum() ? "the sum of the reports is" : "the shuffled reports are"} (${roundUp(epsilon)}, ${state.delta})-differentially private.`;
   $("person").replaceChildren(...[
     [`${percentUp(advantage)} %`, "better than chance: what anyone who knows all others can gain in guessing your value, at most"],
     [`× ${growthUp(epsilon)}`, `as likely, plus ${state.delta}: what your data can make of anything that the reports show, at most`],
@@ -26,7 +28,7 @@ export function showAnswer(answer, chance) {
 }
 
 export function showPublished(bounds, refresh) {
-  $("published-title").textContent = isCorrupted() ? "Published analyses, if all users were honest" : "Published analyses";
+  $("published-title").textContent = isCorrupted() ? "Published analyses, of the honest users" : "Published analyses";
   const most = Math.max(...bounds.map((b) => b.epsilon ?? 0));
   $("published").tBodies[0].replaceChildren(...bounds.map((b) => {
     const row = element("tr", "", { class: b.title.startsWith("shuffledp") ? "ours" : "theirs" });
@@ -53,16 +55,19 @@ export function showPublished(bounds, refresh) {
 
 export async function showCurve(place, answer) {
   await draw($(place), answer, { logX: answer.against !== "epsilon" });
-  const notes = answer.curves.filter((c) => c.reasons.some(Boolean));
+  const notes = answer.curves.filter((c) => c.reasons.some(Boolean)), share = answer.corrupted;
+  const crowd = share < 1 ? `${Number((100 * share).toPrecision(12))} % of the users` : `${share.toLocaleString("en")} users`;
   if (place === "curve-chart") {
-    $("curve-notes").replaceChildren(...notes.map((c) =>
+    $("curve-notes").replaceChildren(...(share ? [element("li", `corrupted: ${crowd}`)] : []), ...notes.map((c) =>
       element("li", `${c.label}: ${c.reasons.filter(Boolean).length} points without an answer: ${c.reasons.find(Boolean)}`)));
   }
 }
 
-export function showPlan({ options, left_out: missing, n }, use) {
+export function showPlan({ options, left_out: missing, n, corrupted }, use) {
   const worst = Math.max(...options.map((o) => o.error)), best = options[0];
-  $("plan-sentence").textContent = `Best for ${n.toLocaleString("en")} users: ${best.mechanism}, typically off by ${roundUp(best.error)}.`;
+  const shift = best.largest_shift === null ? "any amount" : `${roundUp(best.largest_shift)} at most`;
+  $("plan-sentence").textContent = `Best for ${crowdOf({ n, corrupted })}: ${best.mechanism}, typically off by ${roundUp(best.error)}` +
+    (corrupted ? ` if all report as planned; corrupted ones who choose their reports can move an estimate by ${shift} more.` : ".");
   $("options").tBodies[0].replaceChildren(...options.map((o) => {
     const row = element("tr"), button = element("button", "use", { type: "button", "aria-label": `use ${o.name}` });
     button.addEventListener("click", () => use(o.mechanism));
@@ -80,14 +85,14 @@ export function showPlan({ options, left_out: missing, n }, use) {
 export function showRounds(answer) {
   big("rounds-guarantee", roundUp(answer.guarantee.upper), roundDown(answer.lower_bound));
   $("rounds-sentence").textContent =
-    `After ${answer.times.toLocaleString("en")} rounds ${isSum() ? "the sums of all of them" : "all reports"} together are (${roundUp(answer.guarantee.upper)}, ${state.delta})-differentially private; ` +
+    `After ${answer.times.toLocaleString("en")} rounds of ${crowdOf(answer.rounds[0])}${answer.rounds[0].corrupted ? "," : ""} ${isSum() ? "the sums of all of them" : "all reports"} together are (${roundUp(answer.guarantee.upper)}, ${state.delta})-differentially private; ` +
     `one round is ${roundUp(answer.one_round[0])}, and adding up would give ${roundUp(answer.naive)}.`;
 }
 
 export function showTiers(answer) {
   const worst = Math.max(...answer.tiers.map((t) => t.guarantee.upper ?? Infinity));
   $("tiers-sentence").textContent = Number.isFinite(worst)
-    ? `With ${answer.n.toLocaleString("en")} users${answer.corrupted ? `, ${answer.corrupted.toLocaleString("en")} of them corrupted,` : ""} the shuffled reports are (${roundUp(worst)}, ${state.delta})-differentially private for everybody.`
+    ? `With ${crowdOf(answer)}${answer.corrupted ? "," : ""} the shuffled reports are (${roundUp(worst)}, ${state.delta})-differentially private for everybody.`
     : "There is a tier without a guarantee.";
   $("tiers-table").tBodies[0].replaceChildren(...answer.tiers.map((t) => {
     const row = element("tr"), upper = t.guarantee.upper;

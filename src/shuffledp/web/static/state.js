@@ -18,10 +18,8 @@ export const groupsOf = (text) => text.split("\n").map((line) => line.trim()).fi
 
 // Which numbers a view leaves out of account, in words.
 export function leftOut(tab) {
-  const corrupted = isCorrupted() && !["answer", "tiers"].includes(tab);
   const sum = isSum() && tab === "tiers";
   return {
-    corrupted: corrupted ? "They are not counted in this view: its numbers are for honest users. The answer counts them." : "",
     view: sum ? "Tiers are about shuffled reports: what holds for them holds for their sum." : "",
   };
 }
