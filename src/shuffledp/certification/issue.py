@@ -213,15 +213,16 @@ def _double(number: Decimal, direction: float) -> Decimal:
 def _leak_at_delta(
     accountant: ShuffleAccountant, report: Report, delta: float, progress: Progress
 ) -> Statement | None:
-    epsilon, nudge = report.lower_bound, 0.0
-    if isinstance(accountant.randomizer, SymmetricNoise) and report.datasets is not None:
+    epsilon, nudge, bound = report.lower_bound, 0.0, _own_bound(accountant)
+    noise = isinstance(accountant.randomizer, SymmetricNoise)
+    if noise and bound != "exact" and report.datasets is not None:
         found = accountant.randomizer.background(report.datasets.pair, report.datasets.other)
         if found.smooth is not None and 0 < delta < 1:
             epsilon = min(epsilon, _by_cells(accountant, found, delta).lower)
     for _ in range(_MAX_NUDGES):
         if report.datasets is None or not 0 < epsilon <= MAX_EPSILON0 or delta == 0:
             break
-        claim = _claim(accountant, epsilon, delta, _own_bound(accountant))
+        claim = _claim(accountant, epsilon, delta, bound)
         proof = prove_leak(claim, report.datasets, progress)
         if proof.lower >= claim.delta:
             return _leak(claim, proof)
