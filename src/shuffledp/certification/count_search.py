@@ -19,7 +19,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from flint import arb
@@ -30,7 +30,8 @@ from shuffledp.certification.two_counts import Bit, Bounds, CountLaw, count_law,
 
 _SHARE = 1e-4  # of delta, what rare cases may add
 _CUT = 1e-8  # of delta, what rare counts may add
-_MAX_RECTANGLES = 1000
+_MAX_RECTANGLES = 4000
+_MAX_WORK = 50_000_000  # counts looked at, a minute or so
 _MAX_LAWS = 100  # that are kept for later
 
 _Side = tuple[int, int]
@@ -85,16 +86,17 @@ class CountSearch:
 
     def run(self, enough: arb, progress: Progress) -> Found:
         """Enclose the largest delta; stop when it is known to be at most ``enough``, or above."""
-        others, most = self.n - 1, _MAX_RECTANGLES
+        others = self.n - 1
         corners = [(True, False), (False, True), *([] if self.two_values else [(False, False)])]
         best = max(self.all_hold(held).lower for held in corners)
-        settled, count = arb(0), 0
+        settled, count, spent = arb(0), 0, 0.0
         heap = [_Block(arb(1), (0, others), (0, others))]
-        while heap and count < most and heap[0].bound > enough and not best > enough:
-            progress("rectangles", count / most)
+        while heap and spent < 1 and not heap[0].bound <= enough and not best > enough:
+            progress("rectangles", spent)
             block = heapq.heappop(heap)
             for u, v in self._parts(block):
                 found, count = self._at(u, v), count + 1
+                spent += 1 / _MAX_RECTANGLES + found.counts / _MAX_WORK
                 bound = min(found.upper, block.bound)
                 if u[0] == u[1] and v[0] == v[1]:
                     best, settled = max(best, found.lower), max(settled, bound)
@@ -130,7 +132,7 @@ class CountSearch:
         """Bound delta over a rectangle; from below, too, if it is one dataset."""
         (first, missed), (second, missed_too) = (self._side(side) for side in (u, v))
         found = counts_delta(first, second, self.own, self.other, self.growth)
-        return Bounds(found.lower, (found.upper + missed + missed_too).upper())
+        return replace(found, upper=(found.upper + missed + missed_too).upper())
 
     def _side(self, side: _Side) -> tuple[CountLaw, arb]:
         """Return what others surely add to a count, and a bound on how often that is not so."""

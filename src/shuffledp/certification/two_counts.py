@@ -23,7 +23,7 @@ from flint import arb, arb_mat, arb_poly
 from shuffledp.certification.balls import short, total
 from shuffledp.certification.enclosure import PrecisionError
 
-_MAX_UNDECIDED = 1000  # pairs of counts per law whose sign cannot be told
+_MAX_UNDECIDED = 8  # ratios that cannot be told from one; ties are fine
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,11 @@ class CountLaw:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Delta from below and from above, exact numbers."""
+    """Delta from below and from above, exact numbers, and how many counts were looked at."""
 
     lower: arb
     upper: arb
+    counts: int
 
 
 def count_law(parts: Iterable[tuple[int, Bit]], depth: float) -> CountLaw:
@@ -146,7 +147,8 @@ def counts_delta(u: CountLaw, v: CountLaw, own: Bit, other: Bit, growth: arb) ->
     wrong = total(
         abs(held_u[c] * free_v[k] - growth * free_u[c] * held_v[k]).upper() for c, k in unsure
     )
-    return Bounds((value - growth * lost).lower(), (value + wrong + lost).upper())
+    counts = len(held_u) + len(held_v)
+    return Bounds((value - growth * lost).lower(), (value + wrong + lost).upper(), counts)
 
 
 def _ends(wanted: Sequence[arb], ratios: Sequence[arb]) -> tuple[list[int], list[tuple[int, int]]]:
@@ -163,7 +165,7 @@ def _ends(wanted: Sequence[arb], ratios: Sequence[arb]) -> tuple[list[int], list
         while k >= 0 and not ratios[k] <= level:
             unsure.append((c, k))
             k -= 1
-        if len(unsure) > _MAX_UNDECIDED:
+        if end - 1 - k > _MAX_UNDECIDED:
             raise PrecisionError("ratios of counts cannot be compared")
     return ends, unsure
 
