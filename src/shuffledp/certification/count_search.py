@@ -147,6 +147,11 @@ class CountSearch:
         return mass, Bit(self.other.one / mass, self.own.zero / mass)
 
     @cached_property
+    def _log_delta(self) -> float:
+        """About that of delta, such that claims that hardly differ have the same bounds."""
+        return float(math.floor(logarithm(self.hint)))
+
+    @cached_property
     def _laws(self) -> dict[tuple[int, int, int], CountLaw]:
         return {}
 
@@ -156,13 +161,13 @@ class CountSearch:
             if len(self._laws) >= _MAX_LAWS:
                 self._laws.clear()
             parts = [(own, self.own), (other, self.other), (common, self._common[1])]
-            self._laws[key] = count_law(parts, short(-logarithm(self.hint) - math.log(_CUT)))
+            self._laws[key] = count_law(parts, -self._log_delta - math.log(_CUT))
         return self._laws[key]
 
     def _surely(self, number: int) -> int:
         """Return about the largest k with P(Bin(number, g) < k) small enough."""
         mass = short(float(self._common[0].mid()), 40)
-        target = logarithm(self.hint) + math.log(_SHARE)
+        target = self._log_delta + math.log(_SHARE)
         low, high = 0, math.floor(number * mass) + 1
         while high - low > 1:
             middle = (low + high) // 2
