@@ -172,6 +172,34 @@ def test_a_certificate_of_the_multiset_is_no_certificate_of_the_sum():
         verify(altered(multiset, bound="exact"))
 
 
+def test_a_mechanism_without_pairs_has_no_certificate_of_its_sum():
+    """Equal rows: no two inputs are neighbours, and the sum is not known either."""
+    multiset = certify("matrix([[0.5, 0.5], [0.5, 0.5]])", 5, target_delta=0.1)
+    with pytest.raises(CertificateError):
+        verify(
+            altered(
+                multiset, bound="exact", assumptions=certify(sums(5), target_delta=0.1).assumptions
+            )
+        )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "unary(0.5, 0.4999999999)",
+        "unary(0.9999999, 1e-7)",
+        "rappor(100)",
+        "laplace(300)",
+        "oue(50)",
+    ],
+)
+def test_extreme_mechanisms(text):
+    for n in (1, 5, 100):
+        accountant = ShuffleAccountant(text, n, view="sum")
+        for question in ({"target_delta": 1e-6}, {"target_epsilon": 0.0}, {"target_epsilon": 15.0}):
+            verify(certify(accountant, **question))
+
+
 @pytest.mark.parametrize(
     "text", ["krr(3, 1)", "subset(1, domain_size=5)", "blh(1)", "joint(krr(2, 1), gaussian(1))"]
 )

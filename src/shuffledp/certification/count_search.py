@@ -32,6 +32,7 @@ _SHARE = 1e-4  # of delta, what rare cases may add
 _CUT = 1e-8  # of delta, what rare counts may add
 _MAX_RECTANGLES = 4000
 _MAX_WORK = 50_000_000  # counts looked at, a minute or so
+_LARGEST = 1 - 2.0**-40  # of the mass that bits have in common, where k is chosen
 _MAX_LAWS = 100  # that are kept for later
 
 _Side = tuple[int, int]
@@ -152,6 +153,11 @@ class CountSearch:
         return float(math.floor(logarithm(self.hint)))
 
     @cached_property
+    def _depth(self) -> float:
+        """How rare counts are left out: e^epsilon times their probability is taken off delta."""
+        return short(logarithm(self.growth)) - self._log_delta - math.log(_CUT)
+
+    @cached_property
     def _laws(self) -> dict[tuple[int, int, int], CountLaw]:
         return {}
 
@@ -161,12 +167,12 @@ class CountSearch:
             if len(self._laws) >= _MAX_LAWS:
                 self._laws.clear()
             parts = [(own, self.own), (other, self.other), (common, self._common[1])]
-            self._laws[key] = count_law(parts, -self._log_delta - math.log(_CUT))
+            self._laws[key] = count_law(parts, self._depth)
         return self._laws[key]
 
     def _surely(self, number: int) -> int:
         """Return about the largest k with P(Bin(number, g) < k) small enough."""
-        mass = short(float(self._common[0].mid()), 40)
+        mass = min(short(float(self._common[0].mid()), 40), _LARGEST)
         target = self._log_delta + math.log(_SHARE)
         low, high = 0, math.floor(number * mass) + 1
         while high - low > 1:
@@ -176,11 +182,11 @@ class CountSearch:
         return low
 
     def _risk(self, number: int, sure: int) -> arb:
-        """Bound P(Bin(number, g) < sure)."""
+        """Bound P(Bin(number, g) < sure), which falls with g."""
+        mass, seen = self._common[0].lower(), sure - 1
         if sure == 0:
             return arb(0)
-        mass, seen = self._common[0], sure - 1
-        if not seen < number * mass:
+        if not 0 < mass < 1 or not seen < number * mass:
             return arb(1)
         log = (number - seen) * ((1 - mass) * number / (number - seen)).log()
         if seen > 0:

@@ -86,6 +86,7 @@ def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
             known to the prover.
     """
     if claim.bound == "exact":
+        _check_sum(claim)
         return _prove_sum(claim, claim.randomizer.neighbours()[0], progress)
     check_known(claim.randomizer)
     if claim.bound == "swap":
@@ -118,10 +119,13 @@ def _prove_swap(claim: Claim, progress: Progress) -> Proof:
     return _prove(claim, attempt, done, _SWAP_TOLERANCES)
 
 
-def _prove_sum(claim: Claim, where: Pair | Datasets, progress: Progress) -> Proof:
-    """Enclose what a sum reveals, over all datasets or for two of them."""
+def _check_sum(claim: Claim) -> None:
     if (reason := why_unknown(claim.randomizer, claim.n)) is not None:
         raise NoAnswerError(reason)
+
+
+def _prove_sum(claim: Claim, where: Pair | Datasets, progress: Progress) -> Proof:
+    """Enclose what a sum reveals, over all datasets or for two of them."""
     seen, epsilon = claim.randomizer.aggregate, Fraction(claim.epsilon)
 
     def attempt() -> Enclosure:
@@ -138,6 +142,7 @@ def _prove_sum(claim: Claim, where: Pair | Datasets, progress: Progress) -> Proo
 def prove_leak(claim: Claim, datasets: Datasets, progress: Progress) -> Proof:
     """Enclose what two datasets reveal; stop when it is proved to be at least delta."""
     if claim.bound == "exact":
+        _check_sum(claim)
         return _prove_sum(claim, datasets, progress)
     check_known(claim.randomizer)
     pair, other = datasets.pair, datasets.other
