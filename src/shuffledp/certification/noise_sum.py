@@ -30,7 +30,8 @@ def enclose_laplace_sum(epsilon0: Fraction, n: int, epsilon: Fraction, rtol: flo
     Raises:
         PrecisionError: if more bits are needed.
 
-    >>> found = enclose_laplace_sum(Fraction(1), 1, Fraction(1, 2), 1e-15)
+    >>> with ctx.workprec(128):
+    ...     found = enclose_laplace_sum(Fraction(1), 1, Fraction(1, 2), 1e-15)
     >>> abs(float(found.upper) - 0.221199216928595) < 1e-14
     True
     """
@@ -63,7 +64,8 @@ def enclose_geometric_sum(
     Raises:
         PrecisionError: if more bits are needed.
 
-    >>> found = enclose_geometric_sum(Fraction(1), 1, 1, Fraction(3, 10), 1e-15)
+    >>> with ctx.workprec(128):
+    ...     found = enclose_geometric_sum(Fraction(1), 1, 1, Fraction(3, 10), 1e-15)
     >>> abs(float(found.upper) - 0.368025632271708) < 1e-14
     True
     """
