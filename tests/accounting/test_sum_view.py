@@ -299,9 +299,9 @@ def test_what_does_not_fit_is_refused():
         ShuffleAccountant(KRR(3, 1.0), 10, view="histogram")
     with pytest.raises(ValueError, match="view must be one of multiset, sum"):
         required_users(KRR(3, 1.0), target_epsilon=1, target_delta=0.1, view="x")
-    for ask in (certify, audit):
+    for ask, text in ((certify, "krr(k=3, epsilon0=1)"), (audit, "laplace(1)")):
         with pytest.raises(ValueError, match="multiset"):
-            ask(ShuffleAccountant("laplace(1)", 10, view="sum"), target_delta=0.1)
+            ask(ShuffleAccountant(text, 10, view="sum"), target_delta=0.1)
 
 
 def test_the_answer_says_what_is_seen():

@@ -20,7 +20,7 @@ from shuffledp.accounting.report import in_words
 from shuffledp.certification.certificate import FORMAT, Certificate, Statement, current_versions
 from shuffledp.certification.mechanism import self_contained
 from shuffledp.certification.progress import Progress
-from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
+from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak, rtols
 from shuffledp.certification.worst_pair import pairs_looked_at
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
@@ -30,6 +30,7 @@ from shuffledp.randomizers.noise import SymmetricNoise
 
 _MAX_NUDGES = 8
 _SLACK = Decimal("1.000001")
+_EXPECTED = 1.4  # widths of an enclosure, by how much a claim may miss
 
 
 def issue_for_delta(accountant: ShuffleAccountant, delta: float, progress: Progress) -> Certificate:
@@ -56,6 +57,7 @@ def _prove_at_delta(
         blanket = accountant.randomizer.blanket(accountant.randomizer.neighbours()[0])
         if blanket.smooth is not None and 0 < delta < 1:
             epsilon = max(epsilon, _by_cells(accountant, blanket, delta).upper)
+            epsilon *= 1 + _expected_share(accountant.randomizer, delta)
     claim = _claim(accountant, epsilon, delta, bound)
     proof = prove_guarantee(claim, progress)
     nudge = 0.0
@@ -191,7 +193,7 @@ def _moved(claim: Claim, nudge: float) -> float:
 
 
 def _nudge(previous: float, claim: Claim, found: Decimal) -> float:
-    """Return how far to move epsilon: a fraction of the relative miss, then ever further."""
+    """Return how far to move epsilon: by what the relative miss asks for, then ever further."""
     if previous > 0:
         return 4 * previous
     epsilon = float(claim.epsilon)
@@ -199,7 +201,21 @@ def _nudge(previous: float, claim: Claim, found: Decimal) -> float:
     if claim.delta == 0:
         return ulp
     miss = float(Fraction(found) / Fraction(claim.delta)) - 1 if found < 2 * claim.delta else 1.0
-    return max(epsilon * miss / 16, float(found - claim.delta), ulp)
+    return max(epsilon * _share(miss, claim.delta), float(found - claim.delta), ulp)
+
+
+def _expected_share(randomizer: LocalRandomizer, delta: float) -> float:
+    """Return by which share of itself epsilon has to move for the first proof to succeed."""
+    return _share(_EXPECTED * rtols(randomizer)[0], Decimal(repr(delta)))
+
+
+def _share(miss: float, delta: Decimal) -> float:
+    """Return by which share of itself epsilon has to move to change delta by a relative miss.
+
+    For many users log delta falls about as fast as its own size, or twice as fast, with log
+    epsilon; some more is safe.
+    """
+    return 1.5 * miss / max(-float(delta.ln()), 1.0)
 
 
 def _double(number: Decimal, direction: float) -> Decimal:
@@ -213,20 +229,23 @@ def _double(number: Decimal, direction: float) -> Decimal:
 def _leak_at_delta(
     accountant: ShuffleAccountant, report: Report, delta: float, progress: Progress
 ) -> Statement | None:
-    epsilon, nudge = report.lower_bound, 0.0
-    if isinstance(accountant.randomizer, SymmetricNoise) and report.datasets is not None:
+    epsilon, nudge, bound = report.lower_bound, 0.0, _own_bound(accountant)
+    noise = isinstance(accountant.randomizer, SymmetricNoise)
+    if noise and bound != "exact" and report.datasets is not None:
         found = accountant.randomizer.background(report.datasets.pair, report.datasets.other)
         if found.smooth is not None and 0 < delta < 1:
             epsilon = min(epsilon, _by_cells(accountant, found, delta).lower)
+            epsilon *= 1 - _expected_share(accountant.randomizer, delta)
     for _ in range(_MAX_NUDGES):
         if report.datasets is None or not 0 < epsilon <= MAX_EPSILON0 or delta == 0:
             break
-        claim = _claim(accountant, epsilon, delta, _own_bound(accountant))
+        claim = _claim(accountant, epsilon, delta, bound)
         proof = prove_leak(claim, report.datasets, progress)
         if proof.lower >= claim.delta:
             return _leak(claim, proof)
-        nudge = max(8 * nudge, epsilon * 2.0**-26)
-        epsilon = math.nextafter(epsilon - nudge, 0.0)
+        miss = 1 - float(Fraction(proof.lower) / Fraction(claim.delta))
+        nudge = max(4 * nudge, epsilon * _share(miss, claim.delta), epsilon * 2.0**-52)
+        epsilon = max(math.nextafter(epsilon - nudge, 0.0), 0.0)
     return None
 
 

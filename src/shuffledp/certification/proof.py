@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
+from functools import partial
 
 from flint import arb, ctx
 
@@ -15,21 +17,21 @@ from shuffledp.certification.balls import above, ball, below
 from shuffledp.certification.bound import Question, enclose
 from shuffledp.certification.derivation import background, check_known
 from shuffledp.certification.enclosure import Enclosure, Method, PrecisionError
-from shuffledp.certification.normal_sum import enclose_normal_sum
+from shuffledp.certification.known_sums import why_unknown
 from shuffledp.certification.progress import Progress
 from shuffledp.certification.slots import pairs_to_swap
+from shuffledp.certification.sums import BitCounts, enclose_noise
 from shuffledp.certification.worst_pair import bound_worst_swap, enclose_worst_pair
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer, Pair
-from shuffledp.randomizers.aggregate import NormalSum
+from shuffledp.randomizers.aggregate import GeometricSum, LaplaceSum, NormalSum
 from shuffledp.wording import shorten
 
 _PRECISIONS = (128, 256, 512, 1024)
 _RTOLS = (5e-5, 5e-6, 5e-7)
-_SUM_RTOLS = (1e-15,)
 _SWAP_TOLERANCES = (1e-3, 2e-4)  # of log delta
 _FAR = Decimal("1.05")  # a smaller tolerance does not make up for more than this
-_HEAVY_RTOLS = (1e-3, 2e-4)  # where single large values may rule, more digits cost too much
+_HEAVY_RTOLS = (4.5e-4,)  # where single large values may rule, more digits cost too much
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,11 @@ class Proof:
     methods: Method
 
 
-#: Encloses a bound up to a relative width, and tells where it is attained.
-_Attempt = Callable[[float], tuple[Enclosure, Pair | Datasets | None]]
+#: The enclosure of a bound, and where it is attained.
+_Found = tuple[Enclosure, Pair | Datasets | None]
+
+#: Encloses a bound up to a relative width.
+_Attempt = Callable[[float], _Found]
 
 
 def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
@@ -77,11 +82,12 @@ def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
     The swap bound is bounded from above only: the lower end of its enclosure is 0.
 
     Raises:
-        NoAnswerError: if the law of the mechanism, or its swap bound, is not known to the prover.
+        NoAnswerError: if the law of the mechanism, its swap bound, or what its sum reveals is not
+            known to the prover.
     """
     if claim.bound == "exact":
-        pair = claim.randomizer.neighbours()[0]
-        return _prove_sum(claim, pair, lambda proof: proof.upper <= claim.delta)
+        _check_sum(claim)
+        return _prove_sum(claim, claim.randomizer.neighbours()[0], progress)
     check_known(claim.randomizer)
     if claim.bound == "swap":
         return _prove_swap(claim, progress)
@@ -91,7 +97,7 @@ def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
         worst = enclose_worst_pair(claim.randomizer, ball(claim.epsilon), question)
         return worst.enclosure, worst.pair
 
-    return _prove(claim, attempt, lambda proof: proof.upper <= claim.delta, _rtols(claim))
+    return _prove(claim, attempt, lambda proof: proof.upper <= claim.delta, rtols(claim.randomizer))
 
 
 def _prove_swap(claim: Claim, progress: Progress) -> Proof:
@@ -113,25 +119,31 @@ def _prove_swap(claim: Claim, progress: Progress) -> Proof:
     return _prove(claim, attempt, done, _SWAP_TOLERANCES)
 
 
-def _prove_sum(claim: Claim, where: Pair | Datasets, done: Callable[[Proof], bool]) -> Proof:
-    """Enclose what a sum reveals, which is the same for all datasets."""
-    seen = claim.randomizer.aggregate
-    if not isinstance(seen, NormalSum):
-        raise NoAnswerError(
-            f"what the sum of reports of {shorten(str(claim.randomizer))} reveals is not known to "
-            "the prover"
-        )
+def _check_sum(claim: Claim) -> None:
+    if (reason := why_unknown(claim.randomizer, claim.n)) is not None:
+        raise NoAnswerError(reason)
 
-    def attempt(rtol: float) -> tuple[Enclosure, Pair | Datasets]:
-        return enclose_normal_sum(ball(seen.sigma), claim.n, ball(claim.epsilon), rtol), where
 
-    return _prove(claim, attempt, done, _SUM_RTOLS)
+def _prove_sum(claim: Claim, where: Pair | Datasets, progress: Progress) -> Proof:
+    """Enclose what a sum reveals, over all datasets or for two of them."""
+    seen, epsilon = claim.randomizer.aggregate, Fraction(claim.epsilon)
+
+    def attempt() -> Enclosure:
+        if isinstance(seen, NormalSum | LaplaceSum | GeometricSum):
+            return enclose_noise(seen, claim.n, epsilon)
+        counts = BitCounts(claim.randomizer, claim.n, epsilon, claim.hint())
+        if isinstance(where, Datasets):
+            return counts.enclose_datasets(where)
+        return counts.enclose(ball(claim.delta), progress)
+
+    return _with_enough_bits(lambda: (attempt(), where))
 
 
 def prove_leak(claim: Claim, datasets: Datasets, progress: Progress) -> Proof:
     """Enclose what two datasets reveal; stop when it is proved to be at least delta."""
     if claim.bound == "exact":
-        return _prove_sum(claim, datasets, lambda proof: proof.lower >= claim.delta)
+        _check_sum(claim)
+        return _prove_sum(claim, datasets, progress)
     check_known(claim.randomizer)
     pair, other = datasets.pair, datasets.other
 
@@ -143,11 +155,12 @@ def prove_leak(claim: Claim, datasets: Datasets, progress: Progress) -> Proof:
         )
         return enclose(lower, upper, question), datasets
 
-    return _prove(claim, attempt, lambda proof: proof.lower >= claim.delta, _rtols(claim))
+    return _prove(claim, attempt, lambda proof: proof.lower >= claim.delta, rtols(claim.randomizer))
 
 
-def _rtols(claim: Claim) -> Sequence[float]:
-    return _RTOLS if math.isfinite(claim.randomizer.epsilon0) else _HEAVY_RTOLS
+def rtols(randomizer: LocalRandomizer) -> Sequence[float]:
+    """Return the relative widths to try for delta of the multiset."""
+    return _RTOLS if math.isfinite(randomizer.epsilon0) else _HEAVY_RTOLS
 
 
 def _prove(
@@ -155,19 +168,19 @@ def _prove(
 ) -> Proof:
     """Try ever smaller tolerances until the proof is done, or settles that it cannot be."""
     for rtol in rtols:
-        proof = _with_enough_bits(attempt, rtol)
+        proof = _with_enough_bits(partial(attempt, rtol))
         settled = proof.lower > claim.delta or proof.upper < claim.delta
         if done(proof) or settled:
             break
     return proof
 
 
-def _with_enough_bits(attempt: _Attempt, rtol: float) -> Proof:
+def _with_enough_bits(attempt: Callable[[], _Found]) -> Proof:
     """Compute with more bits where balls get too wide."""
     for precision in _PRECISIONS:
         with ctx.workprec(precision):
             try:
-                enclosure, where = attempt(rtol)
+                enclosure, where = attempt()
             except PrecisionError:
                 continue
             methods = {

@@ -6,11 +6,11 @@ from shuffledp.accounting import Rounds, ShuffleAccountant, as_accountant
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.report import Bound
 from shuffledp.certification.certificate import Certificate
+from shuffledp.certification.known_sums import why_unknown
 from shuffledp.certification.progress import Progress, silent
 from shuffledp.errors import check_delta, check_epsilon
 from shuffledp.extras import import_extra
 from shuffledp.randomizers import LocalRandomizer
-from shuffledp.randomizers.aggregate import NormalSum
 
 
 def certify(
@@ -33,8 +33,9 @@ def certify(
     With ``bound="best"`` the swap bound is proved where it is smaller and known to the prover: for
     support mechanisms, matrices of few rows, binary noise and compositions of these. Elsewhere the
     certificate proves the blanket bound; its field ``bound`` says which. Of sums alone
-    (``view="sum"``) those with normal noise can be proved; other sums have the certificate of the
-    multiset.
+    (``view="sum"``) it can be proved what sums of noise reveal, and sums of independent bits (unary
+    encodings, hashing by all functions) of up to ten million users; other sums have the certificate
+    of the multiset.
 
     Args:
         accountant: the mechanism and the number of users; or the mechanism, or its text.
@@ -85,15 +86,16 @@ def _as_provable(
     accountant: ShuffleAccountant | LocalRandomizer | str, n: int | None
 ) -> ShuffleAccountant:
     """Return an accountant of the multiset, or of sums that are known to the prover."""
-    if (
-        isinstance(accountant, ShuffleAccountant)
-        and n is None
-        and accountant.view == "sum"
-        and accountant.crowd == Crowd(accountant.n)
-        and isinstance(accountant.randomizer.aggregate, NormalSum)
-    ):
-        return accountant
-    return as_accountant(accountant, n)
+    if not (isinstance(accountant, ShuffleAccountant) and n is None and accountant.view == "sum"):
+        return as_accountant(accountant, n)
+    if accountant.crowd != Crowd(accountant.n):
+        raise ValueError(
+            f"accountant must be one of honest users here, got {accountant.crowd}; of users fixed "
+            f"in advance, n = {accountant.crowd.honest} honest ones are what is left"
+        )
+    if (reason := why_unknown(accountant.randomizer, accountant.n)) is not None:
+        raise ValueError(f"{reason}; what holds for the multiset holds for the sum")
+    return accountant
 
 
 def verify(certificate: Certificate, *, progress: Progress = silent) -> None:

@@ -11,7 +11,6 @@ from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, MECHANISM, USERS, VIEW, optional
 from shuffledp.cli.terminal import proving
 from shuffledp.randomizers import LocalRandomizer
-from shuffledp.randomizers.aggregate import NormalSum
 
 
 @click.command(
@@ -32,20 +31,21 @@ def certify(
     bound that it proves: where the prover does not know the swap bound it is the blanket bound. It
     covers one round of collection, not what several reveal together.
     Certificates are about the multiset of reports, and hold for its sum as well; with --view sum
-    they are about the sum alone, which can be proved for normal noise.
+    they are about the sum alone, which can be proved for added noise, for unary encodings and for
+    hashing among all functions.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
     if (delta is None) == (epsilon is None):
         raise click.UsageError("give one of --delta and --epsilon: the other one is proved")
-    if view != "multiset" and not isinstance(mechanism.aggregate, NormalSum):
-        raise click.UsageError(
-            "certificates are proofs about the multiset, which hold for the sum as well: leave out "
-            "--view; what the sum alone reveals can be proved for gaussian only"
-        )
     from shuffledp.certification import certify as prove
+    from shuffledp.certification.known_sums import why_unknown
 
+    if view != "multiset" and (reason := why_unknown(mechanism, n)) is not None:
+        raise click.UsageError(
+            f"{reason}; certificates of the multiset hold for the sum as well: leave out --view"
+        )
     accountant = ShuffleAccountant(mechanism, n, bound=bound, view=view)
     with proving() as progress:
         certificate = prove(

@@ -13,10 +13,10 @@ from shuffledp.accounting import Report
 from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.accounting.assumptions import LEVEL
 from shuffledp.certification import Certificate
+from shuffledp.certification.known_sums import why_unknown
 from shuffledp.comparison import OURS
 from shuffledp.figures import Chart, picture
 from shuffledp.markup import Markup, tag
-from shuffledp.randomizers.aggregate import NormalSum
 from shuffledp.review.cover import Cover
 from shuffledp.review.definitions import definitions
 from shuffledp.review.findings import Findings, WhatIf
@@ -264,7 +264,7 @@ def _commands(found: Findings) -> Iterable[str]:
     ends = f"{target} --bound {report.wanted}{view}"
     yield f"shuffledp {report.quantity} {text} {users} {ends}{rtol}{crowd}"
     yield f"shuffledp compare {text} {users} --delta {plain(found.delta)}{view}"
-    provable = not view or isinstance(report.randomizer.aggregate, NormalSum)
+    provable = not view or why_unknown(report.randomizer, report.n) is None
     if provable and not crowd:  # certificates are for honest users
         yield f"shuffledp certify {text} {users} {ends}"
 

@@ -1,0 +1,93 @@
+r"""What the sum of all reports reveals by itself, in balls: noise, or counts of independent bits.
+
+With noise it is the same for all datasets. Bits of a user are independent, 1 with probability
+:math:`a=E\,W_1[1]` at the value and :math:`b=E\,W_2[2]+W_2[1]` elsewhere, where :math:`W_t[m]` is
+the w-mass of reports that support m given of t inputs, see :mod:`shuffledp.certification.support`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import arb
+
+from shuffledp.accounting.datasets import Datasets
+from shuffledp.certification.balls import ball
+from shuffledp.certification.count_search import CountSearch
+from shuffledp.certification.enclosure import Enclosure
+from shuffledp.certification.noise_sum import enclose_geometric_sum, enclose_laplace_sum
+from shuffledp.certification.normal_sum import enclose_normal_sum
+from shuffledp.certification.progress import Progress
+from shuffledp.certification.support import SUPPORT_LAWS
+from shuffledp.certification.two_counts import Bit
+from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers.aggregate import BitSums, GeometricSum, LaplaceSum, NormalSum
+
+_RTOL = 1e-15  # of what noise reveals
+
+
+def enclose_noise(
+    seen: NormalSum | LaplaceSum | GeometricSum, n: int, epsilon: Fraction
+) -> Enclosure:
+    """Enclose delta of the sum of n values with noise.
+
+    Raises:
+        PrecisionError: if more bits are needed.
+    """
+    if isinstance(seen, NormalSum):
+        return enclose_normal_sum(ball(seen.sigma), n, ball(epsilon), _RTOL)
+    level = Fraction(seen.epsilon0)
+    if isinstance(seen, LaplaceSum):
+        return enclose_laplace_sum(level, n, epsilon, _RTOL)
+    return enclose_geometric_sum(level, seen.bound, n, epsilon, _RTOL)
+
+
+class BitCounts:
+    """The counts of the bits of n reports, and what they reveal at one epsilon.
+
+    Args:
+        randomizer: a unary encoding, or hashing by all functions.
+        n: number of users.
+        epsilon: at least 0.
+        hint: a guess of delta; a bad one costs time or width, never the proof.
+    """
+
+    def __init__(self, randomizer: LocalRandomizer, n: int, epsilon: Fraction, hint: arb) -> None:
+        seen, table = randomizer.aggregate, SUPPORT_LAWS[type(randomizer)](randomizer)
+        if not isinstance(seen, BitSums):
+            raise TypeError(f"the bits of {randomizer} are not independent")
+        ratio, loss = table.level.exp(), ball(epsilon)
+        mixed = table.mass(1, 2)
+        own = Bit(ratio * table.mass(1, 1), table.mass(0, 1))
+        other = Bit(ratio * table.mass(2, 2) + mixed, ratio * mixed + table.mass(0, 2))
+        self.is_private = bool(loss >= table.level)  # by each report itself
+        self.search = CountSearch(own, other, n, seen.two_values, loss.exp(), hint)
+
+    def enclose(self, enough: arb, progress: Progress) -> Enclosure:
+        """Enclose the largest delta of all datasets, as far as it takes to compare it.
+
+        Raises:
+            PrecisionError: if more bits are needed.
+        """
+        if self.is_private:
+            return _nothing()
+        found = self.search.run(enough, progress)
+        method = {"name": "branch and bound", "rectangles": found.rectangles}
+        counts = Enclosure.between(found.lower, found.lower, {"name": "counts"})
+        return Enclosure.between(found.upper, found.upper, method).from_below(counts)
+
+    def enclose_datasets(self, datasets: Datasets) -> Enclosure:
+        """Enclose delta of two datasets.
+
+        Raises:
+            PrecisionError: if more bits are needed.
+        """
+        if self.is_private:
+            return _nothing()
+        pair, other = datasets.pair, datasets.other
+        found = self.search.all_hold((other == pair.first, other == pair.second))
+        return Enclosure.between(found.lower, found.upper, {"name": "counts"})
+
+
+def _nothing() -> Enclosure:
+    return Enclosure.between(arb(0), arb(0), {"name": "elementary"})
