@@ -101,6 +101,7 @@ class ExactSum:
         self.pair = randomizer.neighbours()[0]
         seen = randomizer.aggregate
         self.bits = seen if isinstance(seen, BitSums) else None
+        self._evaluated: dict[float, LogEnclosure] = {}
         self._known: dict[float, tuple[LogEnclosure, Proof]] = {}
         self._roots: dict[float, tuple[Interval, Proof]] = {}
 
@@ -112,9 +113,15 @@ class ExactSum:
         """Return what proves the bound: "exact", or that of the multiset where it is smaller."""
         return "exact" if epsilon > MAX_EPSILON0 else self._value(epsilon)[1]
 
+    def _own(self, epsilon: float) -> LogEnclosure:
+        """Enclose log delta by what is known of the sum alone."""
+        if epsilon not in self._evaluated:
+            self._evaluated[epsilon] = self.evaluate(epsilon)
+        return self._evaluated[epsilon]
+
     def _value(self, epsilon: float) -> tuple[LogEnclosure, Proof]:
         if epsilon not in self._known:
-            value = self.evaluate(epsilon)
+            value = self._own(epsilon)
             proof: Proof = "exact"
             if value.width > _VAGUE or self._may_equal_multiset(epsilon):
                 bound, other = self.multiset(epsilon)
@@ -213,9 +220,18 @@ class ExactSum:
         return (bound, proof) if bound < ends.upper else (ends.upper, "exact")
 
     def _crossing(self, delta: float) -> tuple[Interval, Proof]:
+        """Enclose the epsilon of the sum's own curve; that of the multiset only where it is vague.
+
+        What is known of the sum with the help of the multiset is never more.
+        """
         deviation = math.sqrt(max(-log_target(delta).lower, 0.1))
+
+        def log_delta(epsilon: float) -> LogEnclosure:
+            value = self._own(epsilon)
+            return value if value.width <= _VAGUE else self._value(epsilon)[0]
+
         found = cross(
-            lambda epsilon: self.log_delta(epsilon)[0],
+            log_delta,
             delta,
             rtol=self.rtol,
             start=min(deviation / math.sqrt(self.n), self.end / 2, MAX_EPSILON0 / 2),
