@@ -25,13 +25,14 @@ import numpy as np
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.divergence.characteristic import (
     Characteristic,
-    bound_square,
-    evaluate,
+    bound_stretches,
+    evaluate_nodes,
     from_complex,
 )
 from shuffledp.divergence.kernel import HINGE, Kernel
 from shuffledp.divergence.proposals.grid import Grid
 from shuffledp.divergence.proposals.stretches import (
+    bound_work,
     dense_work,
     main_lobe,
     node_work,
@@ -88,7 +89,7 @@ def sum_nodes(
     dense = dense_work(tilted.atoms, grid.count)
     kept = integrand.select(grid.count, allowance, min(dense, max_work))
     if kept is not None:
-        integrand.add(kept)
+        integrand.add(kept, allowance)
     elif dense <= max_work:
         integrand.add_all(grid.count)
         integrand.sums.work = 2 * dense
@@ -129,7 +130,7 @@ class _Integrand:
         limit = allowance * _SHARE_OF_STRETCH
         widest = int(sizes.max(initial=0))
         while starts.size:
-            work += starts.size * unit
+            work += starts.size * bound_work(self.tilted.atoms)
             if work > max_work:
                 self.sums = NodeSums()
                 return None
@@ -140,6 +141,9 @@ class _Integrand:
             starts, sizes = starts[~dropped], sizes[~dropped]
             if widest < _SHORT or starts.size * widest * unit <= _LITTLE_WORK:
                 work += int(sizes.sum()) * unit
+                if work > max_work:
+                    self.sums = NodeSums()
+                    return None
                 kept.append(listed(starts, sizes))
                 break
             parts = split_parts(self.tilted.atoms, widest)
@@ -150,22 +154,22 @@ class _Integrand:
 
     def bounds(self, starts: IntArray, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Bound what the nodes of each stretch add to the two sums."""
-        half = np.multiply(0.5 * self.step, sizes - 1)
         left = np.multiply(self.step, starts)
         exponent = -0.5 * (self.tau * left) ** 2
         for law, times in zip(self.tilted.laws, self.tilted.times, strict=True):
-            bound = bound_square(law, left + half, half)
+            bound = bound_stretches(law, self.step, starts, sizes, times)
             exponent += 0.5 * times * np.log(bound)
         density = np.multiply(sizes * (self.step / math.pi), np.exp(exponent))
         return density / self._kernel_size(left), density
 
-    def add(self, nodes: IntArray) -> None:
-        """Evaluate the given nodes with sums of sines and cosines of centred values."""
+    def add(self, nodes: IntArray, allowance: float = 0.0) -> None:
+        """Evaluate the given nodes; products may be off by the ``allowance``, about."""
         chunk = max(_SPARSE_CHUNK // self.tilted.atoms, 1)
         for begin in range(0, nodes.size, chunk):
             k = nodes[begin : begin + chunk]
-            t = self.step * k.astype(np.float64)
-            self._accumulate(k, t, [evaluate(law, t) for law in self.tilted.laws])
+            parts = zip(self.tilted.laws, self.tilted.times, strict=True)
+            found = [evaluate_nodes(law, self.step, k, n, accurate=allowance) for law, n in parts]
+            self._accumulate(k, self.step * k.astype(np.float64), found)
 
     def add_all(self, count: int) -> None:
         """Evaluate every node; one matrix product per law and tile of consecutive nodes."""
