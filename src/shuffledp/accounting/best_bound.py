@@ -191,7 +191,7 @@ class BestBound:
             meets = exp_up(value) <= delta and value <= limit
             if meets:
                 found, worst = epsilon, decisive
-            climb.see(epsilon, value, slope, meets=meets)
+            climb.see(epsilon, value, slope, meets=meets, rough=value > limit)
         return found, worst
 
     def _swapped(self, epsilon: float, ceiling: float = math.inf) -> tuple[float, Candidate | None]:

@@ -113,21 +113,20 @@ class _Search:
         if self._is_infinite():
             return Interval(math.inf, math.inf)
         probe: float | None = self.guide.first()
-        margin, stalled, retried = 1.0, 0, False
+        margin, stalled, failures = 1.0, 0, 0
         for _ in range(_MAX_EVALUATIONS):
             if probe is None:
                 break
             gap = self.high - self.low
             decided = self._evaluate(probe)
             if self.failed:
-                if retried:
-                    break
-                retried = True
-                self._shrink_by_cheap_bound()
-                self._raise_near_the_end(probe)
-                if self.high == math.inf:
-                    break
-                probe = self.guide.again(self.low, self.high)
+                failures += 1
+                if failures == 1:
+                    self._shrink_by_cheap_bound()
+                    self._raise_near_the_end(probe)
+                    if self.high == math.inf:
+                        break
+                probe = self.guide.again(self.low, self.high, failures)
                 continue
             if self.high - self.low <= max(0.2 * self.rtol, 4 * ULP) * self.high < math.inf:
                 break
@@ -213,3 +212,5 @@ class _Search:
                 break
             else:
                 low = middle
+            if high - low <= self.rtol * high:
+                break

@@ -26,7 +26,7 @@ def enclose_log_delta(
     """Enclose log delta closely enough for delta *and* for epsilon to be known up to ``rtol``.
 
     Where epsilon is so small that delta hardly depends on it, a relative error of epsilon is a much
-    smaller one of delta: there, a second and closer look is taken.
+    smaller one of delta: there, a second and closer look is taken, unless the first one has failed.
 
     >>> from shuffledp.randomizers import KRR, Pair
     >>> decomposition = KRR(k=3, epsilon0=1.0).blanket(Pair(0, 1))
@@ -34,7 +34,7 @@ def enclose_log_delta(
     True
     """
     value = log_delta_at(decomposition, n, epsilon, rtol=rtol)
-    if epsilon == 0 or not _may_be_flat(decomposition.start, n, value):
+    if epsilon == 0 or value.width > rtol or not _may_be_flat(decomposition.start, n, value):
         return value
     _, slope = estimate_log_delta(decomposition, n, epsilon)
     needed = max(-slope * epsilon * rtol, _SMALLEST_RTOL)
