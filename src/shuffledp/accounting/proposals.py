@@ -31,8 +31,8 @@ _NEAR_THE_END = (1e-13, 1e-11, 1e-8, 1e-5)
 
 _FIRST_STEP = 3e-4  # relatively, beyond where a climb begins
 _OVERSHOOT = 1.05
-_LONGEST_STEP = 0.5  # of what is left to climb
-_WORTH_A_STEP = 2e-4  # relatively, of epsilon
+_LONGEST_STEP = 0.75  # of what is left to climb
+_WORTH_A_STEP, _WORTH_A_CLIMB = 2e-4, 3e-4  # relatively, of epsilon
 _ENOUGH_LOOKS, _FASTER = 3, 4.0  # points to judge a bound by, and how it may still fall
 
 
@@ -240,7 +240,9 @@ class Climb:
         """Return where to evaluate next, None if little is left to gain."""
         if not self._below:
             epsilon = self._climb()
-            return epsilon if epsilon < self.ceiling and not self._is_hopeless else None
+            gain = _WORTH_A_CLIMB if self._above else 0.0
+            worth = epsilon < self.ceiling * (1 - gain) and not self._is_hopeless
+            return epsilon if worth else None
         epsilon, value = self._below[-1]
         least = self._above[-1][0] if self._above else self.low
         if self._above and not self._is_rough:
