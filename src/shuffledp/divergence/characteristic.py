@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.divergence.proposals.stretches import side_of_rows
+from shuffledp.divergence.proposals.stretches import FEWEST_ATOMS, side_of_rows
 from shuffledp.divergence.tilt import TiltedLaw
 
 #: So many angles are treated at a time, for the processor's cache.
@@ -87,6 +87,8 @@ def evaluate_nodes(
     B is ``side``, or what is proposed; 0 if nothing pays.
     """
     t = step * nodes.astype(np.float64)
+    if tilted.centred.size < FEWEST_ATOMS:
+        return evaluate(tilted, t)
     side = _side(tilted, nodes) if side is None else side
     if times * relative_error(tilted) > accurate or not side:
         return evaluate(tilted, t)
@@ -169,8 +171,11 @@ def bound_stretches(
     over the deviation s, so R and hR' together move by at most
     :math:`2e+2h(e\,E|c|+e')\le6(2r+16u+8uts)`; 16 in place of 12 covers squares of e.
     """
-    centres, half = 2 * starts + sizes - 1, 0.5 * step * (sizes - 1).astype(np.float64)
+    half = 0.5 * step * (sizes - 1).astype(np.float64)
     t = step * starts.astype(np.float64) + half
+    if tilted.centred.size < FEWEST_ATOMS:
+        return bound_square(tilted, t, half)
+    centres = 2 * starts + sizes - 1
     rough = relative_error(tilted) + 8 * UNIT
     side = _side(tilted, centres) if side is None else side
     if times * rough > _ROUGH or not side:

@@ -45,7 +45,7 @@ def estimate_saddle(total: BlockSum) -> Estimate:
     :math:`\log E[S_+]\approx\sum nK-2\log\theta-\frac12\log(2\pi(\sum nK''+2/\theta^2))`. There is
     none for a sum that is never positive.
     """
-    if total.largest[0] <= 0:
+    if total.offset >= 0 and max(float(law.values.max()) for law in total.laws) <= 0:
         return Estimate(-math.inf, 1.0, [law.weights for law in total.laws])
     tilted = tilt_sum(total, saddle_point(total))
     theta = tilted.theta

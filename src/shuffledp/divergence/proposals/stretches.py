@@ -6,6 +6,9 @@ import numpy as np
 
 from shuffledp.arrays import IntArray
 
+#: With fewer atoms the search for rows is not worth its while.
+FEWEST_ATOMS = 48
+
 _MAIN_LOBE = 7.5  # in standard deviations of the sum
 _GROWTH = 1.45
 _WIDTH = 0.7  # in units of 1/s
@@ -15,7 +18,7 @@ _FEW_PARTS = 4
 _MANY_PARTS = 16
 _WIDE = 128
 
-_FEWEST_NUMBERS, _FEWEST_ATOMS = 8, 48  # with fewer, the search is not worth its while
+_FEWEST_NUMBERS = 8
 _SIDES = 2 ** np.arange(2, 11)  # lengths of rows, in gaps between neighbours
 _PRODUCT = 0.01  # of a row with a column, in units of a sine and a cosine
 _WORTH_ROWS = 0.7
@@ -83,7 +86,7 @@ def side_of_rows(numbers: IntArray, atoms: int) -> int:
     >>> side_of_rows(np.arange(0, 3000, 3), 100), side_of_rows(np.array([1, 10, 1000]), 100)
     (96, 0)
     """
-    if numbers.size < _FEWEST_NUMBERS or atoms < _FEWEST_ATOMS:
+    if numbers.size < _FEWEST_NUMBERS or atoms < FEWEST_ATOMS:
         return 0
     ordered = np.sort(numbers - numbers.min())
     gap = max(int(np.median(np.diff(ordered))), 1)
