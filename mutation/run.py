@@ -120,6 +120,7 @@ MODULES = {
     "divergence/tilt.py": _TILT,
     "divergence/transform.py": _NOISE_SUMS,
     "divergence/two_counts.py": ["tests/accounting/test_unary_sums.py"],
+    "divergence/usual.py": ["tests/divergence/test_usual.py"],
     "rounds/composition.py": ["tests/rounds/test_rounds_composition.py"],
     "rounds/dominated.py": _LAWS,
     "rounds/dominating.py": _LAWS,

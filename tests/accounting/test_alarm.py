@@ -142,7 +142,7 @@ def test_python_users_are_protected(many: bool, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_second_look_that_contradicts_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = iter([LogEnclosure(-5.0, -4.9), LogEnclosure(-4.0, -3.9)])
+    answers = iter([LogEnclosure(-5.0, -4.99995), LogEnclosure(-4.0, -3.9)])
     monkeypatch.setattr(profile_point, "log_delta_at", lambda *_, rtol: next(answers))
     with pytest.raises(ContradictionError):
         profile_point.enclose_log_delta(DECOMPOSITION, 10**6, 1e-6, 1e-4)

@@ -47,6 +47,25 @@ def test_a_bound_that_never_meets_the_target_is_left():
     assert count <= 16
 
 
+def test_a_bound_that_falls_too_slowly_is_left_soon():
+    found, count = climb(lambda e: -5.0 - 0.5 * e, -10.0, 1.0, 9.0, -20.0)
+    assert found == math.inf
+    assert count == 3
+
+
+def test_rough_values_above_the_target_do_not_mislead():
+    """The first look is 3 too high: what is below the target tells the slope."""
+    guide, looks = Climb(1.0, 6.0, -20.0), 0
+    while (epsilon := guide.next()) is not None:
+        exact = -18.0 - 10 * (epsilon - 1)
+        rough = exact > -19
+        guide.see(epsilon, exact + 3 * rough, -10.0, meets=exact <= -20, rough=rough)
+        looks += 1
+        best = epsilon
+    assert 1.2 <= best <= 1.2 * (1 + 4e-4)
+    assert looks <= 5
+
+
 def test_what_is_known_with_a_ceiling_is_no_answer_without_it():
     randomizer, pair = AnyPureLDP(epsilon0=1.0), Pair(0, 1)
     whole = SwapBound(randomizer, 1000).log_delta(pair, 0.1)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 
-from shuffledp.divergence.characteristic import evaluate, evaluate_nodes
+from shuffledp.divergence import characteristic
+from shuffledp.divergence.characteristic import bound_stretches, evaluate, evaluate_nodes
 from shuffledp.divergence.tilt import tilt
 from shuffledp.randomizers import KRR, Laplace, Pair
 
@@ -33,3 +35,41 @@ def test_nodes_together_are_as_good_as_they_say(nodes, times, mechanism):
     first, second = (np.exp(x.log_modulus + 1j * x.argument) for x in (together, alone))
     assert (np.abs(first - second) <= together.error + alone.error + 1e-15).all()
     assert (times * together.error <= times * alone.error + 1e-5).all()
+
+
+@pytest.mark.parametrize("side", [None, 0, 1, 2, 7, 64, 10**6])
+def test_rows_of_any_length_will_do(side):
+    tilted = tilt(Laplace(epsilon0=2.0).blanket(Pair(0, 1)).at(0.3).upper, 0.5)
+    nodes = np.array([5, 4, *range(100, 130), 7, 5, 2000])
+    together = evaluate_nodes(tilted, STEP, nodes, 30, side=side)
+    alone = evaluate(tilted, STEP * nodes)
+    first, second = (np.exp(x.log_modulus + 1j * x.argument) for x in (together, alone))
+    assert (np.abs(first - second) <= together.error + alone.error + 1e-15).all()
+
+
+@pytest.mark.parametrize("side", [None, 0, 3, 128])
+@pytest.mark.parametrize("step", [0.001, 0.02, 0.3])
+def test_stretches_are_bounded_at_every_node(side, step, monkeypatch):
+    """Against the characteristic function at 30 digits, between the nodes as well."""
+    monkeypatch.setattr(characteristic, "FEWEST_ATOMS", 0)
+    tilted = tilt(KRR(k=5, epsilon0=2.0).blanket(Pair(0, 1)).at(0.3).upper, 0.5)
+    rng = np.random.default_rng(1)
+    starts = np.sort(rng.integers(0, 3000, 12))
+    sizes = rng.integers(1, 40, 12)
+    bounds = bound_stretches(tilted, step, starts, sizes, 100, side)
+    with mpmath.workdps(30):
+        for start, size, bound in zip(starts.tolist(), sizes.tolist(), bounds, strict=True):
+            for place in np.linspace(start, start + size - 1, 5):
+                phi = mpmath.fsum(
+                    mpmath.mpf(p) * mpmath.expj(step * place * mpmath.mpf(c))
+                    for p, c in zip(tilted.probability, tilted.centred, strict=True)
+                )
+                assert abs(phi) ** 2 <= bound
+
+
+def test_products_bound_stretches_as_well_as_sines():
+    tilted = tilt(Laplace(epsilon0=2.0).blanket(Pair(0, 1)).at(0.3).upper, 0.5)
+    starts, sizes = np.arange(0, 6400, 64), np.full(100, 64)
+    first, second = (bound_stretches(tilted, 0.002, starts, sizes, 10, s) for s in (256, 0))
+    assert np.abs(first - second).max() < 1e-9
+    assert first.min() < 0.9

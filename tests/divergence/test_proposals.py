@@ -78,6 +78,7 @@ def test_any_contour_is_valid(data: st.DataObject, law: Law, n: int) -> None:
     n=st.integers(1, 5),
     level=st.floats(),
     orders=st.integers(1, 4),
+    merged=st.integers(1, 3),
     guess=st.floats(),
     cells=st.tuples(
         st.lists(st.floats(), min_size=1, max_size=3),
@@ -91,6 +92,7 @@ def test_any_jumps_and_any_cells_are_valid(
     n: int,
     level: float,
     orders: int,
+    merged: int,
     guess: float,
     cells: tuple[list[float], ...],
     tilt: float,
@@ -102,6 +104,7 @@ def test_any_jumps_and_any_cells_are_valid(
         patch.setattr(mean, "choose_jumps", lambda *_: JumpPlan(level, orders, guess))
         patch.setattr(mean, "jump_levels", lambda *_: [level, 1.0])
         patch.setattr(mean, "class_edges", lambda *_: np.array(classes))
+        patch.setattr(mean, "MERGED", merged)
         patch.setattr(terms, "fall_floors", lambda *_: floors)
         patch.setattr(terms, "loss_floors", lambda *_: floors)
         patch.setattr(mean, "_QUICK_ENUMERATION", 0)

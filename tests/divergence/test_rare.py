@@ -144,3 +144,22 @@ def test_a_block_of_zeros_adds_nothing():
 def test_gains_of_one_block_that_may_have_underflowed_leave_all_open():
     faint = Law(np.array([1.0, 0.0]), np.array([1e-300, 1.0]), np.zeros(2), np.zeros(2))
     assert rare_log_mean(BlockSum.of((some_law(3, 1e-4), 10), (faint, 10))).width == math.inf
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_two_summands_are_exact(seed):
+    """Of two summands no third one counts, however much mass they have, in one block or in two."""
+    rng = np.random.default_rng(seed)
+    blocks = []
+    for _ in range(2):
+        values = [Fraction(int(v), 8) for v in rng.integers(-40, 40, 4)]
+        weights = [Fraction(int(w), 2**30) for w in rng.integers(1, 2**27, 3)]
+        blocks.append(list(zip(values, [*weights, 1 - sum(weights)], strict=True)))
+    for exact in (ExactSum([(blocks[0], 2)]), ExactSum([(block, 1) for block in blocks])):
+        mean = exact.mean_positive()
+        found = rare_log_mean(exact.doubles())
+        lower, upper = bounds(found)
+        assert Fraction(lower) * (1 - Fraction(1, 10**14)) <= mean
+        assert mean <= Fraction(upper) * (1 + Fraction(1, 10**14))
+        if mean > 0:
+            assert found.width < 1e-10

@@ -193,7 +193,7 @@ class BestBound:
                 slope = estimate_log_delta(leak.decomposition, self.upper.n, epsilon)[1]
             if value == math.inf or not -math.inf < slope < 0:
                 break
-            climb.see(epsilon, value, slope, meets=meets)
+            climb.see(epsilon, value, slope, meets=meets, rough=value > limit)
         return found, worst
 
     def _swapped(self, epsilon: float, ceiling: float = math.inf) -> tuple[float, Candidate | None]:

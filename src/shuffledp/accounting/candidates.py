@@ -25,6 +25,7 @@ from shuffledp.randomizers import (
 )
 
 _MAX_EXPONENT = 300.0
+_FEW = 4
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,10 @@ class Candidates(Protocol):
 
     def leader(self) -> Candidate | None:
         """Return a candidate that may well be the worst; None if there are none."""
+        ...
+
+    def few(self) -> Sequence[Candidate]:
+        """Return all candidates if they are so few that estimates of all are quick, else none."""
         ...
 
     def ranked(self, n: int, epsilon: float) -> Iterator[tuple[float, Candidate]]:
@@ -83,6 +88,10 @@ class Listed:
     def leader(self) -> Candidate | None:
         """Return the one with the largest variance of a/c - b/c, the worst one for many users."""
         return self._leader
+
+    def few(self) -> Sequence[Candidate]:
+        """Return all if there are at most four."""
+        return self.candidates if len(self.candidates) <= _FEW else ()
 
     @cached_property
     def _leader(self) -> Candidate | None:
@@ -140,6 +149,10 @@ class MatrixPairs:
         variance = squares[:, None] + squares - 2 * (scaled * self.common) @ scaled.T
         np.fill_diagonal(variance, -math.inf)
         return self._candidate(int(np.argmax(variance)))
+
+    def few(self) -> Sequence[Candidate]:
+        """Return none: decompositions are not built for estimates."""
+        return ()
 
     def ranked(self, n: int, epsilon: float) -> Iterator[tuple[float, Candidate]]:
         """Yield all pairs by the best of a few common tilts around that of the leader."""

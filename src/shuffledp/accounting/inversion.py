@@ -148,21 +148,20 @@ class Search:
             self.low = self.high = math.inf
             return self._root()
         probe: float | None = self.guide.first()
-        margin, stalled, retried = 1.0, 0, False
+        margin, stalled, failures = 1.0, 0, 0
         for _ in range(_MAX_EVALUATIONS):
             if probe is None:
                 break
             gap = self.high - self.low
             decided = yield from self._look(probe)
             if self.failed:
-                if retried:
-                    break
-                retried = True
-                self._shrink_by_cheap_bound()
-                yield from self._raise_near_the_end(probe)
-                if self.high == math.inf:
-                    break
-                probe = self.guide.again(self.low, self.high)
+                failures += 1
+                if failures == 1:
+                    self._shrink_by_cheap_bound()
+                    yield from self._raise_near_the_end(probe)
+                    if self.high == math.inf:
+                        break
+                probe = self.guide.again(self.low, self.high, failures)
                 continue
             if self.high - self.low <= max(0.2 * self.rtol, 4 * ULP) * self.high < math.inf:
                 break
@@ -256,3 +255,5 @@ class Search:
                 break
             else:
                 low = middle
+            if high - low <= self.rtol * high:
+                break

@@ -33,7 +33,7 @@ def enclose_log_delta(
     """Enclose log delta closely enough for delta *and* for epsilon to be known up to ``rtol``.
 
     Where epsilon is so small that delta hardly depends on it, a relative error of epsilon is a much
-    smaller one of delta: there, a second and closer look is taken.
+    smaller one of delta: there, a second and closer look is taken, unless the first one has failed.
 
     >>> from shuffledp.randomizers import KRR, Pair
     >>> decomposition = KRR(k=3, epsilon0=1.0).blanket(Pair(0, 1))
@@ -63,8 +63,13 @@ def enclose_log_deltas(points: Sequence[Point], rtols: Sequence[float]) -> list[
 
 
 def _closer(point: Point, value: LogEnclosure, rtol: float) -> float | None:
-    """Return how closely to look again where delta hardly depends on epsilon, else None."""
-    if point.epsilon == 0 or not _may_be_flat(point.decomposition.start, point.n, value):
+    """Return how closely to look again where delta hardly depends on epsilon, else None.
+
+    There is no point in it where the first look has failed.
+    """
+    if point.epsilon == 0 or value.width > rtol:
+        return None
+    if not _may_be_flat(point.decomposition.start, point.n, value):
         return None
     _, slope = estimate_log_delta(point.decomposition, point.n, point.epsilon)
     needed = max(-slope * point.epsilon * rtol, _SMALLEST_RTOL)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,14 +27,15 @@ _SMALLEST_STEP = 2.0**-60  # where epsilon is 0
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
 _ENOUGH = 4  # points close to each other tell the slope better than the estimate
 _NEAR_A_HINT = 0.5  # of log delta: its slope holds here
-_RETRY = 0.95  # where in the bracket to try again after a failed evaluation
+_RETRIES = (0.95, 0.5)  # where in the bracket to try again after failed evaluations
 _NEAR_THE_END = (1e-13, 1e-11, 1e-8, 1e-5)
 
 _FIRST_STEP = 3e-4  # relatively, beyond where a climb begins
 _QUICK_STEP = 1e-4  # the same for one of many: where the target is met there, it is the last
 _OVERSHOOT = 1.05
-_LONGEST_STEP = 0.5  # of what is left to climb
-_WORTH_A_STEP = 2e-4  # relatively, of epsilon
+_LONGEST_STEP = 0.75  # of what is left to climb
+_WORTH_A_STEP, _WORTH_A_CLIMB = 2e-4, 3e-4  # relatively, of epsilon
+_ENOUGH_LOOKS, _FASTER = 3, 4.0  # points to judge a bound by, and how it may still fall
 
 
 def raise_epsilon(epsilon: float, excess: float, slope: float, attempt: int) -> float:
@@ -104,9 +106,14 @@ class Guide:
         """Whether epsilon = 0 was evaluated."""
         return any(point.u == 0 for point in self.points)
 
-    def again(self, low: float, high: float) -> float:
-        """Return where in a bracket to try again after an evaluation that said little."""
-        return low + _RETRY * (high - low)
+    def again(self, low: float, high: float, failures: int) -> float | None:
+        """Return where in a bracket to try again after so many evaluations that said little.
+
+        None if there is no point in it; the second time that is if the lower end is known.
+        """
+        if failures > len(_RETRIES) or (failures > 1 and low > 0):
+            return None
+        return low + _RETRIES[failures - 1] * (high - low)
 
     def near_the_end(self, failed: float) -> list[float]:
         """Return where to look if rounding, close to the largest epsilon, made a probe fail."""
@@ -167,10 +174,14 @@ class Guide:
         return slope * (self.end - epsilon) if self.end < math.inf else slope
 
     def first(self) -> float:
-        """Return the root that is hinted at, or that of the estimate, by Newton steps in u."""
+        """Return the root that is hinted at, or that of the estimate.
+
+        It is found by Newton steps in u, or halves of a bracket.
+        """
         if self.hint is not None:
             return min(self.hint.epsilon, self.ceiling)
         u = self._to_u(min(self._gaussian_guess(), 0.9 * self.ceiling))
+        low, high = 0.0, _MAX_U
         for _ in range(_MAX_NEWTON_STEPS):
             epsilon = self._to_epsilon(u)
             value, slope = estimate_log_delta(self.decomposition, self.n, epsilon)
@@ -182,7 +193,8 @@ class Guide:
             moved = min(max(u - miss / slope, 0.0), u + 6.0, _MAX_U)
             if abs(miss) <= 0.2 or moved == u:
                 return min(self._to_epsilon(moved), self.ceiling)
-            u = moved
+            low, high = (u, high) if miss > 0 else (low, u)
+            u = moved if low <= moved <= high else 0.5 * (low + high)
         return min(self._to_epsilon(u), self.ceiling)
 
     def _gaussian_guess(self) -> float:
@@ -230,20 +242,24 @@ class Climb:
     def __init__(self, low: float, ceiling: float, target: float, *, quick: bool = False) -> None:
         self.low, self.ceiling, self.target = low, ceiling, target
         self._first_step = _QUICK_STEP if quick else _FIRST_STEP
-        self._above: tuple[float, float] | None = None  # the last point above the target
-        self._below: tuple[float, float] | None = None
+        # The last points above the target and at or below it, and those before them.
+        self._above: list[tuple[float, float]] = []
+        self._below: list[tuple[float, float]] = []
+        self._is_rough = False  # the last value above the target could be made smaller
         self._slope = -1.0
 
-    def see(self, epsilon: float, value: float, slope: float, *, meets: bool) -> None:
+    def see(
+        self, epsilon: float, value: float, slope: float, *, meets: bool, rough: bool = False
+    ) -> None:
         """Remember an evaluation, and how steep the truth is there."""
         self._slope = slope
         if meets:
-            self._below = epsilon, value
+            self._below.append((epsilon, value))
             return
-        if self._above is not None and value < self._above[1]:  # the bound may be flatter
-            fall = (value - self._above[1]) / (epsilon - self._above[0])
-            self._slope = max(slope, fall)
-        self._above = epsilon, value
+        if self._above and value < self._above[-1][1]:  # the bound may be flatter
+            self._slope = max(slope, _slope(self._above[-1], (epsilon, value)))
+        self._above.append((epsilon, value))
+        self._is_rough = rough
 
     def is_close(self, epsilon: float) -> bool:
         """Whether little is left to gain once the target is met at an epsilon."""
@@ -251,23 +267,41 @@ class Climb:
 
     def next(self) -> float | None:
         """Return where to evaluate next, None if little is left to gain."""
-        if self._below is None:
+        if not self._below:
             epsilon = self._climb()
-            return epsilon if epsilon < self.ceiling else None
-        (epsilon, value), above = self._below, self._above
-        if above is None:
-            root = max(epsilon + (value - self.target) / -self._slope, self.low)
+            gain = _WORTH_A_CLIMB if self._above else 0.0
+            worth = epsilon < self.ceiling * (1 - gain) and not self._is_hopeless
+            return epsilon if worth else None
+        epsilon, value = self._below[-1]
+        least = self._above[-1][0] if self._above else self.low
+        if self._above and not self._is_rough:
+            slope = _slope(self._above[-1], self._below[-1])
+        elif len(self._below) > 1 and value > self._below[-2][1]:
+            slope = _slope(*self._below[-2:])
         else:
-            share = (above[1] - self.target) / (above[1] - value)
-            root = above[0] + share * (epsilon - above[0])
+            slope = self._slope
+        root = max(epsilon + (value - self.target) / -slope, least)
         root += (_OVERSHOOT - 1) * (epsilon - root)
         return root if epsilon - root >= _WORTH_A_STEP * epsilon else None
 
+    @property
+    def _is_hopeless(self) -> bool:
+        """Whether the target is missed even if the bound falls much faster than it ever did."""
+        if len(self._above) < _ENOUGH_LOOKS:
+            return False
+        steepest = min(_slope(*points) for points in pairwise(self._above))
+        epsilon, value = self._above[-1]
+        return value + _FASTER * steepest * (self.ceiling - epsilon) > self.target
+
     def _climb(self) -> float:
-        if self._above is None:
+        if not self._above:
             return self.low * (1 + self._first_step)
-        epsilon, value = self._above
+        epsilon, value = self._above[-1]
         step = max((value - self.target) / -self._slope, _FIRST_STEP * epsilon) * _OVERSHOOT
         return epsilon + min(
             step, max(_LONGEST_STEP * (self.ceiling - epsilon), _FIRST_STEP * epsilon)
         )
+
+
+def _slope(first: tuple[float, float], second: tuple[float, float]) -> float:
+    return (second[1] - first[1]) / (second[0] - first[0])

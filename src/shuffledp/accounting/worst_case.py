@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from shuffledp.accounting.candidates import Candidate, Candidates
 from shuffledp.accounting.inversion import MAX_RAISES, find_root, log_target
 from shuffledp.accounting.profile_point import enclose_log_delta
-from shuffledp.accounting.proposals import raise_epsilon
+from shuffledp.accounting.proposals import Guide, raise_epsilon
 from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta_at
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval, exp_up
 
 _QUICK_RTOL = 0.03
+_CLEARLY = 0.2  # of log delta: more than the error of an estimate
 
 
 class WorstCase:
@@ -94,6 +95,8 @@ class WorstCase:
         if worst is None or delta == 1:
             return Interval(0.0, 0.0), worst
         target = log_target(delta)
+        if delta > 0:
+            worst = self._first(worst, target)
         result, known = self.candidates.max_epsilon(), None
         if delta > 0:
             result, known = self._root(worst, target)
@@ -117,6 +120,23 @@ class WorstCase:
         if delta > 0 and result.lower < math.inf:
             return self._beyond(result, worst, target, searched)
         return result, worst
+
+    def _first(self, leader: Candidate, target: Interval) -> Candidate:
+        """Return where to begin: with the largest estimate where that of the leader has its root.
+
+        Whatever that is, all candidates are compared in the end.
+        """
+        few = self.candidates.few()
+        if len(few) < 2:
+            return leader
+        epsilon = Guide(leader.decomposition, self.n, target, self.rtol).first()
+        estimates = [estimate_log_delta(c.decomposition, self.n, epsilon)[0] for c in few]
+        finite = [(x, i) for i, x in enumerate(estimates) if not math.isnan(x)]
+        if not finite or math.isnan(epsilon):
+            return leader
+        best, i = max(finite, key=lambda found: found[0])
+        own = next((x for x, j in finite if few[j] == leader), -math.inf)
+        return few[i] if best > own + _CLEARLY else leader
 
     def _beyond(
         self, result: Interval, worst: Candidate, target: Interval, searched: set[Candidate]

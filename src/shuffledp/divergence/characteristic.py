@@ -3,6 +3,7 @@ r"""The characteristic function of a centred tilted law: its values, its bounds,
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,14 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
+from shuffledp.divergence.proposals.stretches import FEWEST_ATOMS, side_of_rows
 from shuffledp.divergence.tilt import TiltedLaw
 from shuffledp.divergence.transform import TransformError
 
 #: So many angles are treated at a time, for the processor's cache.
 _CACHED = 1 << 16
 
-# Where a product of matrices is quicker than as many sines and cosines, and accurate enough.
-_MANY_ATOMS, _FEWEST_ROWS, _MOST_ROWS, _ACCURATE = 256, 4, 4, 1e-6
+#: Powers of what a product of matrices returns may be off by so much, relatively.
+_ACCURATE = 1e-6
+
+#: The same of bounds on stretches, where a factor of e does no harm.
+_ROUGH = 0.05
+
+_FEW = 1000  # sines and cosines that are as quick one by one
 
 
 class Atoms(Protocol):
@@ -119,23 +126,63 @@ def with_transform(tilted: Atoms, t: FloatArray, found: Characteristic) -> Chara
     return Characteristic(found.log_modulus, found.argument, error, limit)
 
 
-def evaluate_nodes(tilted: TiltedLaw, step: float, nodes: IntArray, times: int) -> Characteristic:
+def evaluate_nodes(
+    tilted: TiltedLaw,
+    step: float,
+    nodes: IntArray,
+    times: int,
+    *,
+    accurate: float = _ACCURATE,
+    side: int | None = None,
+) -> Characteristic:
     """Evaluate phi at multiples of a step for its power ``times``.
 
-    With t = (aB + b) step and few different a, exponentials are products: that takes far fewer of
-    them, and is a little less accurate. It is done for many atoms, and if the power allows it.
+    With t = (aB + b) step and few different a and b, exponentials are products: that takes far
+    fewer of them, and is a little less accurate. It is done if it pays, and if the power allows it.
+    B is ``side``, or what is proposed; 0 if nothing pays.
     """
-    side = math.isqrt(nodes.size)
-    many = tilted.centred.size >= _MANY_ATOMS and side >= _FEWEST_ROWS
-    if not many or times * float(relative_error(tilted)) > _ACCURATE:
-        return evaluate(tilted, step * nodes.astype(np.float64))
-    rows, row = np.unique(nodes // side, return_inverse=True)
-    if rows.size > _MOST_ROWS * side:
-        return evaluate(tilted, step * nodes.astype(np.float64))
-    inner = np.exp(1j * np.multiply.outer(step * np.arange(side), tilted.centred))
-    outer = np.exp(1j * np.multiply.outer(step * (side * rows), tilted.centred))
-    phi = ((tilted.probability * outer) @ inner.T)[row, nodes % side]
-    return from_complex(tilted, step * nodes.astype(np.float64), phi)
+    t = step * nodes.astype(np.float64)
+    if tilted.centred.size < FEWEST_ATOMS:
+        return evaluate(tilted, t)
+    side = _side(tilted, nodes) if side is None else side
+    if times * float(relative_error(tilted)) > accurate or not side:
+        return evaluate(tilted, t)
+    return from_complex(tilted, t, _transforms(tilted, step, nodes, side, tilted.probability)[0])
+
+
+def evaluate_all(
+    laws: Sequence[TiltedLaw], step: float, nodes: IntArray, times: int
+) -> list[Characteristic]:
+    """Do as ``evaluate_nodes`` for several laws, in the same rows."""
+    side = side_of_rows(nodes, max(law.centred.size for law in laws))
+    return [evaluate_nodes(law, step, nodes, times, side=side) for law in laws]
+
+
+def _side(tilted: TiltedLaw, numbers: IntArray) -> int:
+    """Return the length of rows into which to put multiples of a step, 0 if that does not pay."""
+    few = numbers.size * tilted.centred.size <= _FEW
+    return 0 if few else side_of_rows(numbers, tilted.centred.size)
+
+
+def _transforms(
+    tilted: TiltedLaw, step: float, numbers: IntArray, side: int, *weights: FloatArray
+) -> list[NDArray[np.complex128]]:
+    """Return the sums of weights times e^{itc} at multiples of a step, rows of any length."""
+    least = int(numbers.min())
+    rows, row = np.unique((numbers - least) // side, return_inverse=True)
+    columns, column = np.unique((numbers - least) % side, return_inverse=True)
+    outer = _turns(step * (least + side * rows).astype(np.float64), tilted.centred)
+    inner = _turns(step * columns.astype(np.float64), tilted.centred).T
+    return [((weight * outer) @ inner)[row, column] for weight in weights]
+
+
+def _turns(t: FloatArray, values: FloatArray) -> NDArray[np.complex128]:
+    """Return e^{itc} for all t and all values."""
+    angle = np.multiply.outer(t, values)
+    turns = np.empty(angle.shape, dtype=np.complex128)
+    np.cos(angle, out=turns.real)
+    np.sin(angle, out=turns.imag)
+    return turns
 
 
 def from_complex(tilted: TiltedLaw, t: FloatArray, phi: NDArray[np.complex128]) -> Characteristic:
@@ -157,12 +204,69 @@ def bound_square(tilted: Atoms, centre: FloatArray, half: FloatArray) -> FloatAr
         part = slice(begin, begin + rows)
         own = (p, c) if c.ndim == 1 else (p[part], c[part])
         square[part], slope[part] = _square_and_slope(*own, centre[part])
-    bound = square + slope * half + tilted.variance * half**2
     # R moves by twice the error of phi; an angle t c has 3 roundings. The factors 4 and 8/3
     # that are left cover those of the slope and of the width, where they can matter: while the
     # sum of the three terms is below 1.
+    error = 8 * (relative_error(tilted) + 4 * UNIT * centre * tilted.mean_deviation)
+    return _bounded(tilted, centre, half, square, slope, error)
+
+
+def bound_stretches(
+    tilted: TiltedLaw,
+    step: float,
+    starts: IntArray,
+    sizes: IntArray,
+    times: int,
+    side: int | None = None,
+) -> FloatArray:
+    r"""Bound :math:`|\varphi|^2` on stretches of nodes, for its power ``times``.
+
+    Their centres are multiples of half a step, so that exponentials may be products as above. Then
+    phi is off by at most :math:`e=2r+16u+8ut\,E|c|`, r the relative error of a sum over the atoms
+    and u that of a rounding, and its derivative by
+    :math:`e'=(2r+16u)E|c|+8ut\,Ec^2`. Where the bound is below 1 the half width h is less than 1
+    over the deviation s, so R and hR' together move by at most
+    :math:`2e+2h(e\,E|c|+e')\le6(2r+16u+8uts)`; 16 in place of 12 covers squares of e.
+    """
+    half = 0.5 * step * (sizes - 1).astype(np.float64)
+    t = step * starts.astype(np.float64) + half
+    if tilted.centred.size < FEWEST_ATOMS:
+        return bound_square(tilted, t, half)
+    centres = 2 * starts + sizes - 1
+    rough = float(relative_error(tilted)) + 8 * UNIT
+    side = _side(tilted, centres) if side is None else side
+    if times * rough > _ROUGH or not side:
+        return bound_square(tilted, t, half)
+    p, c = tilted.probability, tilted.centred
+    phi, slope = _transforms(tilted, 0.5 * step, centres, side, p, p * c)
+    square = phi.real**2 + phi.imag**2
+    slopes = 2 * np.abs(phi.imag * slope.real - phi.real * slope.imag)
+    error = 16 * (rough + 4 * UNIT * t * math.sqrt(tilted.variance) * (1 + 1e-12))
+    return _bounded(tilted, t, half, square, slopes, error)
+
+
+def bound_largest(
+    laws: Sequence[TiltedLaw], step: float, starts: IntArray, sizes: IntArray, times: int
+) -> FloatArray:
+    r"""Bound the largest :math:`|\varphi|^2` of several laws on stretches, in the same rows."""
+    side = side_of_rows(2 * starts + sizes - 1, max(law.centred.size for law in laws))
+    bounds = [bound_stretches(law, step, starts, sizes, times, side) for law in laws]
+    largest: FloatArray = np.max(bounds, axis=0)
+    return largest
+
+
+def _bounded(
+    tilted: Atoms,
+    centre: FloatArray,
+    half: FloatArray,
+    square: FloatArray,
+    slope: FloatArray,
+    error: FloatArray,
+) -> FloatArray:
+    """Return the bound of second order, given R and R' up to an error of both together."""
+    bound = square + slope * half + tilted.variance * half**2
     bound *= 1 + 1e-12
-    bound += 8 * (relative_error(tilted) + 4 * UNIT * centre * tilted.mean_deviation)
+    bound += error
     if tilted.transform is not None:
         # Where |phi| <= 1 is off by e, its square is by at most 2e + e^2.
         error = tilted.transform.at((centre + half) * (1 + 4 * UNIT))

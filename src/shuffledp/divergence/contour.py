@@ -216,20 +216,23 @@ def _exp(x: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ChernoffBound:
-    """An upper bound on log E f(S), and S in the units of its tilt."""
+    """An upper bound on log E f(S), and S in the units of its tilt, before and after it."""
 
     log_mean: float
+    total: BlockSum
     tilted: TiltedSum
 
 
 def chernoff_bound(total: BlockSum, kernel: Kernel = HINGE) -> ChernoffBound:
     """Bound log E f(S) from above by one tilt: E e^{theta S} max(f(x) e^{-theta x})."""
     factor = saddle_point(total, kernel)
-    tilted = tilt_sum(total.in_units(factor), 1.0)
+    total = total.in_units(factor)
+    tilted = tilt_sum(total, 1.0)
     shift = math.log(factor)
     bound = _chernoff(tilted, kernel.in_units(factor))
     # The logarithm is good to four units, a sum and the curvature to one.
-    return ChernoffBound(bound - shift + UNIT * (8 * (abs(shift) + abs(bound)) + 2), tilted)
+    error = UNIT * (8 * (abs(shift) + abs(bound)) + 2)
+    return ChernoffBound(bound - shift + error, total, tilted)
 
 
 def chernoff_log_mean(total: BlockSum, kernel: Kernel = HINGE) -> float:

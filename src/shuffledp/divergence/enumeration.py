@@ -11,6 +11,7 @@ rounding where the contour would need many nodes: few users, or sums that nearly
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 
@@ -37,7 +38,7 @@ def enumeration_size(total: BlockSum) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Outcomes:
+class Outcomes:
     """Values of a sum, bounds on their errors, log probabilities, and the error of all of them."""
 
     sums: FloatArray
@@ -45,19 +46,26 @@ class _Outcomes:
     log_probability: FloatArray
     log_error: float
 
-    def plus(self, other: _Outcomes) -> _Outcomes:
+    def plus(self, other: Outcomes) -> Outcomes:
         """Combine with the outcomes of an independent sum."""
         sums = np.add.outer(self.sums, other.sums).ravel()
         logs = np.add.outer(self.log_probability, other.log_probability).ravel()
         # One rounding of each sum; the sum of two errors and of this is rounded, too.
         error = np.add.outer(self.sum_error, other.sum_error).ravel() + UNIT * np.abs(sums)
         log_error = self.log_error + other.log_error + UNIT * float(np.abs(logs).max())
-        return _Outcomes(sums, error * (1 + 4 * UNIT), logs, log_error)
+        return Outcomes(sums, error * (1 + 4 * UNIT), logs, log_error)
 
 
 def enumerate_log_mean(total: BlockSum, kernel: Kernel = HINGE) -> LogEnclosure:
     """Enclose log E f(S) by enumeration."""
-    outcomes = reduce(_Outcomes.plus, map(_enumerate, total.blocks))
+    return mean_of_outcomes(total, map(_enumerate, total.blocks), kernel)
+
+
+def mean_of_outcomes(
+    total: BlockSum, blocks: Iterable[Outcomes], kernel: Kernel = HINGE
+) -> LogEnclosure:
+    """Enclose the logarithm of what the given outcomes of all blocks add to E f(S)."""
+    outcomes = reduce(Outcomes.plus, blocks)
     if total.offset or total.offset_error:
         outcomes = outcomes.plus(_constant(-total.offset, total.offset_error))
     possible = outcomes.sums + outcomes.sum_error > 0
@@ -80,11 +88,11 @@ def enumerate_log_mean(total: BlockSum, kernel: Kernel = HINGE) -> LogEnclosure:
     ).widen(slack)
 
 
-def _constant(value: float, error: float) -> _Outcomes:
-    return _Outcomes(np.array([value]), np.array([error]), np.zeros(1), 0.0)
+def _constant(value: float, error: float) -> Outcomes:
+    return Outcomes(np.array([value]), np.array([error]), np.zeros(1), 0.0)
 
 
-def _enumerate(block: Block) -> _Outcomes:
+def _enumerate(block: Block) -> Outcomes:
     """Return the outcomes of one block."""
     law, n = block.law, block.times
     counts, log_coefficient = _multinomials(n, law.size)
@@ -95,7 +103,7 @@ def _enumerate(block: Block) -> _Outcomes:
     # logarithms of weights to 4 units, their products and sums to one each.
     log_size = 8 * (law.size + 1) * math.lgamma(n + 1.0)
     log_size += (law.size + 6) * n * float(np.abs(log_weights).max())
-    return _Outcomes(
+    return Outcomes(
         sums=counts @ law.values,
         sum_error=sum_error,
         log_probability=log_coefficient + counts @ log_weights,

@@ -8,8 +8,9 @@ into which classes,
           p_{c_1}\cdots p_{c_j}(1-p)^{n-j}\,
           E[(J_{c_1}+\dots+J_{c_j}+R_1+\dots+R_{n-j})_+] + \rho_m,
 
-and each mean is that of a sum of blocks, with a saddle point of its own. Let N be the number of
-jumps and :math:`\lambda=np`, so that :math:`P(N\ge k)\le\lambda^k/k!`. :math:`S_+` is at most the
+and each mean is that of a sum of blocks, with a saddle point of its own. With N the number of jumps
+the inner sum is :math:`E[S_+;\,N=j]`, so every j may have classes of its own. Let
+:math:`\lambda=np`, so that :math:`P(N\ge k)\le\lambda^k/k!`. :math:`S_+` is at most the
 sum of all positive jumps plus :math:`T_+`, T the sum of the rest. Next to a jump there are m - 1
 others, or more; next to k of them, :math:`E[T_+]\le E[e^{\theta T}]/(e\theta)` has k factors less
 than for the rest of n. So, for every theta > 0,
@@ -73,12 +74,13 @@ class DividedLaw:
         return log_sum(jump.log_probability + jump.log_error for jump in self.jumps.values())
 
 
-def divide(law: Law, edges: FloatArray) -> DividedLaw:
+def divide(law: Law, edges: FloatArray, merged: int = 1) -> DividedLaw:
     """Divide a law: values up to the first edge are the rest, between two edges lies a class.
 
-    A law whose jumps are not rare stays as it is.
+    So many neighbouring classes are ``merged``, which leaves the rest as it is. A law whose jumps
+    are not rare is not divided.
     """
-    group = np.searchsorted(edges, law.values, side="left")
+    group = -(-np.searchsorted(edges, law.values, side="left") // merged)
     jumps = law.weights[group > 0]
     whole = DividedLaw(_Atoms(law, 0.0, 0.0), {})
     if jumps.size == 0:
@@ -131,11 +133,11 @@ class JumpTerm:
 
 
 class DividedSum:
-    """A sum of blocks whose laws are divided by the same edges."""
+    """A sum of blocks whose laws are divided by the same edges, neighbouring classes merged."""
 
-    def __init__(self, total: BlockSum, edges: FloatArray) -> None:
+    def __init__(self, total: BlockSum, edges: FloatArray, merged: int = 1) -> None:
         self.total = total
-        self.laws = [divide(law, edges) for law in total.laws]
+        self.laws = [divide(law, edges, merged) for law in total.laws]
 
     @cached_property
     def rest(self) -> BlockSum:
@@ -147,11 +149,11 @@ class DividedSum:
         """A bound on the mean of the rest from one tilt, if it can be positive."""
         return chernoff_bound(self.rest)
 
-    def terms(self, orders: int) -> dict[Key, JumpTerm]:
-        """Return what fewer than ``orders`` jumps add."""
+    def terms(self, orders: int, fewest: int = 0) -> dict[Key, JumpTerm]:
+        """Return what fewer than ``orders`` jumps add, and no fewer than ``fewest``."""
         classes = [(c, b) for b, law in enumerate(self.laws) for c in law.jumps]
         found = {}
-        for count in range(orders):
+        for count in range(fewest, orders):
             for key in combinations_with_replacement(sorted(classes), count):
                 if (term := self._term(key)) is not None:
                     found[key] = term

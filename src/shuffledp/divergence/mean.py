@@ -27,14 +27,22 @@ from shuffledp.divergence.elementary import (
 )
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure, Sides
 from shuffledp.divergence.enumeration import enumerate_log_mean, enumeration_size
-from shuffledp.divergence.jumps import DividedSum
+from shuffledp.divergence.jumps import DividedSum, JumpTerm, Key
 from shuffledp.divergence.kernel import HINGE, Kernel
 from shuffledp.divergence.proposals.edges import edges_for
-from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps, class_edges, jump_levels
+from shuffledp.divergence.proposals.jumps import (
+    MERGED,
+    JumpPlan,
+    choose_jumps,
+    class_edges,
+    jump_levels,
+)
+from shuffledp.divergence.proposals.windows import has_few_gains
 from shuffledp.divergence.terms import TermPair, add_terms
+from shuffledp.divergence.usual import usual_log_mean
 
 # Work is counted in nodes times atoms; 1e5 of them take about as long as 3000 enumerated sums.
-_MAX_WORK = 5e6
+_MAX_WORK = 2.5e6
 _MAX_ATOMS = 200  # laws with more are coarsened
 _TINY, _HUGE = 1e-100, 1e100  # sums whose largest value is not between are scaled
 _LARGEST_FACTOR = 1e300
@@ -103,8 +111,8 @@ def _with_jumps(lower: BlockSum, upper: BlockSum, plan: JumpPlan, rtol: float) -
     for _ in range(_PLANS):
         edges = class_edges(DividedSum(upper, np.array([plan.level])).rest, plan.level)
         above = DividedSum(upper, edges)
-        below = above if lower is upper else DividedSum(lower, edges)
-        least, most = below.terms(plan.orders), above.terms(plan.orders)
+        most = _terms(above, edges, plan.orders)
+        least = most if lower is upper else _terms(DividedSum(lower, edges), edges, plan.orders)
         terms = [TermPair(least.get(key), most.get(key)) for key in {**least, **most}]
         remainder = above.log_remainder(plan.orders)
         found = add_terms(terms, remainder, plan.log_mean, rtol, _pair)
@@ -115,6 +123,14 @@ def _with_jumps(lower: BlockSum, upper: BlockSum, plan: JumpPlan, rtol: float) -
         if plan.level == math.inf:
             break
     return best
+
+
+def _terms(divided: DividedSum, edges: FloatArray, orders: int) -> dict[Key, JumpTerm]:
+    """Return what fewer than so many jumps add; where there are several, classes are merged."""
+    found = divided.terms(min(orders, 2))
+    if orders > 2:
+        found |= DividedSum(divided.total, edges, MERGED).terms(orders, 2)
+    return found
 
 
 def _guess(sides: Sides) -> float:
@@ -226,10 +242,21 @@ def _evaluate(total: BlockSum, rtol: float, kernel: Kernel = HINGE) -> LogEnclos
     terms = enumeration_size(total)
     if terms <= _QUICK_ENUMERATION:
         return enumerate_log_mean(total, kernel)
-    small = terms <= _MAX_ENUMERATION
-    result = contour_log_mean(total, rtol, _QUICK_WORK if small else _MAX_WORK, kernel)
-    if result.width <= rtol:
-        return result
-    if small:
+    result = _by_usual_or_contour(total, rtol, kernel)
+    if result.width > rtol and terms <= _MAX_ENUMERATION:
         result = result.intersect(enumerate_log_mean(total, kernel))
-    return result.intersect(elementary_log_mean(total, kernel))
+    return result if result.width <= rtol else result.intersect(elementary_log_mean(total, kernel))
+
+
+def _by_usual_or_contour(total: BlockSum, rtol: float, kernel: Kernel) -> LogEnclosure:
+    """Enclose log E f(S) by what seems quick, then by what has not been tried."""
+    first = has_few_gains(total)
+    usual = usual_log_mean(total, rtol, kernel) if first else None
+    if usual is not None:
+        return usual
+    result = contour_log_mean(total, rtol, _QUICK_WORK, kernel)
+    if result.width <= rtol or enumeration_size(total) <= _MAX_ENUMERATION:
+        return result
+    if not first and (usual := usual_log_mean(total, rtol, kernel)) is not None:
+        return usual.intersect(result)
+    return result.intersect(contour_log_mean(total, rtol, _MAX_WORK, kernel))

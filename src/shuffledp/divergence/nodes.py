@@ -23,11 +23,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from shuffledp.arrays import FloatArray, IntArray
-from shuffledp.divergence.characteristic import Characteristic, evaluate, from_complex
+from shuffledp.divergence.characteristic import (
+    Characteristic,
+    bound_stretches,
+    evaluate_nodes,
+    from_complex,
+)
 from shuffledp.divergence.integrand import Integrand
 from shuffledp.divergence.kernel import HINGE, Kernel
 from shuffledp.divergence.proposals.grid import Grid
 from shuffledp.divergence.proposals.stretches import (
+    bound_work,
     dense_work,
     main_lobe,
     node_work,
@@ -83,7 +89,7 @@ def sum_nodes(
     dense = dense_work(tilted.atoms, grid.count)
     kept = nodes.select(grid.count, allowance, min(dense, max_work))
     if kept is not None:
-        nodes.add(kept)
+        nodes.add(kept, allowance)
     elif dense <= max_work:
         nodes.add_all(grid.count)
         nodes.sums.work = 2 * dense
@@ -129,7 +135,7 @@ class _Nodes:
         limit = allowance * _SHARE_OF_STRETCH
         widest = int(sizes.max(initial=0))
         while starts.size:
-            work += starts.size * unit
+            work += starts.size * bound_work(self.tilted.atoms)
             if work > max_work:
                 self.sums = NodeSums()
                 return None
@@ -140,6 +146,9 @@ class _Nodes:
             starts, sizes = starts[~dropped], sizes[~dropped]
             if widest < _SHORT or starts.size * widest * unit <= _LITTLE_WORK:
                 work += int(sizes.sum()) * unit
+                if work > max_work:
+                    self.sums = NodeSums()
+                    return None
                 kept.append(listed(starts, sizes))
                 break
             parts = split_parts(self.tilted.atoms, widest)
@@ -150,15 +159,18 @@ class _Nodes:
 
     def bounds(self, starts: IntArray, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Bound what the nodes of each stretch add to the two sums."""
-        return self.integrand.bounds(starts, sizes, self.tilted.laws)
+        parts = zip(self.tilted.laws, self.tilted.times, strict=True)
+        squares = [bound_stretches(law, self.step, starts, sizes, n) for law, n in parts]
+        return self.integrand.bounds(starts, sizes, squares)
 
-    def add(self, nodes: IntArray) -> None:
-        """Evaluate the given nodes with sums of sines and cosines of centred values."""
+    def add(self, nodes: IntArray, allowance: float = 0.0) -> None:
+        """Evaluate the given nodes; products may be off by the ``allowance``, about."""
         chunk = max(_SPARSE_CHUNK // self.tilted.atoms, 1)
         for begin in range(0, nodes.size, chunk):
             k = nodes[begin : begin + chunk]
-            t = self.step * k.astype(np.float64)
-            self._accumulate(k, t, [evaluate(law, t) for law in self.tilted.laws])
+            parts = zip(self.tilted.laws, self.tilted.times, strict=True)
+            found = [evaluate_nodes(law, self.step, k, n, accurate=allowance) for law, n in parts]
+            self._accumulate(k, self.step * k.astype(np.float64), found)
 
     def add_all(self, count: int) -> None:
         """Evaluate every node; one matrix product per law and tile of consecutive nodes."""

@@ -1,7 +1,7 @@
 r"""Rare reports: sums in which at most two summands count.
 
 Let :math:`w_b=P(G_b\ne0)` in block b, of :math:`n_b` copies. If :math:`\sum_bn_bw_b` is small, few
-summands add anything. With :math:`E_b=E[G_{b,+}]`,
+summands add anything; of two summands, no more than two. With :math:`E_b=E[G_{b,+}]`,
 :math:`E_{bc}=E[(G_b+G_c)_+;\,G_b,G_c\ne0]`, :math:`n_{bc}` the number of pairs of summands from b
 and c, and q the probability that all summands are 0 but those in the index, two of b for bb,
 
@@ -9,8 +9,8 @@ and c, and q the probability that all summands are 0 but those in the index, two
           \qquad 0\le\rho\le\tfrac12\sum_bn_bE_bC_b^2,
 
 where :math:`C_b` is how many others count, on average, next to a summand of block b:
-:math:`S_+\le\sum G_{i,+}`, and next to a given summand two more have to count. Also
-:math:`E[S_+]\le\sum_bn_bE_b`.
+:math:`S_+\le\sum G_{i,+}`, and next to a given summand two more have to count; if there are no two
+more, :math:`\rho=0`. Also :math:`E[S_+]\le\sum_bn_bE_b`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from shuffledp.divergence.enclosure import LogEnclosure
 
 #: Means below it, in units of the largest gain, are of products that may have underflowed.
 _FAINT = 1e-290
+
+_UNDERFLOW = 1e-322  # more than what a product loses that is no normal double
 
 #: Beyond these, units or losses leave the range of doubles: nothing is said.
 _EXTREME, _LARGEST_LOSS = 1000, 1e200
@@ -51,7 +53,7 @@ def rare_log_mean(total: BlockSum) -> LogEnclosure:
     if any(side.single < _FAINT for side, top in zip(high.sides, gains, strict=True) if top > 0):
         return LogEnclosure(-math.inf, math.inf)
     lower, upper, crowd = low.alone(high), high.single, max(high.crowds)
-    if crowd < 1:
+    if crowd < 1 or total.summands <= 2:
         lower += low.pairs(high)[0]
         upper = min(upper, high.alone(low) + high.pairs(low)[1] + high.crowded)
     # A dozen operations on positive numbers, sums over pairs of blocks, and powers whose exponents
@@ -85,8 +87,9 @@ class _Side:
             for terms in (weights, weights * values, weights * np.abs(values))
         )
         total = float(w @ (g * mass + mean))
-        error = (w.size + weights.size + 16) * UNIT
-        error *= float(w @ (np.abs(g) * mass + size))
+        count = w.size + weights.size + 16
+        error = count * UNIT * float(w @ (np.abs(g) * mass + size))
+        error += count * _UNDERFLOW  # each of the products, and each of their sums with the others
         return max(total - error, 0.0), max(total + error, 0.0)
 
 
@@ -123,7 +126,9 @@ class _Few:
 
     @property
     def crowded(self) -> float:
-        """A bound on the mean of S_+ where three summands or more count."""
+        """A bound on the mean of S_+ where three summands or more count: 0 if there are but two."""
+        if sum(self.times) <= 2:
+            return 0.0
         parts = zip(self.times, self.sides, self.crowds, strict=True)
         return sum(n * side.single * crowd**2 / 2 for n, side, crowd in parts)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.divergence.characteristic import evaluate
+from shuffledp.divergence.characteristic import bound_square, evaluate
 from shuffledp.divergence.integrand import Integrand
 from shuffledp.divergence.nodes import ROUND_UP, NodeSums
 from shuffledp.divergence.proposals.rows import RowGrids, main_lobes, stretch_starts
@@ -119,7 +119,10 @@ class _Rows:
         self, rows: IntArray, starts: IntArray, sizes: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Bound what the nodes of each stretch add to the two sums of its row."""
-        return self.integrand(rows).bounds(starts, sizes, [self.tilted.atoms_of(rows)])
+        half = np.multiply(0.5 * self.grids.step[rows], sizes - 1)
+        centre = np.multiply(self.grids.step[rows], starts) + half
+        square = bound_square(self.tilted.atoms_of(rows), centre, half)
+        return self.integrand(rows).bounds(starts, sizes, [square])
 
     def _added(self, rows: IntArray, terms: FloatArray) -> FloatArray:
         """Return the sum of the terms of each row."""

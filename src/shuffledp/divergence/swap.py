@@ -38,7 +38,7 @@ import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
-from shuffledp.divergence.characteristic import bound_square, evaluate_nodes
+from shuffledp.divergence.characteristic import bound_largest, evaluate_all
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.examined import Spread, most_variance
 from shuffledp.divergence.geometric import geometric_sum, log_geometric_bound
@@ -126,8 +126,8 @@ class _Found:
 class _Spectrum:
     """The transforms of all slots at the nodes, in units of M_0 M_v^M at theta = 1, v the largest.
 
-    ``top`` is the largest K_v, ``excess`` of a type is L_v - top. A bound ``is_hopeless`` if one
-    type alone is above the ceiling; it is not made smaller then.
+    ``top`` is the largest K_v, ``excess`` of a type is L_v - top. A bound ``is_hopeless``, and not
+    made smaller, if one type alone, or with the error of who is examined, is above the ceiling.
     """
 
     def __init__(
@@ -178,9 +178,8 @@ class _Spectrum:
 
     def _bound_stretches(self, starts: IntArray, sizes: IntArray) -> FloatArray:
         """Bound what the nodes of each stretch add, whatever the others hold."""
-        half = 0.5 * self.step * (sizes - 1).astype(np.float64)
         left = self.step * starts.astype(np.float64)
-        square = np.max([bound_square(law, left + half, half) for law in self.types], axis=0)
+        square = bound_largest(self.types, self.step, starts, sizes, self.others)
         height = self._height(0.5 * np.log(square)) * np.exp(-0.5 * (self.tau * left) ** 2)
         bound: FloatArray = sizes * (self.step / math.pi) * height / (1 + left**2)
         return bound
@@ -198,7 +197,7 @@ class _Spectrum:
     def _evaluate(self) -> None:
         """Evaluate all transforms at the nodes; bound those that rounding makes useless."""
         t = self.step * self.nodes.astype(np.float64)
-        found = [evaluate_nodes(law, self.step, self.nodes, self.others) for law in self.types]
+        phi0, *found = evaluate_all([self.first, *self.types], self.step, self.nodes, self.others)
         excess, largest, relative = [], [], np.zeros(t.size)
         for law, phi in zip(self.types, found, strict=True):
             modulus = np.exp(phi.log_modulus)
@@ -222,7 +221,6 @@ class _Spectrum:
         self.largest = np.array(largest)[:, useful]
         turns = np.round((self.excess.imag - self.excess[0].imag) / (2 * math.pi))
         self.excess = self.excess - 2j * math.pi * turns
-        phi0 = evaluate_nodes(self.first, self.step, self.nodes, self.others)
         scale = (self.step / math.pi) * np.where(self.nodes == 0, 0.5, 1.0)
         scale = scale * np.exp(-0.5 * (self.tau * t) ** 2) / (1 + t * t)
         modulus0 = np.minimum(np.exp(phi0.log_modulus) + phi0.error, 1.0)
@@ -250,7 +248,7 @@ class _Spectrum:
             points = self._at(np.eye(len(self.types))[kept])
             least = min(worst, float(points.upper.max()))
             self.is_hopeless = least > 0 and self._log_delta(least) > ceiling
-            worst = min(worst, self._worst_mixture(points, kept))
+            worst = min(worst, self._worst_mixture(points, kept, worst, ceiling))
         log_delta = self._log_delta(worst + self.left_out + self._moved())
         lead = int(np.argmax(points.upper))
         bias = self.tau**2 * float(points.density[lead]) / float(points.upper[lead])
@@ -373,7 +371,7 @@ class _Spectrum:
         )
         return max(cover, ceiling) + mixing
 
-    def _worst_mixture(self, points: Points, kept: list[int]) -> float:
+    def _worst_mixture(self, points: Points, kept: list[int], known: float, top: float) -> float:
         """Bound the sum for all mixtures, averages over who is examined included."""
         if len(self.types) == 1 or self.terms == 1:
             return self._mixed(points, kept)
@@ -384,6 +382,7 @@ class _Spectrum:
             found = self._cover(points, spread, _SHARE_OF_SPREAD * examined)
             if found <= largest * (1 + share) + examined:
                 return found
+        self.is_hopeless |= self._log_delta(min(largest + examined, known)) > top
         return self._mixed(points, kept) + examined
 
     def _spread(self) -> Spread:

@@ -29,7 +29,7 @@ from shuffledp.divergence.jumps import DividedSum, JumpTerm
 from shuffledp.divergence.proposals.jumps import fall_floors, loss_floors
 
 _SHARE_OF_TERM = 0.8  # of the tolerance
-_FINEST, _ROUGHEST = 2e-4, 0.5  # tolerances of contours
+_FINEST, _ROUGHEST = 1e-4, 0.5  # tolerances of contours
 _SHARPER = 0.5  # a contour is worth another one if its tolerance falls to less than that
 _NEGLIGIBLE = 4  # times less than a fair share is not worth a contour
 _MOST_CONTOURS = 30
@@ -45,7 +45,8 @@ class TermPair:
         self.lower, self.upper = lower, upper
         self.below = self.above = -math.inf
         if lower is not None:
-            self.below = _times(lower, _least(lower.total), -1)
+            least = _least if upper is None else jensen_log_mean
+            self.below = _times(lower, least(lower.total), -1)
         if upper is not None:
             self.above = _times(upper, bound_by_singles(upper.total), 1)
         self.is_tilted = upper is None or not can_be_positive(upper.total)
@@ -68,11 +69,14 @@ class TermPair:
 
     def wanted(self, aim: float) -> float:
         """Return the tolerance of a contour whose bounds lie about so far apart."""
-        return min(max(math.exp(aim - self.above), _FINEST), _ROUGHEST)
+        finest = _FINEST if self.lower is self.upper else 2 * _FINEST  # two sums, half for each
+        return min(max(math.exp(aim - self.above), finest), _ROUGHEST)
 
     def tilt(self) -> None:
-        """Improve the bound from above by one tilt."""
+        """Improve both bounds: without summands that fall too deep, and by one tilt."""
         self.is_tilted = True
+        if self.lower is not None:
+            self.below = max(self.below, _times(self.lower, _least(self.lower.total), -1))
         if self.upper is None:
             return
         total = self.upper.total

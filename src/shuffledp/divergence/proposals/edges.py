@@ -22,6 +22,7 @@ _FIRST_EDGES = 150
 _MAX_EDGES = 600
 _SHARE_OF_RTOL = 0.3
 _MAX_EXPONENT = 300.0
+_FOLD, _FOLDS = 2.0, 30  # theta g: no cell is wider next to the largest value, and how often
 
 
 def edges_for(total: BlockSum, rtol: float) -> list[FloatArray]:
@@ -60,5 +61,7 @@ def _chosen(law: Law, theta: float, count: int) -> FloatArray:
     x = np.exp(0.5 * theta * (values - values[-1]))
     order = np.argsort(law.values, kind="stable")
     edges = choose_edges(x, law.weights[order], count)
-    chosen: FloatArray = values[np.searchsorted(x, edges, side="right") - 1]
-    return chosen
+    chosen = values[np.searchsorted(x, edges, side="right") - 1]
+    # Masses that are large, but tiny in x all together, are kept from the largest values.
+    steps = values[-1] - _FOLD / theta * np.arange(1, _FOLDS + 1)
+    return np.union1d(chosen, values[np.searchsorted(values, steps)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,12 +11,18 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.proposals.jumps import choose_jumps
-from shuffledp.divergence.proposals.size import below, estimate_jump, estimate_saddle
+from shuffledp.divergence.proposals.size import (
+    below,
+    estimate_beside,
+    estimate_jump,
+    estimate_saddle,
+)
 from shuffledp.errors import MAX_EPSILON0
 
 _TAIL_RTOL = 1e-2
 
 
+@lru_cache(maxsize=16)
 def estimate_log_delta(decomposition: Decomposition, n: int, epsilon: float) -> tuple[float, float]:
     r"""Return an estimate of log delta and of its derivative in epsilon, good to a few per cent.
 
@@ -39,7 +46,7 @@ def _estimate(decomposition: Decomposition, n: int, epsilon: float) -> tuple[flo
     plan = choose_jumps(total, _TAIL_RTOL)
     estimate = estimate_saddle(BlockSum.of((below(plan.level, law), n)))
     if plan.level < math.inf:
-        jump = estimate_jump(total)
+        jump = max(estimate_jump(total), estimate_beside(total), key=lambda found: found.log_mean)
         if plan.log_mean < estimate.log_mean - 1 or jump.log_mean > estimate.log_mean:
             estimate = jump  # large values rule: the saddle point misleads
     probability = estimate.probabilities[0][: decomposition.size]

@@ -19,6 +19,9 @@ from shuffledp.divergence.proposals.size import (
     usual_drift,
 )
 
+#: So many neighbouring classes are one where there are several jumps, which seldom matters.
+MERGED = 4
+
 _SHARE_OF_RTOL = 0.05
 _FLOORS = 10.0 ** -np.arange(2, 10)  # of E[S], by which losses that are raised change it
 _LOWEST_LOG = -690.0  # of a size whose exponential is a normal double
@@ -67,6 +70,8 @@ def choose_jumps(total: BlockSum, rtol: float, log_mean: float | None = None) ->
     plan = JumpPlan()
     for orders in range(1, _MOST_ORDERS + 1):
         level = tail.level_for(orders, size, _SHARE_OF_RTOL * rtol)
+        if level == plan.level < math.inf:
+            break  # the same rest, and more terms
         if level < math.inf:
             plan = JumpPlan(level, orders, log_mean)
             rest = small.with_laws([below(level, law) for law in small.laws])

@@ -13,6 +13,7 @@ _MAX_NEWTON_STEPS = 200
 _PRECISION = 0.05  # of the saddle point, in units of its local scale
 _MAX_EXPONENT = 1e4  # of the largest value, at the start of the search
 _FAR = 1e100  # losses beyond it, in units of the largest value, are all the same
+_SLOW = 0.5  # of the step before: Newton's step along an exponential, better halve the bracket
 _LONGEST_STEP = 16  # at most so many times the tilt before
 _STEP_BACK = 8  # the tilt is divided by it where Newton's step leads below 0
 
@@ -26,7 +27,7 @@ def saddle_point(total: BlockSum, kernel: Kernel = HINGE) -> float:
     """
     tilts = _Tilts(total)
     theta, curvature = tilts.gaussian_start(), kernel.curvature * tilts.unit
-    low, high = 0.0, math.inf
+    low, high, last = 0.0, math.inf, math.inf
     for _ in range(_MAX_NEWTON_STEPS):
         mean, variance = tilts.moments(theta)
         slope = mean - 1 / theta - 1 / (theta + curvature)
@@ -39,7 +40,9 @@ def saddle_point(total: BlockSum, kernel: Kernel = HINGE) -> float:
         if abs(slope) / scale <= _PRECISION:
             break
         proposal = theta + step
-        if not low < proposal < high:
+        slow = low > 0 and high < math.inf and abs(step) > _SLOW * abs(last)
+        last = step
+        if slow or not low < proposal < high:
             proposal = math.sqrt(low * high) if low > 0 and high < math.inf else 0.0
         if proposal <= 0:
             proposal = theta / _STEP_BACK

@@ -19,6 +19,8 @@ _MOST_KURTOSIS = 10.0  # beyond it, a saddle point means nothing
 _RARE_FALLS = 1e-3  # how often losses occur, on average, that are left out
 _SKETCH = 256  # atoms of a law are merged to about so many before the tail is studied
 _SETTLED = 0.1  # the estimate has converged if log E[S_+] changes by less
+_MANY_LOSSES = 300.0  # so many that their number hardly varies
+_SHARES_OF_LOSSES = (0.5, 0.75, 0.9, 1.0)  # the smallest ones, beside which a jump is looked at
 _FAR = 1e70  # in standard deviations; the fourth power must stay finite
 
 
@@ -40,8 +42,11 @@ class Estimate:
 def estimate_saddle(total: BlockSum) -> Estimate:
     r"""Estimate by the saddle point.
 
-    :math:`\log E[S_+]\approx\sum nK-2\log\theta-\frac12\log(2\pi(\sum nK''+2/\theta^2))`.
+    :math:`\log E[S_+]\approx\sum nK-2\log\theta-\frac12\log(2\pi(\sum nK''+2/\theta^2))`. There is
+    none for a sum that is never positive.
     """
+    if total.offset >= 0 and max(float(law.values.max()) for law in total.laws) <= 0:
+        return Estimate(-math.inf, 1.0, [law.weights for law in total.laws])
     tilted = tilt_sum(total, saddle_point(total))
     theta = tilted.theta
     spread = math.hypot(math.sqrt(tilted.variance), math.sqrt(2) / theta)
@@ -75,6 +80,87 @@ def estimate_jump(total: BlockSum) -> Estimate:
     return Estimate(math.log(value), 1 / value, probabilities)
 
 
+def estimate_beside(total: BlockSum) -> Estimate:
+    r"""Estimate by one jump and k losses, all others at 0: :math:`E[(G-km)_+]`.
+
+    Losses are those up to some size, with mean m, and there are no larger ones; k is about
+    binomial. Where many summands are 0, a jump may have few losses to make up for, or none.
+    """
+    worst = Estimate(-math.inf, 0.0, [law.weights for law in total.laws])
+    values = np.concatenate([law.values for law in total.laws])
+    counts = np.concatenate([block.times * block.law.weights for block in total.blocks])
+    order = np.flatnonzero(values < 0)
+    order = order[np.argsort(-values[order], kind="stable")]
+    rate = np.cumsum(counts[order])
+    if total.summands == 1 or not rate.size or rate[-1] > _MANY_LOSSES:
+        return worst
+    sizes = np.cumsum(counts[order] * values[order])
+    tails = [_Tail(block.law) for block in total.blocks]
+    for share in _SHARES_OF_LOSSES:
+        last = min(int(np.searchsorted(rate, share * rate[-1])), rate.size - 1)
+        kept = float(rate[last]) / total.summands
+        larger = max(float(rate[-1] - rate[last]) / total.summands, 0.0)
+        k, chance = _binomial(total.summands - 1, min(kept / (1 - larger), 1.0))
+        chance *= (1 - larger) ** (total.summands - 1)
+        mean = -float(sizes[last] / rate[last])
+        parts = zip(total.blocks, tails, strict=True)
+        value = sum(block.times * float(chance @ tail.gain(mean * k)) for block, tail in parts)
+        if value > 0 and (log_mean := math.log(value)) > worst.log_mean:
+            jumps = [tail.jumps(mean * k, chance) for tail in tails]
+            mass = sum(
+                block.times * float((chance * k) @ tail.mass(mean * k))
+                for block, tail in zip(total.blocks, tails, strict=True)
+            )
+            losses = [
+                law.weights * ((law.values < 0) & (law.values >= values[order[last]]))
+                for law in total.laws
+            ]
+            beside = mass / float(rate[last])
+            probabilities = [a + beside * b for a, b in zip(jumps, losses, strict=True)]
+            worst = Estimate(log_mean, 1 / value, probabilities)
+    return worst
+
+
+class _Tail:
+    """The largest values of a law, in falling order, and the sums over them."""
+
+    def __init__(self, law: Law) -> None:
+        self.order = np.argsort(-law.values, kind="stable")
+        self.values, self.weights = law.values[self.order], law.weights[self.order]
+        self.masses = np.append(0.0, np.cumsum(self.weights))
+        self.sums = np.append(0.0, np.cumsum(self.weights * self.values))
+
+    def mass(self, x: FloatArray) -> FloatArray:
+        """Return P(G > x)."""
+        above: FloatArray = self.masses[np.searchsorted(-self.values, -x)]
+        return above
+
+    def gain(self, x: FloatArray) -> FloatArray:
+        """Return E[(G - x)_+]."""
+        above = np.searchsorted(-self.values, -x)
+        gains: FloatArray = self.sums[above] - x * self.masses[above]
+        return gains
+
+    def jumps(self, x: FloatArray, chance: FloatArray) -> FloatArray:
+        """Return the probability of each atom times that of all increasing x below it."""
+        below = np.searchsorted(x, self.values)
+        jumps = np.empty_like(self.weights)
+        jumps[self.order] = self.weights * np.append(0.0, np.cumsum(chance))[below]
+        return jumps
+
+
+def _binomial(draws: int, share: float) -> tuple[FloatArray, FloatArray]:
+    """Return how often something of this share may occur, and the probabilities of that."""
+    rate = draws * share
+    most = min(draws, int(rate + 8 * math.sqrt(rate)) + 8)
+    k = np.arange(most + 1, dtype=np.float64)
+    if share == 1:
+        return np.array([float(draws)]), np.ones(1)
+    odds = np.log((draws - k[1:] + 1) / k[1:]) + math.log(share) - math.log1p(-share)
+    logs = draws * math.log1p(-share) + np.append(0.0, np.cumsum(odds))
+    return k, np.exp(logs)
+
+
 def usual_drift(total: BlockSum) -> tuple[float, float]:
     """Return mean and variance of the sum without losses that hardly ever occur."""
     drift, variance = -total.offset, 0.0
@@ -91,7 +177,7 @@ def usual_drift(total: BlockSum) -> tuple[float, float]:
 
 
 def estimate_log_mean(total: BlockSum, small: BlockSum, levels: Sequence[float]) -> float:
-    """Estimate log E[S_+]: one jump, or moderate values together, whichever is larger.
+    """Estimate log E[S_+]: one jump, beside few losses or usual ones, or moderate values.
 
     Values above a level are left out, for higher and higher ``levels``, of a sketch of the sum. If
     the saddle-point estimate settles, large values do not matter; if it keeps growing, it is
@@ -105,7 +191,7 @@ def estimate_log_mean(total: BlockSum, small: BlockSum, levels: Sequence[float])
         if estimate.kurtosis <= _MAX_KURTOSIS:
             believed = estimate.log_mean
         previous = estimate.log_mean
-    return max(believed, estimate_jump(total).log_mean)
+    return max(believed, estimate_jump(total).log_mean, estimate_beside(total).log_mean)
 
 
 def sketch(law: Law) -> Law:
