@@ -20,11 +20,13 @@ _FEWEST, _FEWEST_WITH_JUMPS = 24, 80  # summands, below which cells do as well
 _SHARE_OF_TAIL = 0.1  # of the tolerance
 _SHARE_OF_PANELS = 0.02
 _STEP = 0.125  # of the end, so that few rules are made
-_HALVINGS = 4
+_HALVINGS = 5
 _PANEL_FACTOR, _CLASS_FACTOR = 0.5, 1.0  # logarithms of ratios within a panel, and a class
 _WAVES = 8 / 20  # waves that matter, over the deviation of the rest, and those a panel can follow
 _FEWEST_PANELS, _MOST_PANELS = 3, 64  # of a class
-_FEW, _FEW_ERROR, _FAR_ERROR = 1000, 0.02, 0.05  # of the transform, far out
+_FEW = 1000
+_FAR_ERROR = 0.03  # of the transform, far out
+_FEW_ERROR, _FEW_BOUNDED_ERROR = 0.02, 0.002  # the same of few users, and of bounded noise
 _SMALL = 0.8  # moduli of the characteristic function whose powers are negligible
 _NEGLIGIBLE, _TOO_LARGE = -16.0, -8.0  # logarithms of powers of moduli
 _LEAST_ROOM = 0.15
@@ -109,7 +111,8 @@ def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature |
         return None
     theta = estimate.theta
     far_out = _far_out(nodes, theta, n)
-    allowed = _FEW_ERROR if n < _FEW else _FAR_ERROR
+    few = _FEW_BOUNDED_ERROR if smooth.is_bounded else _FEW_ERROR
+    allowed = few if n < _FEW else _FAR_ERROR
     for halving in range(_HALVINGS):
         if halving:
             rule = smooth.quadrature(end, smooth.panel / 2**halving)
