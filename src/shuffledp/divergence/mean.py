@@ -42,7 +42,8 @@ from shuffledp.divergence.terms import TermPair, add_terms
 from shuffledp.divergence.usual import usual_log_mean
 
 # Work is counted in nodes times atoms; 1e5 of them take about as long as 3000 enumerated sums.
-_MAX_WORK = 2.5e6
+_MAX_WORK, _MOST_WORK = 2.5e6, 5e6  # usually, and for more digits
+_MANY_DIGITS = 3e-5
 _MAX_ATOMS = 200  # laws with more are coarsened
 _TINY, _HUGE = 1e-100, 1e100  # sums whose largest value is not between are scaled
 _LARGEST_FACTOR = 1e300
@@ -259,4 +260,5 @@ def _by_usual_or_contour(total: BlockSum, rtol: float, kernel: Kernel) -> LogEnc
         return result
     if not first and (usual := usual_log_mean(total, rtol, kernel)) is not None:
         return usual.intersect(result)
-    return result.intersect(contour_log_mean(total, rtol, _MAX_WORK, kernel))
+    work = _MOST_WORK if rtol < _MANY_DIGITS else _MAX_WORK
+    return result.intersect(contour_log_mean(total, rtol, work, kernel))
