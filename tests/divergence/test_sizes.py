@@ -25,7 +25,7 @@ def test_one_jump_beside_losses(zero: float, n: int) -> None:
     assert exact is not None
     worst = (
         0.3 if n * (1 - zero) > 30 else 0.05
-    )  # losses are then far more than a jump makes up for
+    )  # far more losses than a jump makes up for
     assert estimate_beside(total).log_mean == pytest.approx(exact.upper, abs=worst)
 
 
