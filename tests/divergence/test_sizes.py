@@ -23,9 +23,7 @@ def test_one_jump_beside_losses(zero: float, n: int) -> None:
     total = BlockSum.of((law, n))
     exact = usual_log_mean(total, 1e-6)
     assert exact is not None
-    worst = (
-        0.3 if n * (1 - zero) > 30 else 0.05
-    )  # far more losses than a jump makes up for
+    worst = 0.3 if n * (1 - zero) > 30 else 0.05  # far more losses than a jump makes up for
     assert estimate_beside(total).log_mean == pytest.approx(exact.upper, abs=worst)
 
 
