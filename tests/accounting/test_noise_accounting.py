@@ -19,6 +19,7 @@ from noise_reference import (
 )
 
 from shuffledp import (
+    KRR,
     DiscreteLaplace,
     Gaussian,
     Interval,
@@ -26,7 +27,9 @@ from shuffledp import (
     MatrixRandomizer,
     Pair,
 )
-from shuffledp.errors import AccuracyWarning
+from shuffledp.accounting.sum_view import bound_of_one_number
+from shuffledp.accounting.worst_case import WorstCase
+from shuffledp.errors import AccuracyWarning, ContradictionError
 
 LEVELS = [0.1, 1.0, 4.0]
 SIGMAS = [1.0, 5.0]
@@ -218,3 +221,28 @@ def test_a_matrix_with_many_outputs(n: int, outputs: int) -> None:
         assert interval.lower <= best * (1 + 1e-7)
         assert interval.upper >= best * (1 - 1e-7)
         assert interval.width <= 1e-3 * interval.upper
+
+
+def test_where_little_is_known_one_number_bounds_the_delta_of_more() -> None:
+    """Deep in the tail cells say little; more users reveal no more than one alone."""
+    one, many = (blanket_accountant(Gaussian(sigma=1.0), n) for n in (1, 10))
+    assert many.log_delta_interval(30.0).upper <= one.log_delta_interval(30.0).upper
+
+
+class Sharper(Gaussian):
+    """A class of one's own, which may state another law."""
+
+
+def test_the_bound_of_one_number_is_of_known_laws_only() -> None:
+    assert bound_of_one_number(Sharper(sigma=1.0)) is None
+    assert bound_of_one_number(KRR(k=3, epsilon0=1.0)) is None
+    bound = bound_of_one_number(Gaussian(sigma=1.0))
+    assert bound is not None
+    assert math.exp(bound(1.0)) == pytest.approx(0.126936737506644)
+
+
+def test_a_bound_of_one_user_below_what_many_attain_is_an_alarm() -> None:
+    candidates = blanket_accountant(Gaussian(sigma=1.0), 100).families["upper"].candidates
+    wrong = WorstCase(candidates, 100, 1e-12, lambda _: -1e3)
+    with pytest.raises(ContradictionError):
+        wrong.log_delta(0.5)

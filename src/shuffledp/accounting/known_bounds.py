@@ -16,6 +16,7 @@ from shuffledp.accounting.sum_view import (
     ExactSum,
     Unattained,
     View,
+    bound_of_one_number,
     is_exact,
     is_one_number,
     tells_less,
@@ -152,7 +153,8 @@ class KnownBounds:
     @cached_property
     def _blanket(self) -> WorstCase:
         """The bound over all neighbours: one blanket per pair."""
-        return WorstCase(blankets(self.randomizer), self.crowd.honest, self.rtol)
+        alone = bound_of_one_number(self.randomizer)
+        return WorstCase(blankets(self.randomizer), self.crowd.honest, self.rtol, alone)
 
     @cached_property
     def _best(self) -> BestBound:

@@ -318,8 +318,19 @@ def is_one_number(randomizer: LocalRandomizer, crowd: Crowd) -> bool:
     >>> is_one_number(Laplace(1.0), Crowd(9, corrupted=8)), is_one_number(Laplace(1.0), Crowd(9))
     (True, False)
     """
-    numbers = isinstance(randomizer.aggregate, NormalSum | LaplaceSum | GeometricSum)
-    return numbers and crowd.honest == 1
+    return _is_noisy_number(randomizer) and crowd.honest == 1
+
+
+def bound_of_one_number(randomizer: LocalRandomizer) -> Callable[[float], float] | None:
+    """Return what bounds log delta of one noisy number; None if reports are something else."""
+    if not _is_noisy_number(randomizer):
+        return None
+    evaluate, _ = _noise(randomizer, 1)
+    return lambda epsilon: evaluate(epsilon).upper
+
+
+def _is_noisy_number(randomizer: LocalRandomizer) -> bool:
+    return isinstance(randomizer.aggregate, NormalSum | LaplaceSum | GeometricSum)
 
 
 def _noise(randomizer: LocalRandomizer, n: int) -> tuple[Callable[[float], LogEnclosure], float]:

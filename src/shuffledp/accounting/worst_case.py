@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from shuffledp.accounting.candidates import Candidate, Candidates
@@ -22,10 +23,22 @@ class WorstCase:
 
     A cheap upper bound discards the candidates that cannot be the largest; only the others are
     evaluated with the contour. Without candidates delta is 0: whoever lists them must know why.
+
+    Args:
+        candidates: whose bounds count.
+        n: number of users.
+        rtol: relative width of enclosures.
+        alone: bounds log delta of one user, if that is quick: that of more users is no larger.
     """
 
-    def __init__(self, candidates: Candidates, n: int, rtol: float) -> None:
-        self.candidates, self.n, self.rtol = candidates, n, rtol
+    def __init__(
+        self,
+        candidates: Candidates,
+        n: int,
+        rtol: float,
+        alone: Callable[[float], float] | None = None,
+    ) -> None:
+        self.candidates, self.n, self.rtol, self._alone = candidates, n, rtol, alone
         self._epsilons: dict[float, tuple[Interval, Candidate | None]] = {}
         self._log_deltas: dict[float, tuple[LogEnclosure, Candidate | None]] = {}
 
@@ -77,6 +90,8 @@ class WorstCase:
             if worst is None or value.upper > best.upper:
                 worst = candidate
             best = LogEnclosure(max(best.lower, value.lower), max(best.upper, value.upper))
+        if self._alone is not None and best.width > self.rtol:
+            best = best.intersect(LogEnclosure(-math.inf, self._alone(epsilon)))
         return best, worst
 
     def _quick_bound(self, candidate: Candidate, epsilon: float) -> float:

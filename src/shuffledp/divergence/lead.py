@@ -36,7 +36,7 @@ most the larger one of A and the sum U of any shares of the contenders, plus the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,12 +96,25 @@ def loss_of_leading(nodes: Nodes, others: int, terms: int, log_ratio: float, gam
     gap = _Gap.of(nodes, [lead])
     if gap is None:
         return math.inf
-    own = nodes.exponent[lead]
+    coarse = max(1, others // (_BLOCKS * _STEPS_AT_FIRST))
+    lost = math.inf
+    for size in dict.fromkeys((coarse, 1)):  # smaller blocks only where larger ones lose something
+        if lost > 0:
+            lost = _loss_by_blocks(
+                nodes, gap, _blocks(nodes, [lead], others, terms, size), log_ratio, gamma
+            )
+    return lost
+
+
+def _loss_by_blocks(
+    nodes: Nodes, gap: _Gap, blocks: Iterable[_Block], log_ratio: float, gamma: float
+) -> float:
+    own = nodes.exponent[leading_type(nodes)]
     lengths = np.abs(own) + nodes.relative
     total = 0.0
-    for block in _blocks(nodes, [lead], others, terms):
+    for block in blocks:
         bent = np.minimum(((block.last - block.first) * lengths) ** 2 / 8, 2.0)
-        alone = min(_sum(nodes, own, others - k) for k in (block.first, block.last))
+        alone = min(_sum(nodes, own, block.others - k) for k in (block.first, block.last))
         lost = block.allowance(gap) - alone + float(block.height @ bent) * _ROUND_UP
         if lost > 0:
             total += lost * block.weight(log_ratio, gamma)
@@ -160,12 +173,14 @@ class _Block:
         return gap.allowance(self.others, least, self.height, self.half, self.largest) * _ROUND_UP
 
 
-def _blocks(nodes: Nodes, kept: list[int], others: int, terms: int) -> Iterator[_Block]:
-    """Yield blocks that cover all k; ``kept`` are the types that stay."""
+def _blocks(
+    nodes: Nodes, kept: list[int], others: int, terms: int, size: int = 1
+) -> Iterator[_Block]:
+    """Yield blocks that cover all k, the first of this size; ``kept`` are the types that stay."""
     top = np.minimum(nodes.exponent[kept].real.max(axis=0) + nodes.relative, 0.0)
     highest = np.minimum(nodes.exponent.real.max(axis=0) + nodes.relative, 0.0)
     step = max(1, -(-others // _BLOCKS))
-    first, size = 0, max(1, step // _STEPS_AT_FIRST)
+    first = 0
     while first < terms:
         last = min(first + size, terms) - 1
         with np.errstate(under="ignore"):

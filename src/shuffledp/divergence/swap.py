@@ -382,7 +382,8 @@ class _Spectrum:
             found = self._cover(points, spread, _SHARE_OF_SPREAD * examined)
             if found <= largest * (1 + share) + examined:
                 return found
-        self.is_hopeless |= self._log_delta(min(largest + examined, known)) > top
+        total = min(largest + examined, known)
+        self.is_hopeless |= total > 0 and self._log_delta(total) > top
         return self._mixed(points, kept) + examined
 
     def _spread(self) -> Spread:
