@@ -327,6 +327,8 @@ def test_logarithms_are_rounded(monkeypatch):
     for value, t in ((1e-9, 2), (1e9, 50), (1.0, 302)):
         log, away = math.log(value), max(t - 2, 0)
         off = 4 * unit * (abs(log) + away)
-        assert sums.in_logs(value, t, -1) <= log - away - off
-        assert sums.in_logs(value, t, 1) >= log - away + off
-    assert sums.in_logs(0.0, 5, 1) == -math.inf
+        found = sums.in_logs(value, value, t)
+        assert found.lower <= log - away - off
+        assert found.upper >= log - away + off
+    assert sums.in_logs(1e-300, 1.0, 2).lower <= -690 - 4 * unit * 690
+    assert sums.in_logs(0.0, 1.0, 5).lower == sums.in_logs(-1.0, 1.0, 5).lower == -math.inf

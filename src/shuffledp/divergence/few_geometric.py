@@ -83,8 +83,7 @@ def few_geometric_log_shift(n: int, rate: float, bound: int, epsilon: float) -> 
     upper += sums.between(low, high)
     if upper <= 0:
         return NOTHING_KNOWN
-    found = LogEnclosure.rounded(sums.in_logs(lower, high, -1), sums.in_logs(upper, high, 1), 0.0)
-    return Shift(found.intersect(NOTHING_KNOWN.log_delta), high)
+    return Shift(sums.in_logs(lower, upper, high).intersect(NOTHING_KNOWN.log_delta), high)
 
 
 #: A coefficient, what the sum of all later terms is multiplied with besides t + i, and i.
@@ -237,12 +236,12 @@ class _Sums:
         last = self.law.success * self.difference(high)[1]
         return (high - low - 1) * math.exp(exponent) * last * (1 + self._error())
 
-    def in_logs(self, value: float, t: int, side: int) -> float:
-        """Return the logarithm of a value in units at t, rounded down or up."""
-        if value <= 0:
-            return -math.inf
-        log, unit = math.log(value), self.law.rate * max(t - self.bound, 0)
-        return log - unit + side * 4 * UNIT * (2 + abs(log) + unit)
+    def in_logs(self, lower: float, upper: float, t: int) -> LogEnclosure:
+        """Return the logarithms of two values in units at t, the second one positive."""
+        least, most = math.log(lower) if lower > 0 else -math.inf, math.log(upper)
+        unit = self.law.rate * max(t - self.bound, 0)
+        largest = max(abs(log) for log in (least, most) if math.isfinite(log))
+        return LogEnclosure.rounded(least - unit, most - unit, 4 * UNIT * (2 + largest + unit))
 
     def _factors(self, t: int, apart: int) -> tuple[float, float]:
         """Return alpha^apart and lambda alpha^t in units at t."""
