@@ -313,11 +313,28 @@ def test_undecided_thresholds_are_added(case, monkeypatch):
     assert holds(few_geometric_log_shift(*case).log_delta, wanted)
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e-5, 1e-4, 3e-4])
+@pytest.mark.parametrize(("n", "rate", "bound"), [(2, 0.1, 10), (5, 0.05, 7), (3, 1e-8, 4)])
+def test_brackets_are_certified_and_as_close_as_can_be_told(n, rate, bound, unit, monkeypatch):
+    monkeypatch.setattr(module, "UNIT", unit * min(rate * bound, 1.0))
+    for part in (0.0, 0.3, 0.6):
+        epsilon = part * rate * bound
+        sums = module._Sums(module._law(n, rate), bound, epsilon, epsilon - rate * bound)
+        low, high = sums.sign_change()
+        assert low == bound // 2 or sums.difference(low)[1] <= 0
+        assert sums.difference(high)[0] > 0
+        for k in {low + 1, (low + high) // 2, high - 1} - {low, high}:
+            assert sums.difference(k)[0] <= 0 < sums.difference(k)[1]
+
+
 def test_wide_brackets_say_nothing():
     sums = module._Sums(module._law(2, 1.0), 2, 0.5, -1.5)
     assert sums.between(3, 4) == 0
     assert sums.between(3, 20) == math.inf
     assert sums.between(3, 8) < math.inf
+    assert sums.in_logs(-1.0, math.inf, 5) == LogEnclosure(-math.inf, math.inf)
+    vague = few_geometric_log_shift(7, 0.0012040108818299224, 4, 0.0048160433256370806)
+    assert vague.log_delta == module.NOTHING_KNOWN.log_delta
 
 
 def test_logarithms_are_rounded(monkeypatch):

@@ -80,10 +80,8 @@ def few_geometric_log_shift(n: int, rate: float, bound: int, epsilon: float) -> 
         return NOTHING_KNOWN
     low, high = bracket
     lower, upper = sums.tails(high)
-    upper += sums.between(low, high)
-    if upper <= 0:
-        return NOTHING_KNOWN
-    return Shift(sums.in_logs(lower, upper, high).intersect(NOTHING_KNOWN.log_delta), high)
+    found = sums.in_logs(lower, upper + sums.between(low, high), high)
+    return Shift(found.intersect(NOTHING_KNOWN.log_delta), high)
 
 
 #: A coefficient, what the sum of all later terms is multiplied with besides t + i, and i.
@@ -163,15 +161,15 @@ class _Sums:
     def sign_change(self) -> tuple[int, int] | None:
         """Return integers with D <= 0 and D > 0, certified, as close as can be told."""
         start = self.bound // 2  # p(k-B) <= p(k) up to B/2
-        high = self.bound + 1
+        high = self.bound
         while not self.difference(high)[0] > 0:
-            high *= 2
+            high += high
             if self.law.rate * high > _MAX_T:
                 return None
         _, high = _bisect(start, high, lambda k: self.difference(k)[0] > 0)
-        if high - 1 == start or self.difference(high - 1)[1] <= 0:
+        if self.difference(high - 1)[1] <= 0:
             return high - 1, high
-        low, _ = _bisect(start, high - 1, lambda k: self.difference(k)[1] > 0)
+        low, _ = _bisect(start, high, lambda k: self.difference(k)[1] > 0)
         return low, high
 
     def difference(self, t: int) -> tuple[float, float]:
@@ -194,7 +192,7 @@ class _Sums:
         return here * (least - growth) - slack, here * (most - growth) + slack
 
     def tails(self, t: int) -> tuple[float, float]:
-        """Enclose g(t)."""
+        """Enclose g(t), which is positive where D is, and so is the upper end."""
         if self.law.rate * (self.bound - 1) < _NARROW:
             return self._narrow_tails(t)
         beyond, error = t > self.bound, self._error()
@@ -237,10 +235,10 @@ class _Sums:
         return (high - low - 1) * math.exp(exponent) * last * (1 + self._error())
 
     def in_logs(self, lower: float, upper: float, t: int) -> LogEnclosure:
-        """Return the logarithms of two values in units at t, the second one positive."""
+        """Return the logarithms of two values in units at t; the second is positive."""
         least, most = math.log(lower) if lower > 0 else -math.inf, math.log(upper)
         unit = self.law.rate * max(t - self.bound, 0)
-        largest = max(abs(log) for log in (least, most) if math.isfinite(log))
+        largest = max((abs(log) for log in (least, most) if math.isfinite(log)), default=0.0)
         return LogEnclosure.rounded(least - unit, most - unit, 4 * UNIT * (2 + largest + unit))
 
     def _factors(self, t: int, apart: int) -> tuple[float, float]:
