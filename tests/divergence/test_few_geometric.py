@@ -327,11 +327,50 @@ def test_brackets_are_certified_and_as_close_as_can_be_told(n, rate, bound, unit
             assert sums.difference(k)[0] <= 0 < sums.difference(k)[1]
 
 
+@pytest.mark.parametrize(("rate", "bound"), [(0.01, 1), (0.01, 2), (1e-8, 1), (1e-8, 4)])
+def test_differences_by_slopes(rate, bound, monkeypatch):
+    n, epsilon, unit = 5, 0.3 * rate * bound, 1e-6
+    level, growth = rate * bound, math.expm1(epsilon)
+    sums = module._Sums(module._law(n, rate), bound, epsilon, epsilon - level)
+    for t in (bound, bound + 1, round(0.7 / rate), round(3 / rate)):
+        monkeypatch.setattr(module, "UNIT", 0.0)
+        plain = sums._narrow_difference(t)
+        with mpmath.workdps(DIGITS):
+            law = law_of(n, rate)
+            in_units = law.alpha ** max(t - bound, 0) * law.success
+            here = float(law.mass(t) / in_units)
+            d = law.mass(t - bound) - mpmath.exp(mpmath.mpf(epsilon)) * law.mass(t)
+            wanted = float(d / in_units)
+        slack = 1e-12 * here * level
+        assert plain[0] - slack <= wanted <= plain[1] + slack
+        assert plain[1] - plain[0] <= (2 * (bound - 1) * level * rate + 1e-12 * level) * here
+        monkeypatch.setattr(module, "UNIT", unit)
+        rounded = sums._narrow_difference(t)
+        off = 0.999 * here * unit * (52 * n * level + 26 * n * (level + growth))
+        assert rounded[0] <= plain[0] - off
+        assert rounded[1] >= plain[1] + off
+
+
+@pytest.mark.parametrize("t", [6, 9, 10, 14])
+def test_both_tails_are_rounded(t, monkeypatch):
+    sums, unit = module._Sums(module._law(3, 2.0), 9, 1.0, -17.0), 1e-6
+    with mpmath.workdps(DIGITS):
+        law = law_of(3, 2.0)
+        in_units = law.alpha ** max(t - 9, 0)
+        near, far = law.tail(t - 9) / in_units, mpmath.e * law.tail(t) / in_units
+    monkeypatch.setattr(module, "UNIT", unit)
+    lower, upper = sums.tails(t)
+    off = 26 * 3 * unit * (near + far)
+    assert lower <= near - far - off
+    assert upper >= near - far + off
+
+
 def test_wide_brackets_say_nothing():
     sums = module._Sums(module._law(2, 1.0), 2, 0.5, -1.5)
     assert sums.between(3, 4) == 0
     assert sums.between(3, 20) == math.inf
     assert sums.between(3, 8) < math.inf
+    assert sums.between(3, 5) >= math.e**2 * sums.law.success * sums.difference(5)[1] > 0
     assert sums.in_logs(-1.0, math.inf, 5) == LogEnclosure(-math.inf, math.inf)
     vague = few_geometric_log_shift(7, 0.0012040108818299224, 4, 0.0048160433256370806)
     assert vague.log_delta == module.NOTHING_KNOWN.log_delta

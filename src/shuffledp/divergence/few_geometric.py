@@ -24,7 +24,6 @@ because :math:`D(k)/p(k)` grows and :math:`p(k)\le e^\rho p(k+1)`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -166,10 +165,23 @@ class _Sums:
             high += high
             if self.law.rate * high > _MAX_T:
                 return None
-        _, high = _bisect(start, high, lambda k: self.difference(k)[0] > 0)
-        if self.difference(high - 1)[1] <= 0:
-            return high - 1, high
-        low, _ = _bisect(start, high, lambda k: self.difference(k)[1] > 0)
+        low = last = start
+        while high - last > 1:
+            middle = (last + high) // 2
+            least, most = self.difference(middle)
+            if least > 0:
+                high = middle
+                continue
+            last = middle
+            if most <= 0:
+                low = middle
+        first = high
+        while first - low > 1:  # rounding hides some signs
+            middle = (low + first) // 2
+            if self.difference(middle)[1] <= 0:
+                low = middle
+            else:
+                first = middle
         return low, high
 
     def difference(self, t: int) -> tuple[float, float]:
@@ -193,15 +205,15 @@ class _Sums:
 
     def tails(self, t: int) -> tuple[float, float]:
         """Enclose g(t), which is positive where D is, and so is the upper end."""
-        if self.law.rate * (self.bound - 1) < _NARROW:
+        if self.bound == 1 or self._level < _NARROW:
             return self._narrow_tails(t)
-        beyond, error = t > self.bound, self._error()
+        beyond, rest = t > self.bound, 0.0
         apart = t - self.bound if beyond else self.bound - t + 1
         near, far = self._factors(t, apart)
         first, second = near * self.law.tail(apart), far * self.law.tail(t)
         if not beyond:
-            first = 1 - first
-        slack = error * (first + second if beyond else 1 + second)
+            first, rest = 1 - first, first
+        slack = self._error() * (first + rest + second)
         return first - second - slack, first - second + slack
 
     def _narrow_tails(self, t: int) -> tuple[float, float]:
@@ -211,18 +223,18 @@ class _Sums:
         by a factor of at most e^rate. So the masses' mean is at least the root of the product of
         the outermost two, and at most that of the innermost two times cosh(rate (B - 1)/2).
         """
-        law, least, reach = self.law, max(t - self.bound, 0), self.bound - 1
+        law, away, reach = self.law, max(t - self.bound, 0), self.bound - 1
 
         def mass(k: int) -> float:
-            return math.exp(-law.rate * (abs(k) - least)) * law.mass(abs(k))
+            return math.exp(-law.rate * (abs(k) - away)) * law.mass(abs(k))
 
         first, last, half = t - self.bound, t - 1, reach // 2
         outer = math.sqrt(mass(first) * mass(last))
         inner = math.sqrt(mass(first + half) * mass(last - half)) * math.cosh(law.rate * reach / 2)
         rest = math.expm1(self.epsilon) * math.exp(-law.rate * min(t, self.bound)) * law.tail(t)
-        lower, upper = (self.bound * law.success * mean for mean in (outer, inner))
-        slack = self._error() * (upper + rest)
-        return lower - rest - slack, upper - rest + slack
+        least, most = (self.bound * law.success * mean for mean in (outer, inner))
+        slack = self._error() * (most + rest)
+        return least - rest - slack, most - rest + slack
 
     def between(self, low: int, high: int) -> float:
         """Bound the sum of D_+ strictly between."""
@@ -254,11 +266,3 @@ class _Sums:
     @property
     def _level(self) -> float:
         return self.law.rate * self.bound
-
-
-def _bisect(low: int, high: int, holds: Callable[[int], bool]) -> tuple[int, int]:
-    """Return neighbours, with the condition at the higher one only, as at the ends."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return low, high
