@@ -87,6 +87,7 @@ MODULES = {
     "divergence/engine.py": ["tests/divergence/test_mean.py"],
     "divergence/enumeration.py": _ENUMERATION,
     "divergence/examined.py": ["tests/divergence/test_examined.py"],
+    "divergence/few_geometric.py": ["tests/divergence/test_few_geometric.py"],
     "divergence/few_laplace.py": ["tests/divergence/test_few_laplace.py"],
     "divergence/geometric.py": ["tests/divergence/test_swap.py"],
     "divergence/geometric_shift.py": [

@@ -16,7 +16,8 @@ and without the denominator it is D(t). With
 L equidistant nodes count :math:`\sum_me^{\theta mL}g(t+mL)`. What is not wanted is bounded:
 :math:`|g|\le\lambda` for m < 0, and :math:`P(S\ge x)\le M(s)^ne^{-sx}` with any s above
 :math:`\theta` for m > 0. Nodes that are left out are at most as large as the last one before. So
-the number of nodes does not grow with n.
+the number of nodes does not grow with n. For few variables it is large, and
+:mod:`shuffledp.divergence.few_geometric` is asked first.
 """
 
 from __future__ import annotations
@@ -31,28 +32,24 @@ from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.divergence.enclosure import LogEnclosure
+from shuffledp.divergence.few_geometric import (
+    MOST,
+    NOTHING_KNOWN,
+    Shift,
+    few_geometric_log_shift,
+)
 
 # e^-46 of M(theta)^n e^(-theta t) is what aliases and missing nodes may add, or less where that
 # hides the sign of D.
 _DEPTHS = (46.0, 92.0, 184.0)
 _VAGUE = 0.1  # of log delta
+_CLOSE = 1e-5  # of log delta, where no contour is asked
 _MAX_NODES = 1 << 22
 _MAX_STEPS = 200
 _TILTS = (0.01, 0.03, 0.1, 0.3, 0.6, 0.9)
 _MAX_UNIT_ERROR = 0.02  # of the logarithm of the units, which bounds of aliases can bear
 _MAX_PERIOD = 2.0**52
 _MAX_EXPONENT = 300.0  # of the growth of p between two thresholds
-
-
-@dataclass(frozen=True)
-class Shift:
-    """The enclosure of log delta, and the threshold at which it is attained, None if unknown."""
-
-    log_delta: LogEnclosure
-    threshold: int | None = None
-
-
-_NOTHING_KNOWN = Shift(LogEnclosure(-math.inf, 0.0))  # delta is at most 1
 
 
 def geometric_log_shift(n: int, rate: float, bound: int, epsilon: float) -> Shift:
@@ -66,16 +63,19 @@ def geometric_log_shift(n: int, rate: float, bound: int, epsilon: float) -> Shif
         return Shift(LogEnclosure(-math.inf, -math.inf))
     if n == 1:
         return Shift(_alone(rate, bound, epsilon))
+    best = few_geometric_log_shift(n, rate, bound, epsilon) if n <= MOST else NOTHING_KNOWN
+    if best.log_delta.width <= _CLOSE:
+        return best
     guess = _threshold(n, rate, bound, epsilon)
-    best = _NOTHING_KNOWN
     if guess is None:
         return best
     for depth in _DEPTHS:
         contour = _Contour.near(n, rate, bound, epsilon, guess, depth)
         if contour is None:
             break
-        best = min(best, _along(contour, guess), key=lambda shift: shift.log_delta.width)
-        if best.log_delta.width <= _VAGUE:
+        found = _along(contour, guess)
+        best = min(best, found, key=lambda shift: shift.log_delta.width)
+        if found.log_delta.width <= _VAGUE:
             break
     return best
 
@@ -84,10 +84,10 @@ def _along(contour: _Contour, guess: int) -> Shift:
     """Enclose log delta by one contour, which serves thresholds near ``guess``."""
     low, high = _sign_change(contour, guess, contour.bound)
     if low is None or high is None:
-        return _NOTHING_KNOWN
+        return NOTHING_KNOWN
     value = contour.evaluate(high, tail=True)
     found = contour.in_logs(value.lower, value.upper + _between(contour, low, high), high)
-    return Shift(found.intersect(_NOTHING_KNOWN.log_delta), high)
+    return Shift(found.intersect(NOTHING_KNOWN.log_delta), high)
 
 
 def _alone(rate: float, bound: int, epsilon: float) -> LogEnclosure:
