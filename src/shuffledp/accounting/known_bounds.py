@@ -14,7 +14,6 @@ from shuffledp.accounting.report import Bound, Proof
 from shuffledp.accounting.sum_bound import SumBound, SumOfMultiset
 from shuffledp.accounting.sum_view import (
     ExactSum,
-    Unattained,
     View,
     bound_of_one_number,
     is_exact,
@@ -22,6 +21,7 @@ from shuffledp.accounting.sum_view import (
     tells_less,
 )
 from shuffledp.accounting.swap_bound import SwapBound
+from shuffledp.accounting.unattained import Unattained
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.randomizers import LocalRandomizer, Pair, pairs_to_compare
 from shuffledp.randomizers.joint import Joint

@@ -262,18 +262,6 @@ class ExactSum:
         return Attained(self.pair, held)
 
 
-class Unattained:
-    """No datasets are known: what the multiset reveals, the sum may not."""
-
-    def log_delta(self, epsilon: float) -> tuple[LogEnclosure, None]:
-        """Return that of 0, which every delta is at least."""
-        return LogEnclosure(-math.inf, -math.inf), None
-
-    def epsilon(self, delta: float) -> tuple[Interval, None]:
-        """Return 0."""
-        return Interval(0.0, 0.0), None
-
-
 def view_in_words(randomizer: LocalRandomizer, view: View, crowd: Crowd) -> str:
     """Return what the analyst sees and what follows from it."""
     if view == "multiset":
