@@ -168,7 +168,7 @@ class Pool:
         # Nodes are off by a few units, and h falls by at most M, which all users together are.
         most = 1 + sum(n for _, n in self.others)
         slack = 64 * UNIT * (edges[-1] * most + len(above) + 16)
-        mean = LogEnclosure(_log_sum(below), _log_sum(above)).widen(slack)
+        mean = LogEnclosure.rounded(_log_sum(below), _log_sum(above), slack)
         return mean.plus(gparv.singular_lower, gparv.singular_upper)
 
     def _height(self, gparv: GPARV, v: float, rtol: float) -> LogEnclosure:

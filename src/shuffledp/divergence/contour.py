@@ -201,7 +201,7 @@ def assemble(
     lower -= 16 * UNIT * (abs(mean) + error + errors.alias + bias)
     base = tilted.log_mgf + lift
     base_error = tilted.log_mgf_error + 4 * UNIT * (abs(base) + lift)
-    enclosure = LogEnclosure(_log(lower, -math.inf), _log(upper, math.inf)).widen(base_error)
+    enclosure = LogEnclosure.rounded(_log(lower, -math.inf), _log(upper, math.inf), base_error)
     return Evaluation(LogEnclosure(base + enclosure.lower, base + enclosure.upper), bias, mean)
 
 

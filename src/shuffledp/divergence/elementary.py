@@ -122,10 +122,11 @@ def log_mean_single(law: Law) -> LogEnclosure:
     slack = law.weight_error + (law.size + 4) * UNIT
     upper = float(law.weights @ (above * unit * (1 + slack))) + least * bool(above.any())
     lower = float(law.weights @ (below * unit * (1 - slack))) - least
-    return LogEnclosure(
+    return LogEnclosure.rounded(
         math.log(lower) + shift if lower > 0 else -math.inf,
         math.log(upper) + shift if upper > 0 else -math.inf,
-    ).widen(4 * UNIT * abs(shift))
+        4 * UNIT * abs(shift),
+    )
 
 
 def mean_of_sum(total: BlockSum) -> tuple[float, float]:

@@ -54,9 +54,8 @@ class LogEnclosure:
         """Return the enclosure of value + x for x in [lower, upper], both at least 0."""
         if upper == 0:
             return self
-        return LogEnclosure(_log_add(self.lower, lower), _log_add(self.upper, upper)).widen(
-            4 * UNIT
-        )
+        ends = _log_add(self.lower, lower), _log_add(self.upper, upper)
+        return LogEnclosure.rounded(*ends, 4 * UNIT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,8 @@ def mean_of_outcomes(
     # or difference with an error, and 30 of a pairwise sum.
     farthest = min(float(top - log_probability.min()), _MAX_LOG)
     slack = outcomes.log_error + UNIT * (48 + farthest)
-    return LogEnclosure(
-        top + math.log(lower) if lower > 0 else -math.inf, top + math.log(upper)
-    ).widen(slack)
+    least = top + math.log(lower) if lower > 0 else -math.inf
+    return LogEnclosure.rounded(least, top + math.log(upper), slack)
 
 
 def _constant(value: float, error: float) -> Outcomes:

@@ -45,9 +45,8 @@ def normal_log_shift(deviation: float, error: float, epsilon: float) -> LogEnclo
         lower, upper = near[0] - far[1], near[1] - far[0]
     exponent = -0.5 * first * first - _LOG_ROOT_2_PI
     slack = abs(first) * moved + moved**2 + 8 * UNIT * (1 + abs(exponent))
-    return LogEnclosure(
-        math.log(lower) + exponent if lower > 0 else -math.inf, math.log(upper) + exponent
-    ).widen(slack)
+    least = math.log(lower) + exponent if lower > 0 else -math.inf
+    return LogEnclosure.rounded(least, math.log(upper) + exponent, slack)
 
 
 def _mills(x: float, moved: float) -> tuple[float, float]:

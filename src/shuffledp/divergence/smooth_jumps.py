@@ -112,7 +112,8 @@ def log_mean_with_jumps(
     size = max((abs(x) for x in logs if math.isfinite(x)), default=0.0)
     most = log_sum([*above, remainder])
     # Sums of logarithms are rounded, and every summand of a sum of exponentials.
-    return LogEnclosure(log_sum(below), most).widen((len(terms) + 32) * UNIT * (1 + size))
+    slack = (len(terms) + 32) * UNIT * (1 + size)
+    return LogEnclosure.rounded(log_sum(below), most, slack)
 
 
 def _divide(plan: JumpRule, epsilon: float) -> tuple[_Part, list[_Part], float] | None:
