@@ -72,6 +72,7 @@ def test_blocks_depend_on_the_series_alone() -> None:
     assert list(blocks([])) == []
 
 
+@pytest.mark.processes
 def test_processes_change_nothing() -> None:
     series = {"krr": along("n", list(range(1000, 1090)))}
     assert sweep(series, processes=1) == sweep(series, processes=2)
