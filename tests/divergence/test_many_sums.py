@@ -16,13 +16,23 @@ from tiers import examples
 
 from shuffledp import parse
 from shuffledp.decomposition import Decomposition, Law, LawRows
-from shuffledp.divergence import BlockSum, Point, log_delta_at, log_deltas_at, row_nodes, row_tilt
+from shuffledp.divergence import (
+    BlockSum,
+    Point,
+    log_delta_at,
+    log_delta_bound_at,
+    log_delta_bounds_at,
+    log_deltas_at,
+    row_nodes,
+    row_tilt,
+)
 from shuffledp.divergence import characteristic as characteristics
 from shuffledp.divergence import integrand as integrands
+from shuffledp.divergence.contour import chernoff_log_mean
 from shuffledp.divergence.nodes import _Nodes
 from shuffledp.divergence.proposals import rows as proposals
 from shuffledp.divergence.proposals.rows import RowGrids, saddle_points
-from shuffledp.divergence.row_contour import contour_log_means
+from shuffledp.divergence.row_contour import chernoff_log_means, contour_log_means
 from shuffledp.divergence.row_nodes import sum_rows
 from shuffledp.divergence.row_tilt import TiltedRows, log_mgfs_of, tilt_rows
 from shuffledp.divergence.tilt import log_mgf, tilt, tilt_sum
@@ -85,6 +95,34 @@ def test_rows_agree_with_single_sums(text: str, n: int) -> None:
         assert found.lower <= fine.upper
         assert fine.lower <= found.upper
         assert found.width <= max(1.001e-4, fine.width)
+
+
+def test_bounds_from_one_tilt_are_those_of_single_sums_and_hold() -> None:
+    """The same tilts give the same bounds, above the sum over all outcomes."""
+    draw = random.Random(3)
+    atoms = [exact_atoms(draw, 3) for _ in range(examples(100))]
+    times = [draw.randint(1, 9) for _ in atoms]
+    bounds = chernoff_log_means(rows_of(*map(double_law, atoms)), np.array(times))
+    for own, n, bound in zip(atoms, times, bounds, strict=True):
+        total = BlockSum.of((double_law(own), n))
+        assert bound == pytest.approx(chernoff_log_mean(total), rel=1e-2, abs=1e-2)
+        mean = ExactSum([(own, n)]).mean_positive()
+        with mpmath.workdps(40):
+            assert mpmath.mpf(bound) >= mpmath.log(mpmath.mpf(mean.numerator) / mean.denominator)
+    lost = Law(np.zeros(4), WEIGHTS, np.zeros(4), np.zeros(4))
+    assert chernoff_log_means(rows_of(lost), np.array([5])) == [math.inf]
+
+
+@pytest.mark.parametrize("n", [5, 1000, 10**9])
+def test_bounds_on_delta_are_above_enclosures(n: int) -> None:
+    mechanism = parse("krr(k=10, epsilon0=2)")
+    blanket = mechanism.blanket(mechanism.neighbours()[0])
+    points = [Point(blanket, n, 3 * i / math.sqrt(n)) for i in range(4) if i * i * 9 < 3 * n]
+    for point, bound in zip(points, log_delta_bounds_at(points), strict=True):
+        single = log_delta_at(blanket, n, point.epsilon)
+        assert single.lower <= bound <= single.upper + 6
+        assert bound == pytest.approx(log_delta_bound_at(blanket, n, point.epsilon), abs=0.05)
+    assert log_delta_bounds_at([]) == []
 
 
 def test_a_row_does_not_depend_on_its_neighbours_but_for_rounding() -> None:
