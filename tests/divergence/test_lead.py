@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from shuffledp import parse
 from shuffledp.divergence.lead import (
-    Nodes,
     ceiling_of_mixtures,
     contenders,
     leading_type,
@@ -16,6 +17,7 @@ from shuffledp.divergence.lead import (
 from shuffledp.divergence.proposals.swap import SwapProposal
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.swap import _Spectrum
+from shuffledp.divergence.swap_integrand import Nodes
 from shuffledp.divergence.tilt import tilt
 
 
@@ -23,7 +25,7 @@ def nodes_of(slots: Slots, n: int) -> tuple[Nodes, _Spectrum]:
     proposal = SwapProposal(slots.first, slots.types, slots.blanket_mass, n, 2e-3)
     first, *types = (tilt(law.scaled(proposal.theta), 1.0) for law in (slots.first, *slots.types))
     spectrum = _Spectrum(first, types, slots.blanket_mass, n, proposal)
-    return spectrum._nodes, spectrum
+    return spectrum.nodes, spectrum
 
 
 def slots_of(text: str, epsilon: float) -> Slots:
@@ -91,14 +93,7 @@ def test_lattices_lose():
 
 def test_equal_types_have_no_leader():
     nodes, spectrum = nodes_of(slots_of("blh(epsilon0=2)", 0.3), 300)
-    twice = Nodes(
-        nodes.kernel,
-        nodes.size,
-        nodes.error,
-        nodes.phase_error,
-        np.concatenate([nodes.exponent, nodes.exponent]),
-        nodes.relative,
-    )
+    twice = replace(nodes, exponent=np.concatenate([nodes.exponent, nodes.exponent]))
     assert loss_of_leading(twice, 299, 1, -0.1, spectrum.gamma) == np.inf
 
 

@@ -50,3 +50,18 @@ class LawRows:
         return LawRows(
             self.values[rows], self.weights[rows], self.value_error[rows], self.weight_error[rows]
         )
+
+    def padded(self, size: int) -> LawRows:
+        """Return the same laws with more atoms, of the value 0 and of no weight.
+
+        >>> law = Law(np.array([1.0, -1.0]), np.array([0.5, 0.5]), np.zeros(2), np.zeros(2))
+        >>> LawRows.of(law).padded(3).weights.tolist()
+        [[0.5, 0.5, 0.0]]
+        """
+        more = ((0, 0), (0, size - self.size))
+        return LawRows(
+            np.pad(self.values, more),
+            np.pad(self.weights, more),
+            np.pad(self.value_error, more),
+            np.pad(self.weight_error, more),
+        )

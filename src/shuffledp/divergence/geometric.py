@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +11,7 @@ _NEAR_ONE = 1e-9  # a ratio this close to 1, times the number of terms, makes th
 
 
 def geometric_sum(
-    log_ratio: NDArray[np.complex128], terms: int
+    log_ratio: NDArray[np.complex128], terms: float | FloatArray
 ) -> tuple[NDArray[np.complex128], FloatArray]:
     r"""Return :math:`\sum_{k<m}q^k`, m = ``terms``, |q| <= 1, and a bound on its error.
 
@@ -22,15 +20,16 @@ def geometric_sum(
     """
     size = np.abs(log_ratio)
     near = terms * size < _NEAR_ONE
-    x = np.where(near, -1.0, log_ratio)
+    x: NDArray[np.complex128] = np.where(near, -1.0, log_ratio)
     bottom = _expm1(x)
-    quotient = _expm1(terms * x) / bottom
+    power: NDArray[np.complex128] = np.multiply(terms, x)
+    quotient = _expm1(power) / bottom
     # The exponent of q^m has |m log q| units of a few; then two functions and a quotient.
     error = 16 * UNIT * ((2 + terms * size) / np.abs(bottom) + np.abs(quotient))
     return np.where(near, terms, quotient), np.where(near, terms * terms * size, error)
 
 
-def log_geometric_bound(log_ratio: FloatArray, terms: int) -> FloatArray:
+def log_geometric_bound(log_ratio: FloatArray, terms: float | FloatArray) -> FloatArray:
     """Return a bound on the logarithm of such a sum for a real ratio q, before rounding.
 
     It is at most ``terms`` and 1/(1-q); for q > 1 the same holds of 1/q, times the largest term.
@@ -40,7 +39,7 @@ def log_geometric_bound(log_ratio: FloatArray, terms: int) -> FloatArray:
     [2.0, 3.0, 8.0]
     """
     with np.errstate(divide="ignore"):
-        series = np.minimum(math.log(terms), -np.log(-np.expm1(-np.abs(log_ratio))))
+        series = np.minimum(np.log(terms), -np.log(-np.expm1(-np.abs(log_ratio))))
     bound: FloatArray = series + (terms - 1) * np.maximum(log_ratio, 0.0)
     return bound
 

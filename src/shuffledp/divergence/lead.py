@@ -43,35 +43,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.divergence.swap_integrand import ROUND_UP, Nodes
 
-_BLOCKS = 16  # so many steps from 0 to n - 1 in which k is looked at
-_STEPS_AT_FIRST = 32  # of one such step: small k count most, but with many users all are alike
+BLOCKS = 16  # so many steps from 0 to n - 1 in which k is looked at
+STEPS_AT_FIRST = 32  # of one such step: small k count most, but with many users all are alike
 _LARGEST_ETA = 0.9
 _FEW, _MANY = 1.59, 2.17
 _CLEAR = 0.7  # of J, what A may be for a type that does not contend
 _MAX_TERMS = 1 << 17
-_ROUND_UP = 1 + 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """Nodes of a contour sum, with the transforms of all types in units of the leading one's top.
-
-    Attributes:
-        kernel: what the transform of a background is multiplied with.
-        size: upper bounds on the modulus of the true kernel.
-        error: absolute errors of the kernel.
-        phase_error: relative errors of its phase.
-        exponent: L - top, one row per type, the imaginary parts within pi of each other.
-        relative: absolute errors of these exponents.
-    """
-
-    kernel: NDArray[np.complex128]
-    size: FloatArray
-    error: FloatArray
-    phase_error: FloatArray
-    exponent: NDArray[np.complex128]
-    relative: FloatArray
 
 
 def leading_type(nodes: Nodes) -> int:
@@ -93,38 +72,37 @@ def loss_of_leading(nodes: Nodes, others: int, terms: int, log_ratio: float, gam
     lead = leading_type(nodes)
     if len(nodes.exponent) == 1:
         return 0.0
-    gap = _Gap.of(nodes, [lead])
+    gap = Gap.of(nodes, [lead])
     if gap is None:
         return math.inf
-    coarse = max(1, others // (_BLOCKS * _STEPS_AT_FIRST))
+    coarse = max(1, others // (BLOCKS * STEPS_AT_FIRST))
     lost = math.inf
     for size in dict.fromkeys((coarse, 1)):  # smaller blocks only where larger ones lose something
         if lost > 0:
-            lost = _loss_by_blocks(
-                nodes, gap, _blocks(nodes, [lead], others, terms, size), log_ratio, gamma
-            )
+            blocks = _blocks(nodes, [lead], others, terms, size)
+            lost = _loss_by_blocks(nodes, gap, blocks, others, log_ratio, gamma)
     return lost
 
 
 def _loss_by_blocks(
-    nodes: Nodes, gap: _Gap, blocks: Iterable[_Block], log_ratio: float, gamma: float
+    nodes: Nodes, gap: Gap, blocks: Iterable[_Block], others: int, log_ratio: float, gamma: float
 ) -> float:
     own = nodes.exponent[leading_type(nodes)]
     lengths = np.abs(own) + nodes.relative
     total = 0.0
     for block in blocks:
         bent = np.minimum(((block.last - block.first) * lengths) ** 2 / 8, 2.0)
-        alone = min(_sum(nodes, own, block.others - k) for k in (block.first, block.last))
-        lost = block.allowance(gap) - alone + float(block.height @ bent) * _ROUND_UP
-        if lost > 0:
+        alone = min(_sum(nodes, own, others - k) for k in (block.first, block.last))
+        lost = block.allowance(gap) - alone + float(block.heights.height @ bent) * ROUND_UP
+        if not lost <= 0:
             total += lost * block.weight(log_ratio, gamma)
-    return total
+    return total if total >= 0 else math.inf
 
 
 def contenders(nodes: Nodes, others: int) -> list[int]:
     """Return the leading type and those that it does not clearly lead."""
     lead = leading_type(nodes)
-    gap = _Gap.of(nodes, [lead])
+    gap = Gap.of(nodes, [lead])
     if gap is None:
         return list(range(len(nodes.exponent)))
     height = nodes.size * np.exp(others * np.minimum(nodes.exponent[lead].real, 0.0))
@@ -137,40 +115,71 @@ def ceiling_of_mixtures(
     nodes: Nodes, kept: list[int], others: int, terms: int, log_ratio: float, gamma: float
 ) -> tuple[float, float]:
     """Return A, and what is added to the larger one of A and the contenders' sum."""
-    gap = _Gap.of(nodes, kept)
+    gap = Gap.of(nodes, kept)
     if gap is None or terms > _MAX_TERMS:
         return math.inf, math.inf
     ceiling = mixing = 0.0
     for block in _blocks(nodes, kept, others, terms):
-        ceiling += max(block.allowance(gap), 0.0) * block.weight(log_ratio, gamma)
+        ceiling += block.allowance(gap) * block.weight(log_ratio, gamma)
         k = np.arange(block.first, block.last + 1, dtype=np.float64)
         with np.errstate(divide="ignore"):
             share = np.minimum(k / (math.e * (others - k)), 1.0)
         weights = gamma * np.exp(k * log_ratio if log_ratio > -math.inf else -k * math.inf)
-        mixing += float(share @ weights) * float(block.largest.sum()) * _ROUND_UP
+        mixing += float(share @ weights) * float(block.heights.largest.sum()) * ROUND_UP
     return ceiling, mixing
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
-    """Bounds on moduli that hold for all k from ``first`` to ``last``."""
+class Heights:
+    """Bounds on moduli that hold for all numbers of slots from ``least`` to ``most``.
 
-    others: int
-    first: int
-    last: int
+    Attributes:
+        most: largest number of slots.
+        least: smallest number of slots.
+        height: bounds on the modulus of the leading type's terms.
+        half: the same with half the slots.
+        largest: bounds on the modulus of the terms of any background.
+    """
+
+    most: float | FloatArray
+    least: float | FloatArray
     height: FloatArray
     half: FloatArray
     largest: FloatArray
 
+    @classmethod
+    def of(
+        cls, nodes: Nodes, top: FloatArray, most: float | FloatArray, least: float | FloatArray
+    ) -> Heights:
+        """Return them; ``top`` bounds the real part of the exponents of the types that stay."""
+        highest = np.minimum(nodes.exponent.real.max(axis=0) + nodes.relative, 0.0)
+        with np.errstate(under="ignore"):
+            return cls(
+                most=most,
+                least=least,
+                height=nodes.size * np.exp(least * top),
+                half=nodes.size * np.exp(0.5 * least * top),
+                largest=nodes.size * np.exp(least * highest),
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Bounds that hold for all k from ``first`` to ``last``."""
+
+    first: int
+    last: int
+    heights: Heights
+
     def weight(self, log_ratio: float, gamma: float) -> float:
         """Bound the weight of all k together."""
         worth = max(k * log_ratio if k else 0.0 for k in (self.first, self.last))
-        return gamma * (self.last - self.first + 1) * math.exp(worth) * _ROUND_UP
+        return gamma * (self.last - self.first + 1) * math.exp(worth) * ROUND_UP
 
-    def allowance(self, gap: _Gap) -> float:
+    def allowance(self, gap: Gap) -> float:
         """Return A of one k."""
-        least = self.others - self.last
-        return gap.allowance(self.others, least, self.height, self.half, self.largest) * _ROUND_UP
+        found = float(gap.allowed(self.heights).sum(axis=1).max()) * ROUND_UP
+        return found if found >= 0 else math.inf  # where 0 was multiplied by infinity
 
 
 def _blocks(
@@ -178,21 +187,16 @@ def _blocks(
 ) -> Iterator[_Block]:
     """Yield blocks that cover all k, the first of this size; ``kept`` are the types that stay."""
     top = np.minimum(nodes.exponent[kept].real.max(axis=0) + nodes.relative, 0.0)
-    highest = np.minimum(nodes.exponent.real.max(axis=0) + nodes.relative, 0.0)
-    step = max(1, -(-others // _BLOCKS))
+    step = max(1, -(-others // BLOCKS))
     first = 0
     while first < terms:
         last = min(first + size, terms) - 1
-        with np.errstate(under="ignore"):
-            height = nodes.size * np.exp((others - last) * top)
-            half = nodes.size * np.exp(0.5 * (others - last) * top)
-            largest = nodes.size * np.exp((others - last) * highest)
-        yield _Block(others, first, last, height, half, largest)
+        yield _Block(first, last, Heights.of(nodes, top, others, others - last))
         first, size = last + 1, min(2 * size, step)
 
 
 @dataclass(frozen=True, eq=False)
-class _Gap:
+class Gap:
     """How the other types differ from the leading one, relative to what they fall short of it.
 
     Attributes:
@@ -204,11 +208,11 @@ class _Gap:
 
     x: FloatArray
     eta: FloatArray
-    smallest: float
-    largest: float
+    smallest: float | FloatArray
+    largest: float | FloatArray
 
     @classmethod
-    def of(cls, nodes: Nodes, kept: list[int]) -> _Gap | None:
+    def of(cls, nodes: Nodes, kept: list[int]) -> Gap | None:
         """Compare all but the types that are kept; None if one does not fall short."""
         own = nodes.exponent[leading_type(nodes)]
         rest = np.delete(nodes.exponent, kept, axis=0)
@@ -223,26 +227,18 @@ class _Gap:
             largest=float(margins.max()),
         )
 
-    def allowance(
-        self, most: int, least: int, height: FloatArray, half: FloatArray, largest: FloatArray
-    ) -> float:
-        """Return A for numbers of slots from ``least`` to ``most``.
+    def allowed(self, block: Heights) -> FloatArray:
+        """Return the terms of A for numbers of slots from ``least`` to ``most``, one row per type.
 
         Every node has one bound for all types, convex in x, so that mixtures need no more.
-
-        Args:
-            most: largest number of slots.
-            least: smallest number of slots.
-            height: bounds on the modulus of the leading type's terms.
-            half: the same with half the slots.
-            largest: bounds on the modulus of the terms of any background.
         """
         eta = np.clip(self.eta, 0.5, _LARGEST_ETA)
+        height, largest = block.height, block.largest
         gentle = np.where(self.eta <= 0.5, height, height * (np.exp(-eta) / (1 - eta)))
-        few = half * (1 + most * self.largest)
-        many = np.full_like(height, math.inf)
-        if least > 0:
-            many = largest * (2 / -math.expm1(-0.5 * least * self.smallest))
+        few = block.half * (1 + block.most * self.largest)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            many = largest * (2 / -np.expm1(-0.5 * block.least * self.smallest))
+        many = np.where(np.greater(block.least, 0), many, math.inf)
         worst = self.x.max(axis=0)
         bounds = np.array(
             [
@@ -252,22 +248,29 @@ class _Gap:
             ]
         )
         form = np.argmin(bounds, axis=0)
-        allowed = np.where(
+        return np.where(
             form == 0,
             gentle * self.x,
             np.where(form == 1, few * self.x + many, largest * np.maximum(_FEW * self.x, _MANY)),
         )
-        return float(allowed.sum(axis=1).max())
 
 
-def _sum(nodes: Nodes, exponent: NDArray[np.complex128], power: int) -> float:
-    """Return a lower bound on the sum for one type and so many users."""
+def terms_of_one(
+    nodes: Nodes, exponent: NDArray[np.complex128], power: float | FloatArray
+) -> tuple[NDArray[np.complex128], FloatArray]:
+    """Return what the nodes add for one type and so many users, and the errors of it."""
     whole = power * exponent
     with np.errstate(under="ignore"):
         modulus = np.exp(whole.real)
     values = nodes.kernel * (modulus * (np.cos(whole.imag) + 1j * np.sin(whole.imag)))
     wobble = 2 * power * nodes.relative + nodes.phase_error
     wobble = wobble + 8 * UNIT * (8 + np.abs(whole.real) + np.abs(whole.imag))
-    rounding = float(((nodes.size * wobble + nodes.error) * modulus).sum()) * _ROUND_UP
+    return values, (nodes.size * wobble + nodes.error) * modulus
+
+
+def _sum(nodes: Nodes, exponent: NDArray[np.complex128], power: int) -> float:
+    """Return a lower bound on the sum for one type and so many users."""
+    values, errors = terms_of_one(nodes, exponent, power)
+    rounding = float(errors.sum()) * ROUND_UP
     rounding += 64 * UNIT * float(np.abs(values).sum())
     return float(values.sum().real) - rounding

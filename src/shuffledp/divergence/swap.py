@@ -41,9 +41,7 @@ from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.characteristic import bound_largest, evaluate_all
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.examined import Spread, most_variance
-from shuffledp.divergence.geometric import geometric_sum, log_geometric_bound
 from shuffledp.divergence.lead import (
-    Nodes,
     ceiling_of_mixtures,
     contenders,
     leading_type,
@@ -53,6 +51,7 @@ from shuffledp.divergence.proposals.swap import SwapProposal
 from shuffledp.divergence.shares import Points, halve
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.stretches import cover, listed, split
+from shuffledp.divergence.swap_integrand import ROUND_UP, SlotValues, SwapIntegrand, SwapScale
 from shuffledp.divergence.tilt import TiltedLaw, tilt
 
 _MAX_WORK = 3e6  # cells times edges times nodes, in one round of cuts
@@ -66,10 +65,6 @@ _SHORT = 10  # stretches of fewer nodes are evaluated
 _PARTS = 4  # into which the others are split
 _SHARE_OF_STRETCH = 1 / 300
 _LARGEST = 1e100  # values beyond it are left to the blanket
-_VAGUE = 0.1  # nodes whose relative error is larger are bounded, not evaluated
-
-# Sums of positive terms: less than 50 units for adding them up, and exponents above -745.
-_ROUND_UP = 1 + 1e-9
 
 
 def swap_log_delta(slots: Slots, n: int, tolerance: float, ceiling: float = math.inf) -> float:
@@ -144,163 +139,93 @@ class _Spectrum:
         self.log_rest = math.log1p(-gamma) if gamma < 1 else -math.inf
         self.proposal, self.n = proposal, n
         self.top = max(law.log_mgf for law in types)
+        self.integrand = SwapIntegrand(
+            self.others, gamma, self.log_rest, self.top, self.terms, self.tau, self.step
+        )
+        self.scale = SwapScale(
+            proposal.theta,
+            first.log_mgf,
+            first.log_mgf_error + self.others * max(law.log_mgf_error for law in types),
+            first.value_shift + self.others * max(law.value_shift for law in types),
+        )
         self.left_out, self.is_hopeless = 0.0, False
-        self.nodes = self._select(proposal.count, proposal.allowance)
+        self.numbers = self._select(proposal.count, proposal.allowance)
         if self.is_usable:
             self._evaluate()
 
     @property
     def is_usable(self) -> bool:
         """Whether there are few enough nodes."""
-        return 0 < self.nodes.size <= _MAX_NODES
+        return 0 < self.numbers.size <= _MAX_NODES
 
     def _select(self, count: int, allowance: float) -> IntArray:
         """Return the nodes that cannot be skipped; none if they or their sum are too large."""
         main = min(count, max(self.proposal.main_nodes, 0))
-        whole = float(self._height(np.zeros(1))[0])
-        if count < 1 or main > _MAX_NODES or not whole < math.inf:
+        whole = self.integrand.height(np.zeros(1))
+        if count < 1 or main > _MAX_NODES or not whole[0] < math.inf:
             return np.zeros(0, dtype=np.int64)
         starts, sizes = cover(self.proposal.stretch_starts(main + 1), main + 1, count)
         kept, total = [np.arange(main + 1)], main
         while starts.size and total <= _MAX_NODES:
             bound = self._bound_stretches(starts, sizes)
             dropped = bound <= allowance * _SHARE_OF_STRETCH
-            self.left_out += float(bound[dropped].sum()) * _ROUND_UP
+            self.left_out += float(bound[dropped].sum()) * ROUND_UP
             starts, sizes = starts[~dropped], sizes[~dropped]
             short = sizes < _SHORT
             total += int(sizes[short].sum())
             kept.append(listed(starts[short], sizes[short]))
             starts, sizes = split(starts[~short], sizes[~short], _PARTS)
-        x = count * self.step * self.tau * (1 - 4 * UNIT)
-        gaussian = math.exp(-x * x / 2 * (1 - 4 * UNIT)) * (1 + 16 * UNIT)
-        self.left_out += whole * self.tau * gaussian / (math.pi * x**3) * _ROUND_UP
+        self.left_out += float(self.integrand.cut(count, whole)[0])
         return np.concatenate(kept) if total <= _MAX_NODES else np.zeros(0, dtype=np.int64)
 
     def _bound_stretches(self, starts: IntArray, sizes: IntArray) -> FloatArray:
         """Bound what the nodes of each stretch add, whatever the others hold."""
-        left = self.step * starts.astype(np.float64)
         square = bound_largest(self.types, self.step, starts, sizes, self.others)
-        height = self._height(0.5 * np.log(square)) * np.exp(-0.5 * (self.tau * left) ** 2)
-        bound: FloatArray = sizes * (self.step / math.pi) * height / (1 + left**2)
-        return bound
-
-    def _height(self, exponent: FloatArray) -> FloatArray:
-        """Bound :math:`H` where the real part of l - top is ``exponent``, at most."""
-        log_ratio = self.log_rest - self.top - exponent
-        series = log_geometric_bound(log_ratio, self.terms)
-        power = self.others * exponent + series
-        error = 8 * UNIT * (np.abs(self.others * exponent) + np.abs(series) + self.terms + 8)
-        with np.errstate(over="ignore"):
-            height: FloatArray = self.gamma * np.exp(power + error) * _ROUND_UP
-        return height
+        return self.integrand.bounds(starts, sizes, square)
 
     def _evaluate(self) -> None:
         """Evaluate all transforms at the nodes; bound those that rounding makes useless."""
-        t = self.step * self.nodes.astype(np.float64)
-        phi0, *found = evaluate_all([self.first, *self.types], self.step, self.nodes, self.others)
-        excess, largest, relative = [], [], np.zeros(t.size)
-        for law, phi in zip(self.types, found, strict=True):
-            modulus = np.exp(phi.log_modulus)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                worst = np.where(
-                    modulus > 2 * phi.error, phi.error / (modulus - phi.error), math.inf
-                )
-                above = np.minimum(np.log(modulus + phi.error), 0.0)
-            # Logarithm, argument and drift have a few roundings each.
-            drift = t * law.mean
-            sizes = np.abs(phi.log_modulus) + np.abs(phi.argument) + np.abs(drift)
-            sizes += abs(law.log_mgf) + abs(self.top)
-            relative = np.maximum(relative, worst + 8 * UNIT * np.minimum(sizes, 1e300))
-            shift = law.log_mgf - self.top
-            excess.append(shift + phi.log_modulus + 1j * (phi.argument + drift))
-            largest.append(shift + above + 4 * UNIT * (abs(law.log_mgf) + abs(self.top)))
-        useful = self.others * relative < _VAGUE
-        self.relative = relative[useful]
-        self.t = t[useful]
-        self.excess = np.array(excess)[:, useful]
-        self.largest = np.array(largest)[:, useful]
-        turns = np.round((self.excess.imag - self.excess[0].imag) / (2 * math.pi))
-        self.excess = self.excess - 2j * math.pi * turns
-        scale = (self.step / math.pi) * np.where(self.nodes == 0, 0.5, 1.0)
-        scale = scale * np.exp(-0.5 * (self.tau * t) ** 2) / (1 + t * t)
-        modulus0 = np.minimum(np.exp(phi0.log_modulus) + phi0.error, 1.0)
-        if not useful.all():
-            height = self._height(np.max(largest, axis=0)[~useful])
-            self.left_out += float((scale[~useful] * modulus0[~useful]) @ height) * _ROUND_UP
-        self.size = (scale * modulus0)[useful] * _ROUND_UP
-        self.first_error = (scale * phi0.error)[useful]
-        phase = phi0.argument + t * self.first.mean + self.tau**2 * t - 2 * np.arctan2(t, 1.0)
-        amplitude = scale * np.exp(phi0.log_modulus)
-        self.kernel = (amplitude * (np.cos(phase) + 1j * np.sin(phase)))[useful]
-        self.phase_error = (8 * UNIT * (8 + np.abs(phase)))[useful]
+        laws = [self.first, *self.types]
+        found = evaluate_all(laws, self.step, self.numbers, self.others)
+        first, *types = (
+            SlotValues(phi, law.mean, law.log_mgf) for law, phi in zip(laws, found, strict=True)
+        )
+        self.nodes, _, left_out = self.integrand.evaluate(self.numbers, first, types)
+        self.left_out += float(left_out.sum()) * ROUND_UP
 
     def bound(self, ceiling: float) -> _Found:
         """Bound the sum over the nodes for all shares of the types."""
-        lead = leading_type(self._nodes)
+        lead = leading_type(self.nodes)
         points = self._at(np.eye(len(self.types))[[lead]])
         settled = float(points.upper[0])
         log_ratio = self.log_rest - self.top
-        lost = loss_of_leading(self._nodes, self.others, self.terms, log_ratio, self.gamma)
+        lost = loss_of_leading(self.nodes, self.others, self.terms, log_ratio, self.gamma)
         worst = settled + lost
         if worst > settled * (1 + self.proposal.share_of_cells):
             few = len(self.types) <= _FEW
-            kept = [*range(len(self.types))] if few else contenders(self._nodes, self.others)
+            kept = [*range(len(self.types))] if few else contenders(self.nodes, self.others)
             points = self._at(np.eye(len(self.types))[kept])
             least = min(worst, float(points.upper.max()))
             self.is_hopeless = least > 0 and self._log_delta(least) > ceiling
             worst = min(worst, self._worst_mixture(points, kept, worst, ceiling))
-        log_delta = self._log_delta(worst + self.left_out + self._moved())
+        moved = float(self.integrand.moved(self.scale))
+        log_delta = self._log_delta(worst + self.left_out + moved)
         lead = int(np.argmax(points.upper))
         bias = self.tau**2 * float(points.density[lead]) / float(points.upper[lead])
         return _Found(log_delta, bias)
 
     def _log_delta(self, total: float) -> float:
         """Return the bound on log delta for a bound on the sum."""
-        base = self.others * self.top + self.first.log_mgf + 0.5 * self.tau**2
-        size = self.others * abs(self.top) + abs(self.first.log_mgf)
-        error = self.others * max(law.log_mgf_error for law in self.types)
-        error += self.first.log_mgf_error + 8 * UNIT * (size + 8)
-        shift = math.log(self.n) + math.log(self.proposal.theta)
-        log_mean = math.log(total) + base + error - shift + 8 * UNIT * (abs(base) + abs(shift) + 8)
-        if self.terms < self.n:  # so many users in a row were no blanket users
-            log_tail = self.terms * self.log_rest
-            log_mean = float(np.logaddexp(log_mean, log_tail))
-            log_mean += 8 * UNIT * (abs(log_mean) + abs(log_tail) + 8)
-        return log_mean
-
-    def _moved(self) -> float:
-        """Bound what errors of the values may add: d e^d of the sum at t = 0, d their tilted mean.
-
-        See the last step in :mod:`shuffledp.divergence.contour`.
-        """
-        moved = self.first.value_shift + self.others * max(law.value_shift for law in self.types)
-        return float(self._height(np.zeros(1))[0]) * moved * math.exp(moved) * _ROUND_UP
+        return float(self.integrand.log_delta(total, self.scale))
 
     def _at(self, shares: FloatArray) -> Points:
         """Evaluate the sum at several shares; ``upper`` has its rounding error added."""
-        exponent = shares @ self.excess
-        power = self.others * exponent
-        series, series_error = np.ones_like(exponent), np.zeros(exponent.shape)
-        if self.terms > 1:
-            # The terms are added from the largest one on: the first, or the last where q > 1.
-            log_ratio = (self.log_rest - self.top) - exponent
-            grows = log_ratio.real > 0
-            power = np.where(grows, power + (self.terms - 1) * log_ratio, power)
-            series, series_error = geometric_sum(np.where(grows, -log_ratio, log_ratio), self.terms)
-        with np.errstate(under="ignore"):
-            modulus = self.gamma * np.exp(power.real)
-        turned = np.cos(power.imag) + 1j * np.sin(power.imag)
-        values = self.kernel * (modulus * turned * series)
-        height = self._height(shares @ self.largest)
-        # e^{(M-k) l} moves by M times the error of l; products, phases and sums are rounded.
-        wobble = 2 * self.others * self.relative + self.phase_error
-        wobble = wobble + 8 * UNIT * (8 + np.abs(power.real) + np.abs(power.imag))
-        rounding = (self.size * wobble + self.first_error) * height
-        rounding += self.size * modulus * series_error
+        exponent = shares @ self.nodes.exponent
+        values, rounding = self.integrand.at(self.nodes, exponent, shares @ self.nodes.largest)
         total = values.sum(axis=1).real
-        rounding_total = rounding.sum(axis=1) * _ROUND_UP
+        rounding_total = rounding.sum(axis=1) * ROUND_UP
         rounding_total += 64 * UNIT * np.abs(values).sum(axis=1)
-        density = (values * ((1 + 1j * self.t) ** 2)).sum(axis=1).real
+        density = (values * ((1 + 1j * self.nodes.t) ** 2)).sum(axis=1).real
         return Points(shares, exponent, total + rounding_total, density)
 
     def _cover(self, points: Points, spread: Spread | None = None, slack: float = 0.0) -> float:
@@ -320,19 +245,19 @@ class _Spectrum:
         denominator = 8 if corners == 2 else 6
         limit = _MAX_WORK if spread is None else _LITTLE_WORK
         while cells.size:
-            if len(cells) * len(edges) * self.t.size > limit:
+            if len(cells) * len(edges) * self.nodes.t.size > limit:
                 return max(settled, before)
-            heights = self._height((points.shares @ self.largest)[cells].max(axis=1))
+            heights = self.integrand.height((points.shares @ self.nodes.largest)[cells].max(axis=1))
             exponent = points.exponent[cells]
             squares = np.array([np.abs(exponent[:, i] - exponent[:, j]) for i, j in edges])
-            squares = (self.others * (squares + 2 * self.relative)) ** 2
+            squares = (self.others * (squares + 2 * self.nodes.relative)) ** 2
             share = np.minimum(squares.max(axis=0) / denominator, 2.0)
-            weight = self.size * heights
+            weight = self.nodes.size * heights
             bounds = points.upper[cells].max(axis=1)
             errors = weight * share
             if spread is not None:
-                errors += self.size * spread.at(most_variance(points.shares[cells]), heights)
-            bounds = np.nan_to_num(bounds + errors.sum(axis=1) * _ROUND_UP, nan=math.inf)
+                errors += self.nodes.size * spread.at(most_variance(points.shares[cells]), heights)
+            bounds = np.nan_to_num(bounds + errors.sum(axis=1) * ROUND_UP, nan=math.inf)
             open_ = ~(bounds <= goal)
             settled = max(settled, float(bounds[~open_].max(initial=0.0)))
             before = float(bounds.max())  # holds for the parts of all cells, too
@@ -352,12 +277,6 @@ class _Spectrum:
         added = self._at(0.5 * (points.shares[pairs[:, 0]] + points.shares[pairs[:, 1]]))
         return halves, points.joined(added)
 
-    @property
-    def _nodes(self) -> Nodes:
-        return Nodes(
-            self.kernel, self.size, self.first_error, self.phase_error, self.excess, self.relative
-        )
-
     def _mixed(self, points: Points, kept: list[int]) -> float:
         """Bound the sum for all mixtures, looking at those of some types."""
         if len(kept) > _MAX_CORNERS:
@@ -367,7 +286,7 @@ class _Spectrum:
             return cover
         log_ratio = self.log_rest - self.top
         ceiling, mixing = ceiling_of_mixtures(
-            self._nodes, kept, self.others, self.terms, log_ratio, self.gamma
+            self.nodes, kept, self.others, self.terms, log_ratio, self.gamma
         )
         return max(cover, ceiling) + mixing
 
@@ -376,7 +295,7 @@ class _Spectrum:
         if len(self.types) == 1 or self.terms == 1:
             return self._mixed(points, kept)
         spread = self._spread()
-        examined = float(self.size @ spread.everywhere) * _ROUND_UP
+        examined = float(self.nodes.size @ spread.everywhere) * ROUND_UP
         largest, share = float(points.upper.max()), self.proposal.share_of_cells
         if examined > share * largest and len(kept) == len(self.types):
             found = self._cover(points, spread, _SHARE_OF_SPREAD * examined)
@@ -387,13 +306,13 @@ class _Spectrum:
         return self._mixed(points, kept) + examined
 
     def _spread(self) -> Spread:
-        distances = [np.abs(a - b) for a, b in combinations(self.excess, 2)]
-        largest = self.largest.max(axis=0)
-        smallest = self.excess.real.min(axis=0) - self.relative
+        distances = [np.abs(a - b) for a, b in combinations(self.nodes.exponent, 2)]
+        largest = self.nodes.largest.max(axis=0)
+        smallest = self.nodes.exponent.real.min(axis=0) - self.nodes.relative
         return Spread.of(
-            height=self._height(largest),
-            full=self.gamma * np.exp(self.others * largest) * _ROUND_UP,
+            height=self.integrand.height(largest),
+            full=self.gamma * np.exp(self.others * largest) * ROUND_UP,
             ends=(self.log_rest - self.top - largest, self.log_rest - self.top - smallest),
-            square=(np.max(distances, axis=0) + 2 * self.relative) ** 2,
+            square=(np.max(distances, axis=0) + 2 * self.nodes.relative) ** 2,
             terms=self.terms,
         )
