@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shuffledp.accounting.along import prepare_log_deltas
+from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate
+from shuffledp.accounting.climbs import prepare_profile
 from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.inversion import log_gap
 from shuffledp.accounting.known_bounds import KnownBounds
@@ -214,6 +216,8 @@ class ShuffleAccountant(OperationalTerms):
         for name, family in prepared.families.items():
             if name == "upper" or not upper_alone:
                 prepare_log_deltas([family] * len(points), points)
+        if prepared.climbing is not None:
+            prepare_profile(prepared.climbing, points)
         deltas = [prepared.delta_interval(e) for e in points]
         return Profile(
             np.array(points),
@@ -351,6 +355,11 @@ class ShuffleAccountant(OperationalTerms):
     def families(self) -> dict[str, WorstCase]:
         """What can be evaluated together with that of others, "upper" and "lower" bounds."""
         return self._bounds.families
+
+    @property
+    def climbing(self) -> BestBound | None:
+        """What searches together with others for the epsilon of the best bound, if that counts."""
+        return self._bounds.climbing
 
     def _twin(self) -> ShuffleAccountant:
         """Return an accountant that answers alike and remembers nothing of what this one does."""

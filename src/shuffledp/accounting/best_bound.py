@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -12,7 +12,7 @@ from shuffledp.accounting.inversion import log_gap, log_target
 from shuffledp.accounting.proposals import Climb
 from shuffledp.accounting.report import Proof, check_order
 from shuffledp.accounting.sum_view import Attained
-from shuffledp.accounting.swap_bound import SwapBound
+from shuffledp.accounting.swap_bound import SwapBound, SwapPoint
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import MAX_EPSILON0
@@ -24,6 +24,20 @@ _VERY_FAR = 0.5  # the same, of one that no further look corrects
 _SURELY_ABOVE = 1.0  # the target: points that a climb passes, where a rough bound will do
 
 T = TypeVar("T", Interval, LogEnclosure)
+R = TypeVar("R")
+
+#: A search that says where it will evaluate, and returns what it has found.
+Steps = Generator[float, None, R]
+
+
+def end_of(steps: Steps[R]) -> R:
+    """Return what a search finds."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: R = end.value
+            return found
 
 
 @dataclass(frozen=True)
@@ -69,6 +83,7 @@ class BestBound:
         self, upper: WorstCase, lower: Callable[[Candidate | None], WorstCase], swap: SwapBound
     ) -> None:
         self.upper, self.lower, self.swap = upper, lower, swap
+        self._epsilons: dict[float, Bounded[Interval]] = {}
 
     def log_delta(self, epsilon: float) -> Bounded[LogEnclosure]:
         """Enclose the logarithm of the true delta."""
@@ -101,17 +116,36 @@ class BestBound:
 
         The upper end keeps its word: ``log_delta`` at that epsilon ends at or below log delta.
         """
+        return self._epsilons.get(delta) or end_of(self.steps(delta))
+
+    def remember_epsilon(self, delta: float, found: Bounded[Interval]) -> None:
+        """Answer :meth:`epsilon` at this delta with what was found together with others."""
+        self._epsilons[delta] = found
+
+    def steps(self, delta: float) -> Steps[Bounded[Interval]]:
+        """Enclose the true epsilon, and yield every epsilon at which the swap bound is needed.
+
+        Whoever has others to ask about can evaluate them together before going on.
+        """
         blanket, worst = self.upper.epsilon(delta)
         attained, leak = self.lower(worst).epsilon(delta)
         low, high = attained.lower, blanket.upper
         proof: Proof = "blanket"
         if self.swap.is_available and 0 < delta < 1 and low < high:
-            better, decisive = self._search(low, high, delta, leak)
+            better, decisive = yield from self._search(low, high, delta, leak)
             if better < high:
                 high, proof, worst = better, self.swap.proof, decisive
         return Bounded(
             Interval(check_order(low, high), high), blanket, attained, worst, leak, proof
         )
+
+    def points_at(self, epsilon: float) -> list[SwapPoint]:
+        """Return the swap bounds that are needed at an epsilon, as far as that is clear before."""
+        if not self.swap.is_available:
+            return []
+        leader = self.upper.candidates.leader()
+        few = self.upper.candidates.few() or ([] if leader is None else [leader])
+        return [SwapPoint(self.swap, candidate.pair, epsilon) for candidate in few]
 
     def gap(self, epsilon: float, delta: float) -> float:
         """Return how far ``log_delta`` would end above the logarithm of ``delta``, about.
@@ -165,7 +199,7 @@ class BestBound:
 
     def _search(
         self, low: float, high: float, delta: float, leak: Candidate | None
-    ) -> tuple[float, Candidate | None]:
+    ) -> Steps[tuple[float, Candidate | None]]:
         """Return the smallest epsilon found at which the swap bound is at most delta.
 
         Also return the candidate that is the largest one there.
@@ -182,6 +216,7 @@ class BestBound:
             limit = target.upper + _SURELY_ABOVE
             if evaluations and math.isfinite(estimate := self._estimated_blanket(epsilon)):
                 limit = min(limit, estimate + _VERY_FAR)
+            yield epsilon
             value, decisive = self._swapped(epsilon, limit)
             meets = exp_up(value) <= delta and value <= limit
             if meets:

@@ -120,6 +120,11 @@ class KnownBounds:
             return {"upper": self._blanket}
         return {"upper": self._blanket, "lower": self._lower_of_all}
 
+    @property
+    def climbing(self) -> BestBound | None:
+        """The bound whose searches can be done together with those of others, if it answers."""
+        return self._best if self.families and self._may_swap else None
+
     def lower(self, worst: Candidate | None) -> WorstCase | ExactSum | JointLeak | Unattained:
         """Return what concrete datasets attain, given the worst of the upper bound."""
         if self.exact is not None:
