@@ -147,3 +147,29 @@ def upper_level(channel: Channel) -> float | None:
         return None
     rounded = float(level)
     return math.nextafter(rounded, math.inf) if Fraction(rounded) < level else rounded
+
+
+def judge_profile(
+    text: str, truth: Truth, epsilons: list[float], bound: Literal["blanket", "best"]
+) -> Verdict:
+    """Note every point of a profile that does not enclose the truth."""
+    verdict = Verdict()
+    try:
+        accountant = ShuffleAccountant(parse(text), truth.n, bound=bound)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)
+            profile = accountant.profile(epsilons)
+    except (ValueError, NoAnswerError) as refusal:
+        verdict.refusals.append(f"{text}: {refusal}")
+        return verdict
+    ends = zip(epsilons, profile.lower.tolist(), profile.upper.tolist(), strict=True)
+    for epsilon, lower, upper in ends:
+        verdict.questions += 1
+        true = truth.delta(epsilon)
+        above = truth.channel.whole and bound == "best" and true.high < Fraction(lower)
+        if above or true.low > Fraction(upper):
+            verdict.violations.append(
+                f"{text}, n={truth.n}, profile at {epsilon!r}: [{lower!r}, {upper!r}], "
+                f"the truth is {true}"
+            )
+    return verdict

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
+from tiers import examples
 
-from oracle.judge import Verdict, judge_accountant, judge_upper
+from oracle.judge import Verdict, judge_accountant, judge_profile, judge_upper
 from oracle.random_mechanisms import Generator
 from oracle.reader import read
 from oracle.truth import Truth
@@ -54,6 +55,29 @@ def test_best_bounds(kinds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) ->
     """The swap bound is tried also with few users, where it is seldom the smaller one."""
     monkeypatch.setattr("shuffledp.divergence.proposals.swap.FEWEST_BLANKET_USERS", 0.0)
     judge_many(Generator(105, kinds, effort=1_000), 10, 3, 1, "best")
+
+
+@pytest.mark.parametrize("kinds", [(), ("joint", "subsample")], ids=str)
+@pytest.mark.parametrize("bound", ["blanket", "best"])
+def test_profiles(
+    kinds: tuple[str, ...],
+    bound: Literal["blanket", "best"],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Points that are evaluated together; here, few users are, too."""
+    monkeypatch.setattr("shuffledp.divergence.proposals.swap.FEWEST_BLANKET_USERS", 0.0)
+    monkeypatch.setattr("shuffledp.divergence.proposals.row_swap.FEWEST_BLANKET_USERS", 0.0)
+    monkeypatch.setattr("shuffledp.divergence.several._FEWEST_USERS", 2)
+    monkeypatch.setattr("shuffledp.divergence.several._FEWEST_ROWS", 1)
+    generator, verdict, count = Generator(106, kinds, effort=1_000), Verdict(), examples(84)
+    for instance in generator.instances(count):
+        epsilons = sorted(generator.epsilons(instance.channel, 4))
+        truth = Truth(instance.channel, instance.n)
+        own = judge_profile(instance.text, truth, epsilons, bound)
+        verdict.questions += own.questions
+        verdict.violations += own.violations
+    assert not verdict.violations, "\n".join(verdict.violations)
+    assert verdict.questions > 2 * count
 
 
 @pytest.mark.heavy(keep=2)

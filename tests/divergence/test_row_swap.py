@@ -1,0 +1,254 @@
+"""Many swap bounds at once: their formula in exact rationals, and single bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from test_lead import CASES, nodes_of, slots_of
+from test_swap import random_rows, swap_bound
+from tiers import examples
+
+from shuffledp import parse
+from shuffledp.decomposition import Decomposition, LawRows
+from shuffledp.divergence import row_swap
+from shuffledp.divergence.lead import leading_type, loss_of_leading
+from shuffledp.divergence.row_lead import RowLeads, RowNodes
+from shuffledp.divergence.row_swap import swap_log_deltas
+from shuffledp.divergence.slots import SlotRows, Slots
+from shuffledp.divergence.swap import swap_log_delta
+
+Rows = list[list[Fraction]]
+EPSILONS = np.array([0.0, 0.02, 0.1])
+
+
+def decompositions(rows: Rows) -> tuple[Decomposition, list[Decomposition]]:
+    first, second = ([float(p) for p in row] for row in rows[:2])
+    common = [float(min(column)) for column in zip(*rows, strict=True)]
+    blanket = Decomposition.from_coefficients(first, second, common)
+    parts = [[float(p) for p in row] for row in rows]
+    return blanket, [Decomposition.from_coefficients(first, second, part) for part in parts]
+
+
+def worst(rows: Rows, n: int, epsilon: float) -> float:
+    """The largest swap bound of a background, computed in fractions."""
+    ratio = Fraction(math.exp(epsilon))
+    others = combinations_with_replacement(range(len(rows)), n - 1)
+    return float(max(swap_bound(rows, own, ratio) for own in others))
+
+
+def check_exactly(rows: Rows, n: int) -> int:
+    """No bound is below the largest exact one; return how many there are."""
+    slots = SlotRows.of(*decompositions(rows), EPSILONS)
+    found = swap_log_deltas(SlotRows.joined([slots]), np.full(EPSILONS.size, n), 1e-3)
+    for epsilon, bound in zip(EPSILONS.tolist(), found, strict=True):
+        if bound is not None and bound < math.inf:
+            assert worst(rows, n, epsilon) * (1 - 1e-12) <= math.exp(bound)
+    return sum(bound is not None and bound < math.inf for bound in found)
+
+
+def test_all_backgrounds_are_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among few users mixtures matter; what they may add is in the bound, however much it is."""
+    monkeypatch.setattr(row_swap, "share_of_cells", lambda _: math.inf)
+    answered = 0
+    for seed in range(examples(28)):
+        rng = np.random.default_rng(seed)
+        inputs, n = int(rng.integers(2, 4)), int(rng.integers(4, 7))
+        answered += check_exactly(random_rows(rng, inputs, 2 if inputs == 3 else 3), n)
+    assert answered > examples(28)
+
+
+def test_any_proposal_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tilts, smoothing, steps, ends and numbers of users examined: the bound still holds."""
+    rng = np.random.default_rng(7)
+    tilts, proposals = row_swap.choose_tilts, row_swap.RowSwapProposals
+
+    def other_tilts(slots: SlotRows, users: np.ndarray) -> row_swap.RowTilts:
+        found = tilts(slots, users)
+        return replace(
+            found,
+            theta=found.theta * rng.uniform(0.5, 1.8, users.size),
+            lead=rng.integers(len(slots.types), size=users.size),
+        )
+
+    class Others(proposals):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args)
+            self.tau = self.tau * rng.uniform(0.3, 8.0, self.tau.size)
+            self.terms = np.ceil(self.terms * rng.uniform(0.3, 1.0, self.terms.size))
+
+        def grids(self, rows: np.ndarray) -> row_swap.RowGrids:
+            found = super().grids(rows)
+            step = found.step * rng.uniform(0.5, 1.5, rows.size)
+            count = np.ceil(found.count * rng.uniform(0.5, 1.5, rows.size)).astype(np.int64)
+            return replace(found, step=step, count=count)
+
+    monkeypatch.setattr(row_swap, "choose_tilts", other_tilts)
+    monkeypatch.setattr(row_swap, "RowSwapProposals", Others)
+    monkeypatch.setattr(row_swap, "share_of_cells", lambda _: math.inf)
+    answered = 0
+    for seed in range(examples(35)):
+        answered += check_exactly(random_rows(np.random.default_rng(seed), 2, 3), 5)
+    assert answered > examples(35)
+
+
+MECHANISMS = [
+    "krr(k=10, epsilon0=2)",
+    "oue(epsilon0=2)",
+    "hadamard(epsilon0=1, domain_size=100)",
+    "blh(epsilon0=3)",
+    "any_pure_ldp(epsilon0=0.5)",
+    "joint(krr(k=10, epsilon0=1), oue(epsilon0=1))",
+    "matrix([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.3, 0.4, 0.3]])",
+]
+
+
+@pytest.mark.heavy(keep=3)
+@pytest.mark.parametrize("text", MECHANISMS)
+def test_rows_are_as_good_as_single_bounds(text: str) -> None:
+    mechanism = parse(text)
+    laws = mechanism.slot_laws(mechanism.neighbours()[0])
+    assert laws is not None
+    users = np.array([50, 10**3, 10**3, 10**5, 10**5, 10**9, 10**12])
+    level = mechanism.epsilon0
+    epsilons = level * np.array([0.4, 0.1, 0.2, 0.01, 0.03, 2e-4, 3e-6])
+    slots = SlotRows.joined([SlotRows.of(laws.blanket, laws.backgrounds, epsilons)])
+    found = swap_log_deltas(slots, users, 2e-3)
+    answered = 0
+    for n, epsilon, bound in zip(users.tolist(), epsilons.tolist(), found, strict=True):
+        single = swap_log_delta(Slots.of(laws.blanket, laws.backgrounds, epsilon), n, 2e-3)
+        if bound is not None:
+            answered += 1
+            assert (
+                bound == pytest.approx(single, abs=4e-4) if single < math.inf else bound == single
+            )
+    assert answered >= 3
+
+
+def test_laws_of_any_size_stand_together() -> None:
+    """Bounds of mechanisms with laws of other sizes get atoms of no weight, and stay the same."""
+    parts, users = [], []
+    for text in ("krr(k=10, epsilon0=1)", "oue(epsilon0=1)"):
+        mechanism = parse(text)
+        laws = mechanism.slot_laws(mechanism.neighbours()[0])
+        assert laws is not None
+        parts.append(SlotRows.of(laws.blanket, laws.backgrounds, np.array([0.05, 0.06])))
+        users += [5000, 5000]
+    alone = [
+        bound
+        for part in parts
+        for bound in swap_log_deltas(SlotRows.joined([part]), np.array([5000, 5000]), 2e-3)
+    ]
+    together = swap_log_deltas(SlotRows.joined(parts), np.array(users), 2e-3)
+    assert None not in together
+    assert together == pytest.approx(alone, abs=1e-9)
+
+
+def test_what_is_not_for_rows_is_left_to_others() -> None:
+    """Lattices need mixtures; few blanket users, huge values and blankets of mass 1 are no rows."""
+    mechanism = parse("krr(k=2, epsilon0=2)")
+    laws = mechanism.slot_laws(mechanism.neighbours()[0])
+    assert laws is not None
+    slots = SlotRows.of(laws.blanket, laws.backgrounds, np.array([0.33, 0.33]))
+    assert swap_log_deltas(slots, np.array([1000, 2]), 2e-3) == [None, math.inf]
+    huge = replace(slots, first=replace(slots.first, values=slots.first.values * 1e150))
+    assert swap_log_deltas(huge, np.array([1000, 1000]), 2e-3) == [None, None]
+    whole = replace(slots, blanket_mass=np.ones(2))
+    assert swap_log_deltas(whole, np.array([1000, 1000]), 2e-3) == [None, None]
+
+
+@pytest.mark.parametrize("name", ["first", "types"])
+def test_errors_of_values_raise_the_bound(name: str) -> None:
+    """Values that may be larger by d: the bound is at least that for values larger by d."""
+    mechanism = parse("krr(k=10, epsilon0=1)")
+    laws = mechanism.slot_laws(mechanism.neighbours()[0])
+    assert laws is not None
+    slots = SlotRows.of(laws.blanket, laws.backgrounds, np.array([0.05]))
+    error = 1e-3 if name == "first" else 1e-6
+
+    def moved(shift: float, error: float) -> SlotRows:
+        def change(law: LawRows) -> LawRows:
+            error_of_values = law.value_error + error
+            return replace(law, values=law.values + shift, value_error=error_of_values)
+
+        if name == "first":
+            return replace(slots, first=change(slots.first))
+        return replace(slots, types=tuple(change(law) for law in slots.types))
+
+    [vague] = swap_log_deltas(SlotRows.joined([moved(0.0, error)]), np.array([3000]), 2e-3)
+    [larger] = swap_log_deltas(SlotRows.joined([moved(error, 0.0)]), np.array([3000]), 2e-3)
+    [exact] = swap_log_deltas(SlotRows.joined([slots]), np.array([3000]), 2e-3)
+    assert vague is not None
+    assert larger is not None
+    assert exact is not None
+    assert exact < larger - 1e-5
+    assert larger <= vague + 1e-4
+
+
+def test_errors_of_weights_raise_the_bound() -> None:
+    """Weights that may be larger by a factor: n times its logarithm enters for the types."""
+    mechanism = parse("krr(k=10, epsilon0=1)")
+    laws = mechanism.slot_laws(mechanism.neighbours()[0])
+    assert laws is not None
+    slots = SlotRows.of(laws.blanket, laws.backgrounds, np.array([0.05]))
+    vague = replace(
+        slots,
+        types=tuple(replace(law, weight_error=law.weight_error + 1e-4) for law in slots.types),
+    )
+    [wide], [exact] = (
+        swap_log_deltas(SlotRows.joined([own]), np.array([3000]), 2e-3) for own in (vague, slots)
+    )
+    assert exact is not None
+    # Wrong weights sum to 1, too: what counts is their share of E|e^x - 1|.
+    assert wide is None or wide > exact + 1e-3
+
+
+@pytest.mark.parametrize(("text", "n", "epsilon"), CASES, ids=lambda value: str(value)[:24])
+def test_losses_are_those_of_single_bounds(text: str, n: int, epsilon: float) -> None:
+    nodes, spectrum = nodes_of(slots_of(text, epsilon), n)
+    lead, log_ratio = leading_type(nodes), spectrum.log_rest - spectrum.top
+    terms = [1, min(2, spectrum.terms), spectrum.terms]
+    rows, count = len(terms), nodes.t.size
+    several = RowNodes(
+        nodes.chosen(np.tile(np.arange(count), rows)),
+        np.repeat(np.arange(rows), count),
+        np.tile(nodes.exponent[lead], rows),
+    )
+    own = nodes.exponent[lead, 0].real - nodes.exponent[:, 0].real
+    leads = RowLeads(
+        np.full(rows, lead),
+        np.tile(own[:, None], rows),
+        np.full(rows, float(n - 1)),
+        np.array(terms, dtype=np.float64),
+        np.full(rows, log_ratio),
+        np.full(rows, spectrum.gamma),
+    )
+    found = leads.losses(several)
+    for k, loss in zip(terms, found.tolist(), strict=True):
+        single = loss_of_leading(nodes, n - 1, k, log_ratio, spectrum.gamma)
+        assert loss == pytest.approx(single, rel=1e-9, abs=1e-14)
+
+
+def test_types_that_do_not_fall_short_have_no_leader() -> None:
+    nodes, spectrum = nodes_of(slots_of("blh(epsilon0=2)", 0.3), 300)
+    twice = replace(
+        nodes,
+        exponent=np.concatenate([nodes.exponent, nodes.exponent]),
+        largest=np.concatenate([nodes.largest, nodes.largest]),
+    )
+    lead = leading_type(twice)
+    own = twice.exponent[lead, 0].real - twice.exponent[:, 0].real
+    leads = RowLeads(
+        np.array([lead]),
+        own[:, None],
+        np.array([299.0]),
+        np.array([1.0]),
+        np.array([-0.1]),
+        np.array([spectrum.gamma]),
+    )
+    rows = np.zeros(twice.t.size, dtype=np.int64)
+    assert leads.losses(RowNodes(twice, rows, twice.exponent[lead])).tolist() == [math.inf]
