@@ -212,7 +212,16 @@ def test_errors_of_weights_raise_the_bound() -> None:
     assert wide is None or wide > exact + 1e-3
 
 
-@pytest.mark.parametrize(("text", "n", "epsilon"), CASES, ids=lambda value: str(value)[:24])
+MANY_USERS = [
+    ("blh(epsilon0=2)", 60_000, 0.004),
+    ("krr(k=3, epsilon0=5)", 100_000, 0.02),
+    ("krr(k=10, epsilon0=6)", 60_000, 0.1),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "epsilon"), [*MANY_USERS, *CASES], ids=lambda value: str(value)[:24]
+)
 def test_losses_are_those_of_single_bounds(text: str, n: int, epsilon: float) -> None:
     nodes, spectrum = nodes_of(slots_of(text, epsilon), n)
     lead, log_ratio = leading_type(nodes), spectrum.log_rest - spectrum.top
