@@ -8,6 +8,7 @@ time or make an enclosure wide, never wrong.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -33,8 +34,9 @@ _NEAR_THE_END = (1e-13, 1e-11, 1e-8, 1e-5)
 _FIRST_STEP = 3e-4  # relatively, beyond where a climb begins
 _QUICK_STEP = 1e-4  # the same for one of many: where the target is met there, it is the last
 _OVERSHOOT = 1.05
+_BESIDE = 0.03  # of a step back, how much shorter it is
 _LONGEST_STEP = 0.75  # of what is left to climb
-_WORTH_A_STEP, _WORTH_A_CLIMB = 2e-4, 3e-4  # relatively, of epsilon
+_CLOSE, _WORTH_A_STEP, _WORTH_A_CLIMB = 2e-4, 1e-4, 3e-4  # relatively, of epsilon
 _ENOUGH_LOOKS, _FASTER = 3, 4.0  # points to judge a bound by, and how it may still fall
 
 
@@ -242,7 +244,7 @@ class Climb:
     def __init__(self, low: float, ceiling: float, target: float, *, quick: bool = False) -> None:
         self.low, self.ceiling, self.target = low, ceiling, target
         self._first_step = _QUICK_STEP if quick else _FIRST_STEP
-        # The last points above the target and at or below it, and those before them.
+        # The points above the target and at or below it, in the order in which they were seen.
         self._above: list[tuple[float, float]] = []
         self._below: list[tuple[float, float]] = []
         self._is_rough = False  # the last value above the target could be made smaller
@@ -263,7 +265,7 @@ class Climb:
 
     def is_close(self, epsilon: float) -> bool:
         """Whether little is left to gain once the target is met at an epsilon."""
-        return epsilon - self.low < _WORTH_A_STEP * epsilon
+        return epsilon - self.low < _CLOSE * epsilon
 
     def next(self) -> float | None:
         """Return where to evaluate next, None if little is left to gain."""
@@ -274,14 +276,14 @@ class Climb:
             return epsilon if worth else None
         epsilon, value = self._below[-1]
         least = self._above[-1][0] if self._above else self.low
-        if self._above and not self._is_rough:
-            slope = _slope(self._above[-1], self._below[-1])
-        elif len(self._below) > 1 and value > self._below[-2][1]:
-            slope = _slope(*self._below[-2:])
-        else:
-            slope = self._slope
-        root = max(epsilon + (value - self.target) / -slope, least)
-        root += (_OVERSHOOT - 1) * (epsilon - root)
+        lines = [self._below[-2:]]
+        if not self._is_rough:
+            lines.append([*self._above[-1:], self._below[-1]])
+        roots = (_root(line, self.target) for line in lines if len(line) == 2)
+        root = min((x for x in roots if least < x < epsilon), default=-math.inf)
+        if root == -math.inf:
+            root = max(epsilon + (value - self.target) / -self._slope, least)
+        root += _BESIDE * (epsilon - root)
         return root if epsilon - root >= _WORTH_A_STEP * epsilon else None
 
     @property
@@ -305,3 +307,9 @@ class Climb:
 
 def _slope(first: tuple[float, float], second: tuple[float, float]) -> float:
     return (second[1] - first[1]) / (second[0] - first[0])
+
+
+def _root(line: Sequence[tuple[float, float]], target: float) -> float:
+    """Return where a line through two points falls to the target; NaN if it does not fall."""
+    slope = _slope(*line)
+    return line[1][0] + (target - line[1][1]) / slope if slope < 0 else math.nan
