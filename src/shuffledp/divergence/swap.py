@@ -42,6 +42,7 @@ from shuffledp.divergence.characteristic import bound_largest, evaluate_all
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.examined import Spread, most_variance
 from shuffledp.divergence.geometric import geometric_sum, log_geometric_bound
+from shuffledp.divergence.interpolation import largest_values
 from shuffledp.divergence.lead import (
     Nodes,
     ceiling_of_mixtures,
@@ -300,7 +301,7 @@ class _Spectrum:
         total = values.sum(axis=1).real
         rounding_total = rounding.sum(axis=1) * _ROUND_UP
         rounding_total += 64 * UNIT * np.abs(values).sum(axis=1)
-        density = (values * ((1 + 1j * self.t) ** 2)).sum(axis=1).real
+        density = (values @ (1 + 1j * self.t) ** 2).real
         return Points(shares, exponent, total + rounding_total, density)
 
     def _cover(self, points: Points, spread: Spread | None = None, slack: float = 0.0) -> float:
@@ -328,10 +329,13 @@ class _Spectrum:
             squares = (self.others * (squares + 2 * self.relative)) ** 2
             share = np.minimum(squares.max(axis=0) / denominator, 2.0)
             weight = self.size * heights
-            bounds = points.upper[cells].max(axis=1)
-            errors = weight * share
+            # Near a corner the errors vanish, but for those that are capped.
+            bent = np.where(share < 2, weight, 0.0)
+            errors = np.where(share < 2, 0.0, 2 * weight)
             if spread is not None:
                 errors += self.size * spread.at(most_variance(points.shares[cells]), heights)
+            pairs = np.einsum("cn,ecn->ec", bent, squares) * (0.5 * _ROUND_UP)
+            bounds = largest_values(points.upper[cells], pairs, edges)
             bounds = np.nan_to_num(bounds + errors.sum(axis=1) * _ROUND_UP, nan=math.inf)
             open_ = ~(bounds <= goal)
             settled = max(settled, float(bounds[~open_].max(initial=0.0)))
