@@ -26,6 +26,8 @@ _MAX_NEWTON_STEPS = 30
 _SMALLEST_RTOL = 1e-9
 _SMALLEST_STEP = 2.0**-60  # where epsilon is 0
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
+_NEAR = 0.5  # of log delta: close enough for a line
+_WIDER = 8.0  # times as wide as one enclosure, what others next to it may be
 _ENOUGH = 4  # points close to each other tell the slope better than the estimate
 _NEAR_A_HINT = 0.5  # of log delta: its slope holds here
 _RETRIES = (0.95, 0.5)  # where in the bracket to try again after failed evaluations
@@ -139,10 +141,15 @@ class Guide:
             return self.middle(low, high)
         best = ranked[0]
         root = best.u - best.miss / slope
-        if abs(best.miss) > 0.5:
+        if abs(best.miss) > _NEAR:
             return self._inside(low, high, root)
-        reach = margin * (0.55 * best.width + 0.03 * abs(best.miss) + 1e-13) / -slope
+        reach = margin * (0.55 * self._width(best) + 0.03 * abs(best.miss) + 1e-13) / -slope
         return self._beside(low, high, root, max(reach, 2 * ULP * root), best)
+
+    def _width(self, best: _Point) -> float:
+        """Return how wide an enclosure next to the best point may be: some are wider than others."""
+        widest = max(point.width for point in self.points if abs(point.miss) <= _NEAR)
+        return min(widest, _WIDER * best.width)
 
     def _beside(
         self, low: float, high: float, root: float, reach: float, best: _Point
