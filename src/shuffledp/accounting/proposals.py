@@ -38,7 +38,8 @@ _QUICK_STEP = 1e-4  # the same for one of many: where the target is met there, i
 _OVERSHOOT = 1.05
 _BESIDE = 0.03  # of a step back, how much shorter it is
 _LONGEST_STEP = 0.75  # of what is left to climb
-_CLOSE, _WORTH_A_STEP, _WORTH_A_CLIMB = 2e-4, 1e-4, 3e-4  # relatively, of epsilon
+_CLOSE, _WORTH_A_CLIMB = 2e-4, 3e-4  # relatively, of epsilon
+_WORTH_A_STEP, _WORTH_A_CLOSER_LOOK = 1e-4, 1.5e-4  # the same: what is gained, and may be gained
 _ENOUGH_LOOKS, _FASTER = 3, 4.0  # points to judge a bound by, and how it may still fall
 
 
@@ -283,6 +284,8 @@ class Climb:
             return epsilon if worth else None
         epsilon, value = self._below[-1]
         least = self._above[-1][0] if self._above else self.low
+        if epsilon - least <= _WORTH_A_CLOSER_LOOK * epsilon:
+            return None
         lines = [self._below[-2:]]
         if not self._is_rough:
             lines.append([*self._above[-1:], self._below[-1]])

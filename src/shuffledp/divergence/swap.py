@@ -302,28 +302,35 @@ class _Spectrum:
         rounding_total = rounding.sum(axis=1) * _ROUND_UP
         rounding_total += 64 * UNIT * np.abs(values).sum(axis=1)
         density = (values @ (1 + 1j * self.t) ** 2).real
-        return Points(shares, exponent, total + rounding_total, density)
+        return Points(shares, exponent, height, total + rounding_total, density)
 
-    def _cover(self, points: Points, spread: Spread | None = None, slack: float = 0.0) -> float:
+    def _cover(
+        self,
+        points: Points,
+        spread: Spread | None = None,
+        slack: float = 0.0,
+        enough: float = 0.0,
+    ) -> float:
         """Return a bound over all shares: cut simplices in two until the errors are small.
 
         Args:
             points: the corners of the first simplex.
             spread: the error of an average over who is examined, if that is to be added.
             slack: how much it may add.
+            enough: a bound that need not be made smaller.
         """
         if (corners := len(points.shares)) == 1:
             return float(points.upper[0])
         cells = np.arange(corners)[None, :]
         settled, before = float(points.upper.max()), math.inf
-        goal = settled * (1 + self.proposal.share_of_cells) + slack
+        goal = max(settled * (1 + self.proposal.share_of_cells) + slack, enough)
         edges = list(combinations(range(corners), 2))
         denominator = 8 if corners == 2 else 6
         limit = _MAX_WORK if spread is None else _LITTLE_WORK
         while cells.size:
             if len(cells) * len(edges) * self.t.size > limit:
                 return max(settled, before)
-            heights = self._height((points.shares @ self.largest)[cells].max(axis=1))
+            heights = points.height[cells].max(axis=1)
             exponent = points.exponent[cells]
             squares = np.array([np.abs(exponent[:, i] - exponent[:, j]) for i, j in edges])
             squares = (self.others * (squares + 2 * self.relative)) ** 2
@@ -366,14 +373,13 @@ class _Spectrum:
         """Bound the sum for all mixtures, looking at those of some types."""
         if len(kept) > _MAX_CORNERS:
             return math.inf
-        cover = self._cover(points)
-        if len(kept) == len(self.types):
-            return cover
-        log_ratio = self.log_rest - self.top
-        ceiling, mixing = ceiling_of_mixtures(
-            self._nodes, kept, self.others, self.terms, log_ratio, self.gamma
-        )
-        return max(cover, ceiling) + mixing
+        ceiling = mixing = 0.0
+        if len(kept) < len(self.types):
+            log_ratio = self.log_rest - self.top
+            ceiling, mixing = ceiling_of_mixtures(
+                self._nodes, kept, self.others, self.terms, log_ratio, self.gamma
+            )
+        return max(self._cover(points, enough=ceiling), ceiling) + mixing
 
     def _worst_mixture(self, points: Points, kept: list[int], known: float, top: float) -> float:
         """Bound the sum for all mixtures, averages over who is examined included."""
