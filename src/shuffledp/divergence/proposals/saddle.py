@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,6 +19,7 @@ _LONGEST_STEP = 16  # at most so many times the tilt before
 _STEP_BACK = 8  # the tilt is divided by it where Newton's step leads below 0
 
 
+@lru_cache(maxsize=16)
 def saddle_point(total: BlockSum, kernel: Kernel = HINGE) -> float:
     r"""Return the minimiser of the contour integrand on the real axis, to 5% of its local scale.
 
