@@ -140,7 +140,8 @@ class ShuffleAccountant(OperationalTerms):
         accountant has ``get_delta(epsilon) <= target_delta``, exactly (up to epsilon = 300, the
         largest one can ask about).
         """
-        return self.epsilon_interval(target_delta).upper
+        delta = check_delta(target_delta)
+        return (self._blanket_epsilon if self._bounds.is_blanket else self._epsilon)(delta).upper
 
     def get_delta(self, target_epsilon: float) -> float:
         """Return the certified delta: the shuffled reports are (target_epsilon, delta)-DP.
@@ -149,29 +150,21 @@ class ShuffleAccountant(OperationalTerms):
         ``get_epsilon(delta)``, its other end, is above it by a relative ``rtol`` at most, or as
         much as an :class:`shuffledp.AccuracyWarning` says.
         """
-        return self.delta_interval(target_epsilon).upper
+        epsilon = check_epsilon(target_epsilon)
+        find = self._blanket_log_delta if self._bounds.is_blanket else self._log_delta
+        return delta_range(find(epsilon)).upper
 
     def epsilon_interval(self, target_delta: float) -> Interval:
         """Enclose the epsilon at ``target_delta``: that of the blanket bound, or the true one."""
-        delta = check_delta(target_delta)
-        if self._bounds.is_best:
-            best = self._bounds.best.epsilon(delta)
-            interval, computed = best.guarantee, best.computed
-        else:
-            interval, _ = self._bounds.upper.epsilon(delta)
-            computed = interval
-        if computed is not None and not self._reached(computed):
-            finite = computed.upper < math.inf
-            self._warn("epsilon", computed.width / computed.upper if finite else math.inf)
-        return interval
+        return self._epsilon(check_delta(target_delta))
 
     def delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the delta at ``target_epsilon``: that of the blanket bound, or the true one."""
-        return delta_range(self._log_delta(target_epsilon))
+        return delta_range(self._log_delta(check_epsilon(target_epsilon)))
 
     def log_delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the natural logarithm of delta, which never underflows."""
-        return log_delta_range(self._log_delta(target_epsilon))
+        return log_delta_range(self._log_delta(check_epsilon(target_epsilon)))
 
     def proved_log_delta(self, target_epsilon: float) -> tuple[float, Proof]:
         """Return an upper bound on log delta and what proves it, without any lower end."""
@@ -377,17 +370,38 @@ class ShuffleAccountant(OperationalTerms):
     def _bounds(self) -> KnownBounds:
         return KnownBounds(self.randomizer, self.crowd, self.view, self.bound, self.rtol)
 
-    def _log_delta(self, target_epsilon: float) -> LogEnclosure:
-        epsilon = check_epsilon(target_epsilon)
-        if self._bounds.is_best:
-            best = self._bounds.best.log_delta(epsilon)
-            value, computed = best.guarantee, best.computed
-        else:
-            value, _ = self._bounds.upper.log_delta(epsilon)
-            computed = value
+    def _epsilon(self, delta: float) -> Interval:
+        if not self._bounds.is_best:
+            return self._blanket_epsilon(delta)
+        best = self._bounds.best.epsilon(delta)
+        self._warn_of_epsilon(best.computed)
+        return best.guarantee
+
+    def _blanket_epsilon(self, delta: float) -> Interval:
+        interval, _ = self._bounds.upper.epsilon(delta)
+        self._warn_of_epsilon(interval)
+        return interval
+
+    def _log_delta(self, epsilon: float) -> LogEnclosure:
+        if not self._bounds.is_best:
+            return self._blanket_log_delta(epsilon)
+        best = self._bounds.best.log_delta(epsilon)
+        self._warn_of_log_delta(best.computed)
+        return best.guarantee
+
+    def _blanket_log_delta(self, epsilon: float) -> LogEnclosure:
+        value, _ = self._bounds.upper.log_delta(epsilon)
+        self._warn_of_log_delta(value)
+        return value
+
+    def _warn_of_epsilon(self, computed: Interval | None) -> None:
+        if computed is not None and not self._reached(computed):
+            finite = computed.upper < math.inf
+            self._warn("epsilon", computed.width / computed.upper if finite else math.inf)
+
+    def _warn_of_log_delta(self, computed: LogEnclosure | None) -> None:
         if computed is not None and computed.width > self.rtol:
             self._warn("delta", computed.width)
-        return value
 
     def _reached(self, epsilon: Interval) -> bool:
         if epsilon.upper == math.inf:

@@ -28,6 +28,7 @@ _MAX_EVALUATIONS = 40
 _MAX_BISECTIONS = 20
 _Answer = TypeVar("_Answer")
 
+_NARROW, _NARROW_IF_HARD = 0.2, 0.7  # of the width that is asked for: no closer look is taken
 _VAGUE = 2.0  # an enclosure of log delta this wide says little about where the root is
 
 
@@ -122,6 +123,7 @@ class Search:
         self.ceiling = min(self.end, MAX_EPSILON0)
         self.low, self.high = 0.0, self.end
         self.at_high: LogEnclosure | None = None  # evaluated there, with rtol itself
+        self.is_hard = False  # the last enclosure was wider than asked: evaluations take long
         self.failed = False  # the last enclosure was vague: effort or precision ran out
 
     def run(self) -> Root:
@@ -163,7 +165,8 @@ class Search:
                         break
                 probe = self.guide.again(self.low, self.high, failures)
                 continue
-            if self.high - self.low <= max(0.2 * self.rtol, 4 * ULP) * self.high < math.inf:
+            wanted = _NARROW_IF_HARD if self.is_hard else _NARROW
+            if self.high - self.low <= max(wanted * self.rtol, 4 * ULP) * self.high < math.inf:
                 break
             margin = 1.0 if decided else 3 * margin
             stalled = stalled + 1 if self.high - self.low > 0.5 * gap else 0
@@ -228,7 +231,7 @@ class Search:
             raise ContradictionError(
                 f"delta is above the target at epsilon = {self.low!r}, below at {self.high!r}"
             )
-        self.failed = vague
+        self.failed, self.is_hard = vague, value.width > self.rtol
         return epsilon in (self.low, self.high)
 
     def _enclose(self, epsilon: float) -> LogEnclosure:

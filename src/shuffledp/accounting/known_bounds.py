@@ -94,6 +94,13 @@ class KnownBounds:
         """Whether more is known, and asked for, than the bound over all neighbours."""
         return self._may_swap or self._is_known
 
+    @property
+    def is_blanket(self) -> bool:
+        """Whether guarantees are those of the bound over all neighbours alone."""
+        if not self.is_best:
+            return True
+        return not (self._is_known or self._tells_less or self._best.swap.is_available)
+
     @cached_property
     def best(self) -> BestBound | SumBound | JointSums | SumOfMultiset:
         """The privacy of the sum itself, or the smaller of blanket and swap bound."""

@@ -8,6 +8,7 @@ time or make an enclosure wide, never wrong.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -25,6 +26,8 @@ _MAX_NEWTON_STEPS = 30
 _SMALLEST_RTOL = 1e-9
 _SMALLEST_STEP = 2.0**-60  # where epsilon is 0
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
+_NEAR = 0.5  # of log delta: close enough for a line
+_WIDER = 8.0  # times as wide as one enclosure, what others next to it may be
 _ENOUGH = 4  # points close to each other tell the slope better than the estimate
 _NEAR_A_HINT = 0.5  # of log delta: its slope holds here
 _RETRIES = (0.95, 0.5)  # where in the bracket to try again after failed evaluations
@@ -33,8 +36,10 @@ _NEAR_THE_END = (1e-13, 1e-11, 1e-8, 1e-5)
 _FIRST_STEP = 3e-4  # relatively, beyond where a climb begins
 _QUICK_STEP = 1e-4  # the same for one of many: where the target is met there, it is the last
 _OVERSHOOT = 1.05
+_BESIDE = 0.03  # of a step back, how much shorter it is
 _LONGEST_STEP = 0.75  # of what is left to climb
-_WORTH_A_STEP, _WORTH_A_CLIMB = 2e-4, 3e-4  # relatively, of epsilon
+_CLOSE, _WORTH_A_CLIMB = 2e-4, 3e-4  # relatively, of epsilon
+_WORTH_A_STEP, _WORTH_A_CLOSER_LOOK = 1e-4, 1.5e-4  # the same: what is gained, and may be gained
 _ENOUGH_LOOKS, _FASTER = 3, 4.0  # points to judge a bound by, and how it may still fall
 
 
@@ -137,10 +142,15 @@ class Guide:
             return self.middle(low, high)
         best = ranked[0]
         root = best.u - best.miss / slope
-        if abs(best.miss) > 0.5:
+        if abs(best.miss) > _NEAR:
             return self._inside(low, high, root)
-        reach = margin * (0.55 * best.width + 0.03 * abs(best.miss) + 1e-13) / -slope
+        reach = margin * (0.55 * self._width(best) + 0.03 * abs(best.miss) + 1e-13) / -slope
         return self._beside(low, high, root, max(reach, 2 * ULP * root), best)
+
+    def _width(self, best: _Point) -> float:
+        """Return how wide an enclosure next to the best point may be; some are wider."""
+        widest = max(point.width for point in self.points if abs(point.miss) <= _NEAR)
+        return min(widest, _WIDER * best.width)
 
     def _beside(
         self, low: float, high: float, root: float, reach: float, best: _Point
@@ -242,7 +252,7 @@ class Climb:
     def __init__(self, low: float, ceiling: float, target: float, *, quick: bool = False) -> None:
         self.low, self.ceiling, self.target = low, ceiling, target
         self._first_step = _QUICK_STEP if quick else _FIRST_STEP
-        # The last points above the target and at or below it, and those before them.
+        # The points above the target and at or below it, in the order in which they were seen.
         self._above: list[tuple[float, float]] = []
         self._below: list[tuple[float, float]] = []
         self._is_rough = False  # the last value above the target could be made smaller
@@ -263,7 +273,7 @@ class Climb:
 
     def is_close(self, epsilon: float) -> bool:
         """Whether little is left to gain once the target is met at an epsilon."""
-        return epsilon - self.low < _WORTH_A_STEP * epsilon
+        return epsilon - self.low < _CLOSE * epsilon
 
     def next(self) -> float | None:
         """Return where to evaluate next, None if little is left to gain."""
@@ -274,14 +284,16 @@ class Climb:
             return epsilon if worth else None
         epsilon, value = self._below[-1]
         least = self._above[-1][0] if self._above else self.low
-        if self._above and not self._is_rough:
-            slope = _slope(self._above[-1], self._below[-1])
-        elif len(self._below) > 1 and value > self._below[-2][1]:
-            slope = _slope(*self._below[-2:])
-        else:
-            slope = self._slope
-        root = max(epsilon + (value - self.target) / -slope, least)
-        root += (_OVERSHOOT - 1) * (epsilon - root)
+        if epsilon - least <= _WORTH_A_CLOSER_LOOK * epsilon:
+            return None
+        lines = [self._below[-2:]]
+        if not self._is_rough:
+            lines.append([*self._above[-1:], self._below[-1]])
+        roots = (_root(line, self.target) for line in lines if len(line) == 2)
+        root = min((x for x in roots if least < x < epsilon), default=-math.inf)
+        if root == -math.inf:
+            root = max(epsilon + (value - self.target) / -self._slope, least)
+        root += _BESIDE * (epsilon - root)
         return root if epsilon - root >= _WORTH_A_STEP * epsilon else None
 
     @property
@@ -305,3 +317,9 @@ class Climb:
 
 def _slope(first: tuple[float, float], second: tuple[float, float]) -> float:
     return (second[1] - first[1]) / (second[0] - first[0])
+
+
+def _root(line: Sequence[tuple[float, float]], target: float) -> float:
+    """Return where a line through two points falls to the target; NaN if it does not fall."""
+    slope = _slope(*line)
+    return line[1][0] + (target - line[1][1]) / slope if slope < 0 else math.nan

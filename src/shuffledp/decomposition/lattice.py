@@ -8,7 +8,7 @@ coarsening loses anything, and m factors of total level L have at most :math:`(L
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from shuffledp.decomposition.decomposition import Decomposition
 #: Products have at most about this many components.
 MAX_COMPONENTS = 2**15
 
+_ONE = Decomposition.silent()
 _FEW = 64  # factors of up to this many components are not coarsened
 
 
@@ -44,10 +45,11 @@ def product_of(factors: Sequence[Decomposition]) -> Decomposition:
 
 
 def _multiply(factors: Sequence[Decomposition]) -> Decomposition:
-    one = Decomposition.silent()
-    return reduce(_merged_product, factors, one)
+    return reduce(_merged_product, factors, _ONE)
 
 
+# One after the other, backgrounds of a composition have all but their last factors in common.
+@lru_cache(maxsize=8)
 def _merged_product(first: Decomposition, second: Decomposition) -> Decomposition:
     product = first.product(second).merge()
     return product if _size(product) <= MAX_COMPONENTS else product.coarsen(MAX_COMPONENTS)

@@ -45,8 +45,16 @@ def log_geometric_bound(log_ratio: FloatArray, terms: float | FloatArray) -> Flo
 
 
 def _expm1(x: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Return e^x - 1 from real functions, to a few units of its modulus."""
-    half = np.sin(0.5 * x.imag)
-    real = np.expm1(x.real) * np.cos(x.imag) - 2 * half * half
-    result: NDArray[np.complex128] = real + 1j * (np.exp(x.real) * np.sin(x.imag))
+    r"""Return e^x - 1 from real functions, to a few units of its modulus.
+
+    With s and c the sine and cosine of half the imaginary part and e the real
+    :math:`e^{\mathrm{Re}\,x}-1` it is :math:`e-2(1+e)s^2+2i(1+e)sc`, and both
+    |e| and, for e <= 0, 2(1+e)|s| are at most its modulus.
+    """
+    half = 0.5 * x.imag
+    sine, growth = np.sin(half), np.expm1(x.real)
+    result = np.empty(x.shape, dtype=np.complex128)
+    turned = 2 * (1 + growth) * sine
+    result.real = growth - turned * sine
+    result.imag = turned * np.cos(half)
     return result

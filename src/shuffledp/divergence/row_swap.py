@@ -235,7 +235,8 @@ class _Sums:
         """Return upper bounds on the sums of the leading types, and the densities at 0."""
         row, nodes = self.nodes.row, self.nodes.nodes
         largest = nodes.largest[self.bounds.lead[self.rows[row]], np.arange(row.size)]
-        values, rounding = self.integrand.of(row).at(nodes, self.nodes.own, largest)
+        integrand = self.integrand.of(row)
+        values, rounding = integrand.at(nodes, self.nodes.own, integrand.height(largest))
         count = add_rows(row, np.ones(row.size), self.size)
         upper = add_rows(row, values.real, self.size)
         upper += add_rows(row, rounding, self.size) * ROUND_UP

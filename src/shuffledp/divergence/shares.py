@@ -12,10 +12,14 @@ from shuffledp.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Shares of the types, and at every node their exponent and the sums they lead to."""
+    """Shares of the types, and at every node their exponent and the sums they lead to.
+
+    ``height`` bounds the moduli of what is summed, but for the kernel.
+    """
 
     shares: FloatArray
     exponent: NDArray[np.complex128]
+    height: FloatArray
     upper: FloatArray
     density: FloatArray
 
@@ -24,6 +28,7 @@ class Points:
         return Points(
             np.concatenate([self.shares, other.shares]),
             np.concatenate([self.exponent, other.exponent]),
+            np.concatenate([self.height, other.height]),
             np.concatenate([self.upper, other.upper]),
             np.concatenate([self.density, other.density]),
         )
@@ -46,10 +51,11 @@ def halve(cells: IntArray, edges: IntArray, count: int) -> tuple[IntArray, IntAr
     """
     rows = np.arange(len(cells))
     ends = np.sort(cells[rows[:, None], edges], axis=1)
-    pairs, place = np.unique(ends, axis=0, return_inverse=True)
+    codes, place = np.unique(ends[:, 0] * count + ends[:, 1], return_inverse=True)
+    pairs = np.stack(np.divmod(codes, count), axis=1)
     halves = []
     for side in (0, 1):
         half = cells.copy()
-        half[rows, edges[:, side]] = count + place.ravel()
+        half[rows, edges[:, side]] = count + place
         halves.append(half)
     return np.concatenate(halves), pairs

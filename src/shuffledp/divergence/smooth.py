@@ -43,16 +43,28 @@ def log_delta_at(
     >>> found.width < 1e-4, cells.lower < found.lower < found.upper < cells.upper
     (True, True)
     """
-    found = LogEnclosure(-math.inf, math.inf)
-    if decomposition.smooth is not None:
-        with suppress(*BEYOND_DOUBLES):
-            found = _log_delta(decomposition.smooth, n, epsilon, rtol)
-        if found.width <= max(rtol, _CELLS_WITH_JUMPS):
-            return found
-    return found.intersect(log_delta(decomposition.at(epsilon), n, rtol=rtol))
+    smooth, useful = decomposition.smooth, max(rtol, _CELLS_WITH_JUMPS)
+    if smooth is None:
+        return log_delta(decomposition.at(epsilon), n, rtol=rtol)
+    found = _by_quadrature(smooth, n, epsilon, rtol, useful)
+    if found.width <= useful:
+        return found
+    cells = log_delta(decomposition.at(epsilon), n, rtol=rtol)
+    if found.width == math.inf and cells.width > useful:
+        found = _by_quadrature(smooth, n, epsilon, rtol)
+    return found.intersect(cells)
 
 
-def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float) -> LogEnclosure:
+def _by_quadrature(
+    smooth: Smooth, n: int, epsilon: float, rtol: float, useful: float = math.inf
+) -> LogEnclosure:
+    """Enclose log delta by nodes; nothing is said soon where that is wider than ``useful``."""
+    with suppress(*BEYOND_DOUBLES):
+        return _log_delta(smooth, n, epsilon, rtol, useful)
+    return LogEnclosure(-math.inf, math.inf)
+
+
+def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float, useful: float) -> LogEnclosure:
     """Enclose log delta by the rule that is proposed, with jumps or without."""
     rule = choose_quadrature(smooth, n, epsilon, rtol)
     if rule is not None:
@@ -61,7 +73,7 @@ def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float) -> LogEnclos
     plan = choose_jump_rule(smooth, n, epsilon, rtol)
     if plan is None:
         return LogEnclosure(-math.inf, math.inf)
-    return log_delta_by_jumps(plan, n, epsilon, rtol)
+    return log_delta_by_jumps(plan, n, epsilon, rtol, useful)
 
 
 def log_delta_by_rule(rule: Quadrature, n: int, epsilon: float, rtol: float) -> LogEnclosure:
@@ -74,10 +86,12 @@ def log_delta_by_rule(rule: Quadrature, n: int, epsilon: float, rtol: float) -> 
     return _delta(rule, n, epsilon, mean)
 
 
-def log_delta_by_jumps(plan: JumpRule, n: int, epsilon: float, rtol: float) -> LogEnclosure:
+def log_delta_by_jumps(
+    plan: JumpRule, n: int, epsilon: float, rtol: float, useful: float = math.inf
+) -> LogEnclosure:
     """Enclose log delta by the nodes of a quadrature whose last panels are jumps."""
     tolerance = _SHARE_OF_CONTOUR * rtol
-    mean = log_mean_with_jumps(plan, n, epsilon, tolerance, _MAX_WORK_WITH_JUMPS)
+    mean = log_mean_with_jumps(plan, n, epsilon, tolerance, _MAX_WORK_WITH_JUMPS, useful)
     return _delta(plan.rule, n, epsilon, mean)
 
 

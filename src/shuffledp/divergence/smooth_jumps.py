@@ -36,6 +36,7 @@ _MOST_JUMPS = 0.5  # their probability, for jumps to be rare
 _NEGLIGIBLE = 0.02  # of the tolerance, shared by all terms
 _SHARE_OF_TERM = 0.4
 _ROUGHEST = 0.3
+_FAR_TOO_WIDE = 3.0  # times the useful width: terms that follow add to the sum
 _CHERNOFF = 1.5  # about how far a bound from one tilt lies above its logarithm
 _NOTHING = LogEnclosure(-math.inf, math.inf)
 
@@ -84,9 +85,17 @@ class _Part:
 
 
 def log_mean_with_jumps(
-    plan: JumpRule, n: int, epsilon: float, rtol: float, max_work: float
+    plan: JumpRule,
+    n: int,
+    epsilon: float,
+    rtol: float,
+    max_work: float,
+    useful: float = math.inf,
 ) -> LogEnclosure:
-    """Enclose log E[S_+] of the law up to the end of its quadrature; any plan gives a valid one."""
+    """Enclose log E[S_+] of the law up to the end of its quadrature; any plan gives a valid one.
+
+    Nothing is said where one term alone makes the enclosure wider than is ``useful``, by far.
+    """
     divided = _divide(plan, epsilon)
     if divided is None or n < plan.orders:
         return _NOTHING
@@ -107,6 +116,8 @@ def log_mean_with_jumps(
         found = contour_log_mean(total, min(tolerance, _ROUGHEST), max_work)
         below[i] = log - error + found.lower
         above[i] = min(above[i], log + error + found.upper)
+        if _log_gap(below[i], above[i]) > log_sum(below) + math.log(_FAR_TOO_WIDE * useful):
+            return _NOTHING
     remainder = _remainder(plan.orders, rest, classes, gains, n)
     logs = (*below, *above, remainder)
     size = max((abs(x) for x in logs if math.isfinite(x)), default=0.0)
@@ -114,6 +125,11 @@ def log_mean_with_jumps(
     # Sums of logarithms are rounded, and every summand of a sum of exponentials.
     slack = (len(terms) + 32) * UNIT * (1 + size)
     return LogEnclosure.rounded(log_sum(below), most, slack)
+
+
+def _log_gap(below: float, above: float) -> float:
+    """Return the logarithm of the difference of two exponentials, the second the larger one."""
+    return above + math.log(-math.expm1(below - above)) if below < above else -math.inf
 
 
 def _divide(plan: JumpRule, epsilon: float) -> tuple[_Part, list[_Part], float] | None:

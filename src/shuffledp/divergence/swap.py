@@ -41,6 +41,7 @@ from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.characteristic import bound_largest, evaluate_all
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.examined import Spread, most_variance
+from shuffledp.divergence.interpolation import largest_values
 from shuffledp.divergence.lead import (
     ceiling_of_mixtures,
     contenders,
@@ -221,42 +222,53 @@ class _Spectrum:
     def _at(self, shares: FloatArray) -> Points:
         """Evaluate the sum at several shares; ``upper`` has its rounding error added."""
         exponent = shares @ self.nodes.exponent
-        values, rounding = self.integrand.at(self.nodes, exponent, shares @ self.nodes.largest)
+        height = self.integrand.height(shares @ self.nodes.largest)
+        values, rounding = self.integrand.at(self.nodes, exponent, height)
         total = values.sum(axis=1).real
         rounding_total = rounding.sum(axis=1) * ROUND_UP
         rounding_total += 64 * UNIT * np.abs(values).sum(axis=1)
-        density = (values * ((1 + 1j * self.nodes.t) ** 2)).sum(axis=1).real
-        return Points(shares, exponent, total + rounding_total, density)
+        density = (values @ (1 + 1j * self.nodes.t) ** 2).real
+        return Points(shares, exponent, height, total + rounding_total, density)
 
-    def _cover(self, points: Points, spread: Spread | None = None, slack: float = 0.0) -> float:
+    def _cover(
+        self,
+        points: Points,
+        spread: Spread | None = None,
+        slack: float = 0.0,
+        enough: float = 0.0,
+    ) -> float:
         """Return a bound over all shares: cut simplices in two until the errors are small.
 
         Args:
             points: the corners of the first simplex.
             spread: the error of an average over who is examined, if that is to be added.
             slack: how much it may add.
+            enough: a bound that need not be made smaller.
         """
         if (corners := len(points.shares)) == 1:
             return float(points.upper[0])
         cells = np.arange(corners)[None, :]
         settled, before = float(points.upper.max()), math.inf
-        goal = settled * (1 + self.proposal.share_of_cells) + slack
+        goal = max(settled * (1 + self.proposal.share_of_cells) + slack, enough)
         edges = list(combinations(range(corners), 2))
         denominator = 8 if corners == 2 else 6
         limit = _MAX_WORK if spread is None else _LITTLE_WORK
         while cells.size:
             if len(cells) * len(edges) * self.nodes.t.size > limit:
                 return max(settled, before)
-            heights = self.integrand.height((points.shares @ self.nodes.largest)[cells].max(axis=1))
+            heights = points.height[cells].max(axis=1)
             exponent = points.exponent[cells]
             squares = np.array([np.abs(exponent[:, i] - exponent[:, j]) for i, j in edges])
             squares = (self.others * (squares + 2 * self.nodes.relative)) ** 2
             share = np.minimum(squares.max(axis=0) / denominator, 2.0)
             weight = self.nodes.size * heights
-            bounds = points.upper[cells].max(axis=1)
-            errors = weight * share
+            # Near a corner the errors vanish, but for those that are capped.
+            bent = np.where(share < 2, weight, 0.0)
+            errors = np.where(share < 2, 0.0, 2 * weight)
             if spread is not None:
                 errors += self.nodes.size * spread.at(most_variance(points.shares[cells]), heights)
+            pairs = np.einsum("cn,ecn->ec", bent, squares) * (0.5 * ROUND_UP)
+            bounds = largest_values(points.upper[cells], pairs, edges)
             bounds = np.nan_to_num(bounds + errors.sum(axis=1) * ROUND_UP, nan=math.inf)
             open_ = ~(bounds <= goal)
             settled = max(settled, float(bounds[~open_].max(initial=0.0)))
@@ -281,14 +293,13 @@ class _Spectrum:
         """Bound the sum for all mixtures, looking at those of some types."""
         if len(kept) > _MAX_CORNERS:
             return math.inf
-        cover = self._cover(points)
-        if len(kept) == len(self.types):
-            return cover
-        log_ratio = self.log_rest - self.top
-        ceiling, mixing = ceiling_of_mixtures(
-            self.nodes, kept, self.others, self.terms, log_ratio, self.gamma
-        )
-        return max(cover, ceiling) + mixing
+        ceiling = mixing = 0.0
+        if len(kept) < len(self.types):
+            log_ratio = self.log_rest - self.top
+            ceiling, mixing = ceiling_of_mixtures(
+                self.nodes, kept, self.others, self.terms, log_ratio, self.gamma
+            )
+        return max(self._cover(points, enough=ceiling), ceiling) + mixing
 
     def _worst_mixture(self, points: Points, kept: list[int], known: float, top: float) -> float:
         """Bound the sum for all mixtures, averages over who is examined included."""

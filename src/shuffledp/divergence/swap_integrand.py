@@ -190,11 +190,11 @@ class SwapIntegrand:
         return nodes.chosen(useful), useful, left_out
 
     def at(
-        self, nodes: Nodes, exponent: NDArray[np.complex128], largest: FloatArray
+        self, nodes: Nodes, exponent: NDArray[np.complex128], height: FloatArray
     ) -> tuple[NDArray[np.complex128], FloatArray]:
         """Return what all nodes add for backgrounds with some exponents, and the errors of it.
 
-        ``largest`` are upper bounds on the real parts of the true exponents.
+        ``height`` is that of upper bounds on the real parts of the true exponents.
         """
         power = self.others * exponent
         series, series_error = np.ones_like(exponent), np.zeros(exponent.shape)
@@ -211,7 +211,7 @@ class SwapIntegrand:
         # e^{(M-k) l} moves by M times the error of l; products and phases are rounded.
         wobble = 2 * self.others * nodes.relative + nodes.phase_error
         wobble = wobble + 8 * UNIT * (8 + np.abs(power.real) + np.abs(power.imag))
-        rounding = (nodes.size * wobble + nodes.error) * self.height(largest)
+        rounding = (nodes.size * wobble + nodes.error) * height
         rounding += nodes.size * modulus * series_error
         return values, rounding
 

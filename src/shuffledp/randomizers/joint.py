@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, product
 from typing import Any, ClassVar
 
@@ -119,7 +120,7 @@ class Joint(Composition):
     def background(self, pair: Pair, other: Input) -> Decomposition:
         """Return the product of the attributes' backgrounds."""
         parts = zip(self.parts, split(pair), self.entries(other), strict=True)
-        return product_of([part.background(own, x) for part, own, x in parts])
+        return product_of([_background(part, own, x) for part, own, x in parts])
 
     @property
     def report_dtype(self) -> np.dtype[Any]:
@@ -144,6 +145,12 @@ class Joint(Composition):
         """Return the text form."""
         limits = [f"{n}={v}" for n in ("at_most", "exactly") if (v := getattr(self, n)) is not None]
         return f"joint({', '.join([*map(str, self.parts), *limits])})"
+
+
+@lru_cache(maxsize=64)
+def _background(part: LocalRandomizer, pair: Pair, other: Input) -> Decomposition:
+    """Return the background of one attribute, the same object for all that have it in common."""
+    return part.background(pair, other)
 
 
 def joint(

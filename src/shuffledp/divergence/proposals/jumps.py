@@ -92,7 +92,12 @@ def class_edges(rest: BlockSum, level: float) -> FloatArray:
 
 
 def fall_floors(total: BlockSum) -> Iterator[float]:
-    """Yield floors that all losses stay above, but for rare ones; none if all are common."""
+    """Yield floors that all losses stay above, but for rare ones; none if all are common.
+
+    There are none either where the sum is not positive on average even so.
+    """
+    if usual_drift(total)[0] <= 0:
+        return
     tail = _Tail(total.negated)
     yield from (-level for rate in _FALLS if 0 < (level := tail.level_of_rate(rate)) < math.inf)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,6 +19,7 @@ _LONGEST_STEP = 16  # at most so many times the tilt before
 _STEP_BACK = 8  # the tilt is divided by it where Newton's step leads below 0
 
 
+@lru_cache(maxsize=16)
 def saddle_point(total: BlockSum, kernel: Kernel = HINGE) -> float:
     r"""Return the minimiser of the contour integrand on the real axis, to 5% of its local scale.
 
@@ -36,17 +38,20 @@ def saddle_point(total: BlockSum, kernel: Kernel = HINGE) -> float:
             high = theta
         else:
             low = theta
-        step = -slope / scale / scale
         if abs(slope) / scale <= _PRECISION:
             break
-        proposal = theta + step
+        poles = 1 + theta / (theta + curvature)
+        proposal = _root(mean - theta * variance, variance, poles)
+        step = proposal - theta
         slow = low > 0 and high < math.inf and abs(step) > _SLOW * abs(last)
         last = step
         if slow or not low < proposal < high:
             proposal = math.sqrt(low * high) if low > 0 and high < math.inf else 0.0
-        if proposal <= 0:
-            proposal = theta / _STEP_BACK
-        theta = min(proposal, _LONGEST_STEP * theta)
+        if not 0 < proposal < math.inf:
+            proposal = theta / _STEP_BACK if slope > 0 else math.inf
+        # As far as the poles decide, or a few times as far as before.
+        size = math.hypot(mean, math.sqrt(variance))
+        theta = min(proposal, max(_LONGEST_STEP * theta, poles / max(size, 1 / _MAX_EXPONENT)))
     return theta / tilts.unit
 
 
@@ -86,9 +91,14 @@ class _Tilts:
             centre = float(weights @ values)
             mean += times * centre
             variance += times * float(weights @ (values - centre) ** 2)
-        if variance == 0:
-            return min(2 / mean, _MAX_EXPONENT) if mean > 0 else 1.0
-        root = math.hypot(mean, math.sqrt(8 * variance))
-        # The two forms of the quadratic formula; each is stable for one sign of the mean.
-        start = (root - mean) / (2 * variance) if mean < 0 else 4 / (root + mean)
-        return min(start, _MAX_EXPONENT)
+        start = _root(mean, variance, 2.0)
+        return min(start, _MAX_EXPONENT) if start < math.inf else 1.0
+
+
+def _root(mean: float, variance: float, poles: float) -> float:
+    """Return the root of mean + variance theta = poles/theta; infinite if there is none."""
+    if variance == 0:
+        return poles / mean if mean > 0 else math.inf
+    root = math.hypot(mean, math.sqrt(4 * poles * variance))
+    # The two forms of the quadratic formula; each is stable for one sign of the mean.
+    return (root - mean) / (2 * variance) if mean < 0 else 2 * poles / (root + mean)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -165,15 +166,21 @@ def usual_drift(total: BlockSum) -> tuple[float, float]:
     """Return mean and variance of the sum without losses that hardly ever occur."""
     drift, variance = -total.offset, 0.0
     for block in total.blocks:
-        law = block.law
-        order = np.argsort(law.values, kind="stable")
-        rate = block.times * np.cumsum(law.weights[order])
-        least = law.values[order[min(int(np.searchsorted(rate, _RARE_FALLS)), law.size - 1)]]
-        values = np.maximum(law.values, min(least, 0.0))
-        mean = float(law.weights @ values)
+        mean, square = _usual_moments(block.law, block.times)
         drift += block.times * mean
-        variance += block.times * float(law.weights @ (values - mean) ** 2)
+        variance += block.times * square
     return drift, variance
+
+
+@lru_cache(maxsize=64)
+def _usual_moments(law: Law, times: int) -> tuple[float, float]:
+    """Return mean and variance of one summand of so many."""
+    order = np.argsort(law.values, kind="stable")
+    rate = times * np.cumsum(law.weights[order])
+    least = law.values[order[min(int(np.searchsorted(rate, _RARE_FALLS)), law.size - 1)]]
+    values = np.maximum(law.values, min(least, 0.0))
+    mean = float(law.weights @ values)
+    return mean, float(law.weights @ (values - mean) ** 2)
 
 
 def estimate_log_mean(total: BlockSum, small: BlockSum, levels: Sequence[float]) -> float:
