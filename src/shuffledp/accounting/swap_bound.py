@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from shuffledp.accounting.binary_response import MOST_USERS, binary_response
 from shuffledp.accounting.report import Proof
-from shuffledp.decomposition import Decomposition
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.swap import swap_log_delta
 from shuffledp.randomizers import KRR, DiscreteLaplace, LocalRandomizer, Pair
@@ -79,13 +78,9 @@ def _binary_level(randomizer: LocalRandomizer) -> float | None:
 def _slot_laws(randomizer: LocalRandomizer, pair: Pair) -> SlotLaws | None:
     """Return the laws, which depend neither on n nor on epsilon; None if ratios are unbounded."""
     laws = randomizer.slot_laws(pair)
-    if laws is None or any(map(_is_singular, (laws.blanket, *laws.backgrounds))):
+    if laws is None or any(part.is_singular for part in (laws.blanket, *laws.backgrounds)):
         return None
     return laws
-
-
-def _is_singular(decomposition: Decomposition) -> bool:
-    return decomposition.singular0.size + decomposition.upper.singular0.size > 0
 
 
 @lru_cache(maxsize=64)

@@ -113,6 +113,18 @@ class Smooth:
         """Whether nothing lies beyond the length."""
         return all(piece.curvature == 0 for piece in self.pieces)
 
+    @property
+    def max_epsilon(self) -> float:
+        """An epsilon at which the bound is 0, the smallest up to rounding; it may be infinite."""
+        if not self.is_bounded:
+            return math.inf
+        ends = [(p.rate0 * self.length, p.rate1 * self.length) for p in self.pieces]
+        ends += [(atom.log_ratio0, atom.log_ratio1) for atom in self.atoms]
+        # One of the two is 0; a product with a rate of 1 is exact.
+        exact = all(abs(p.rate0 + p.rate1) == 1 for p in self.pieces)
+        largest = max(0.0, *(first - second for first, second in ends))
+        return largest if exact else math.nextafter(largest, math.inf)
+
     def exposed(self, end: float) -> float:
         """Return the masses a plus b beyond ``end``, rounded up."""
         tails = [piece.tail(end) for piece in self.pieces]

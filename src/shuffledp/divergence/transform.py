@@ -27,10 +27,7 @@ from shuffledp.arrays import FloatArray
 from shuffledp.decomposition.transform import SmoothLaw
 
 # Where the error is tabulated, in units of 1/deviation of one summand; it grows in between.
-_TIMES: FloatArray = np.concatenate([np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 40.0, 16)])
-# The same for jumps, and where there are so many nodes that they may follow shorter waves.
-_FAR_TIMES: FloatArray = np.geomspace(60.0, 4000.0, 12)
-_MANY_NODES = 600
+_TIMES: FloatArray = np.concatenate([np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 4000.0, 28)])
 _GROUPS = 8  # of tilts at which the error is evaluated together
 _MAX_LOG = 700.0
 _LARGEST = 0.5  # relative error of M(theta) that is any use
@@ -83,8 +80,7 @@ class TransformError:
         if self._at_0 == math.inf:
             return times, np.array([math.inf])
         if 0 < self.deviation < math.inf:
-            far = self.law.nodes == self.law.size or self.law.nodes >= _MANY_NODES
-            times = (np.concatenate([_TIMES, _FAR_TIMES]) if far else _TIMES) / self.deviation
+            times = _TIMES / self.deviation
         raw = self.law.transform_errors(self.theta, np.append(times, math.inf))
         errors = self._relative(raw)
         return times, (errors + self._at_0) * self._room
