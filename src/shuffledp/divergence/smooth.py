@@ -45,6 +45,8 @@ def log_delta_at(
     """
     found = LogEnclosure(-math.inf, math.inf)
     if decomposition.smooth is not None:
+        if epsilon >= decomposition.smooth.max_epsilon:
+            return LogEnclosure(-math.inf, -math.inf)
         with suppress(*BEYOND_DOUBLES):
             found = _log_delta(decomposition.smooth, n, epsilon, rtol)
         if found.width <= max(rtol, _CELLS_WITH_JUMPS):

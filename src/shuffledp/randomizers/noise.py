@@ -10,9 +10,9 @@ units round-off).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -161,7 +161,7 @@ class SymmetricNoise(LocalRandomizer):
         A pair of other inputs gets the decomposition of the end points, which dominates it.
         """
         known = self.accepts(pair.first) and self.accepts(pair.second)
-        return self._decomposed(pair if known else self.neighbours()[0], None)
+        return self.decompose(pair if known else self.neighbours()[0], None, self.half_cells)
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return the end points, inputs in between reveal less; none for another pair."""
@@ -178,70 +178,63 @@ class SymmetricNoise(LocalRandomizer):
 
     def background(self, pair: Pair, other: Input) -> Decomposition:
         """Return the decomposition with c = R(0) or c = R(B)."""
-        return self._decomposed(pair, other)
+        return self.decompose(pair, other, self.half_cells)
 
-    def _decomposed(self, pair: Pair, holder: Input | None) -> Decomposition:
-        """Decompose with c the law of the holder, None for the blanket."""
+    def decompose(
+        self, pair: Pair, holder: Input | None, half_cells: Callable[[], HalfCells]
+    ) -> Decomposition:
+        """Decompose with c the law of the holder, None for the blanket, and cells when needed."""
         if not self.accepts(pair.first) or not self.accepts(pair.second):
             raise ValueError(f"pair must hold end points 0 or {self.largest_input}, got {pair}")
         density = self.half_density()
         if density is None or pair.first == pair.second:
-            return self._cells(pair, holder)
-        return _continuous(self, density, pair, holder)
+            return _cells(pair, holder, half_cells)
+        powers = [
+            (
+                _factor(pair.first, half) - _factor(holder, half),
+                _factor(pair.second, half) - _factor(holder, half),
+                _factor(holder, half),
+            )
+            for half in (0, 1)
+        ]
+        smooth = _smooth(density, powers, blanket=holder is None)
+        return Continuous.of(smooth, partial(_cells, pair, holder, half_cells))
 
-    def _cells(self, pair: Pair, holder: Input | None) -> Decomposition:
-        """Return the cells with c the law of the holder, None for the blanket.
 
-        On the half near 0 the log densities of R(0) and R(B) are log u and 0, on the other half 0
-        and log u, up to a common term; ratios to c follow by subtraction.
-        """
-        cells = self.half_cells()
+def _cells(pair: Pair, holder: Input | None, half_cells: Callable[[], HalfCells]) -> Decomposition:
+    """Decompose into cells with c the law of the holder, None for the blanket.
 
-        def logs(x: Input, values: FloatArray) -> FloatArray:
-            """Return the log ratios of R(x) to c on both halves."""
-            return _join(*((_factor(x, half) - _factor(holder, half)) * values for half in (0, 1)))
+    On the half near 0 the log densities of R(0) and R(B) are log u and 0, on the other half 0
+    and log u, up to a common term; ratios to c follow by subtraction.
+    """
+    cells = half_cells()
 
-        masses = [(cells.far, cells.near)[_factor(holder, half)] for half in (0, 1)]
-        tails = []
-        if cells.tail is not None:
-            near, far = cells.tail
-            for half in (0, 1):
-                a, b, c = (
-                    near if _factor(x, half) else far for x in (pair.first, pair.second, holder)
-                )
-                tails.append((a, b, c))
-        return decompose_segments(
-            (logs(pair.first, cells.log_ratio), logs(pair.second, cells.log_ratio)),
-            _join(*masses),
-            start=(logs(pair.first, cells.inner), logs(pair.second, cells.inner)),
-            stop=(logs(pair.first, cells.outer), logs(pair.second, cells.outer)),
-            residual=cells.residual if holder is None else 0.0,
-            log_ratio_error=_join(cells.error, cells.error),
-            weight_error=_join(cells.mass_error, cells.mass_error),
-            tails=tails,
-        )
+    def logs(x: Input, values: FloatArray) -> FloatArray:
+        """Return the log ratios of R(x) to c on both halves."""
+        return _join(*((_factor(x, half) - _factor(holder, half)) * values for half in (0, 1)))
+
+    masses = [(cells.far, cells.near)[_factor(holder, half)] for half in (0, 1)]
+    tails = []
+    if cells.tail is not None:
+        near, far = cells.tail
+        for half in (0, 1):
+            a, b, c = (near if _factor(x, half) else far for x in (pair.first, pair.second, holder))
+            tails.append((a, b, c))
+    return decompose_segments(
+        (logs(pair.first, cells.log_ratio), logs(pair.second, cells.log_ratio)),
+        _join(*masses),
+        start=(logs(pair.first, cells.inner), logs(pair.second, cells.inner)),
+        stop=(logs(pair.first, cells.outer), logs(pair.second, cells.outer)),
+        residual=cells.residual if holder is None else 0.0,
+        log_ratio_error=_join(cells.error, cells.error),
+        weight_error=_join(cells.mass_error, cells.mass_error),
+        tails=tails,
+    )
 
 
 def _factor(x: Input | None, half: int) -> int:
     """Return 1 if the law of x is u times the smaller one on this half (0: near 0)."""
     return int(x is not None and (x == 0) == (half == 0))
-
-
-@lru_cache(maxsize=16)  # what datasets reveal and the swap bound share their decompositions
-def _continuous(
-    noise: SymmetricNoise, density: HalfDensity, pair: Pair, holder: Input | None
-) -> Decomposition:
-    """Return the continuous law with c the law of the holder, None for the blanket."""
-    powers = [
-        (
-            _factor(pair.first, half) - _factor(holder, half),
-            _factor(pair.second, half) - _factor(holder, half),
-            _factor(holder, half),
-        )
-        for half in (0, 1)
-    ]
-    smooth = _smooth(density, powers, blanket=holder is None)
-    return Continuous.of(smooth, partial(noise._cells, pair, holder))
 
 
 def _smooth(

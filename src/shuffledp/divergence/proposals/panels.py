@@ -14,6 +14,7 @@ from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
 from shuffledp.divergence.proposals.size import below, estimate_saddle
+from shuffledp.divergence.proposals.smoothing import USEFUL_TAU
 from shuffledp.divergence.smooth_jumps import JumpRule
 
 _FEWEST, _FEWEST_WITH_JUMPS = 24, 80  # summands, below which cells do as well
@@ -28,6 +29,7 @@ _FEW = 1000
 _ROUNDING = 64  # of the mantissa of epsilon, so that neighbouring ones share a rule
 _SHARE_OF_WAVES = 0.05  # of the tolerance: errors of the transform where waves are short
 _RATIO, _MOST_TIMES = 1.5, 64  # of neighbouring times at which these are looked at
+_CAUTION = 1.5
 _NEGLIGIBLE = -16.0  # logarithm of a power of a modulus
 _SHARE_OF_NOISE, _CUT = 0.2, 6.0  # of the tolerance, and where noise ends the integral
 _MAX_KURTOSIS = 8.0  # of the tilted sum
@@ -135,7 +137,7 @@ def _error_of_waves(nodes: SmoothLaw, theta: float, n: int, rtol: float) -> floa
     """Estimate what errors of the transform add to the bounds on E[S_+], as a part of it.
 
     They matter from the deviation of the sum on, to where continuous parts are negligible or noise
-    ends the integral: that of a variance such that it adds a part of the tolerance.
+    ends the integral: that of :class:`shuffledp.divergence.proposals.smoothing.Smoothing`, about.
     """
     tilted = nodes.weights * np.exp(theta * nodes.values)
     mass = float(tilted.sum())
@@ -143,14 +145,16 @@ def _error_of_waves(nodes: SmoothLaw, theta: float, n: int, rtol: float) -> floa
     variance = float(tilted @ (nodes.values - tilted @ nodes.values) ** 2)
     spread = math.hypot(math.sqrt(n * variance), math.sqrt(2) / theta)
     still, falling = float(tilted[nodes.nodes :].sum()), nodes.bound.variation(theta) / mass
-    noise = _SHARE_OF_NOISE * rtol / theta**2
+    noise = min(_SHARE_OF_NOISE * rtol / theta**2, USEFUL_TAU**2 * variance)
     end = _CUT / math.sqrt(noise)
     if (room := math.exp(_NEGLIGIBLE / n) - still) > 0:
         end = min(end, falling / room)
-    count = math.ceil(math.log(end * spread) / math.log(_RATIO)) if end * spread > 1 else 0
-    t = np.geomspace(1 / spread, max(end, _RATIO / spread), min(max(count, 1), _MOST_TIMES) + 1)
-    errors = nodes.transform_errors(theta, t[1:]) / mass
-    t = t[:-1]
+    count = math.ceil(math.log(max(end * spread, _RATIO)) / math.log(_RATIO))
+    t = _RATIO ** np.arange(min(count, _MOST_TIMES)) / spread
+    # The table of errors has steps of its own, and moduli are larger between these times.
+    errors = _CAUTION * nodes.transform_errors(theta, _RATIO**2 * t) / mass
+    matter = n * errors > _SHARE_OF_PANELS * rtol
+    t, errors = t[matter], errors[matter]
     moduli = np.abs(np.exp(1j * np.multiply.outer(t, nodes.values)) @ tilted)
     moduli = np.minimum(np.maximum.accumulate(moduli[::-1])[::-1], 1.0)
     most = np.minimum(np.minimum(moduli + errors, still + falling / t), 1.0)
