@@ -22,11 +22,11 @@ from shuffledp.sampling.doubles import laplace
 
 _DOMAINS = ("binary", "interval")
 
-#: Cells of the swap bound where the law is smooth: they raise it by less than smoothing does.
-_CELLS_OF_SLOTS = 512
+#: Cells of the swap bound up to a level: they raise epsilon by less than 2e-5 of itself.
+_CELLS_OF_SLOTS, _MAX_COARSE = 512, 6.0
 
 #: Beyond this level the law spreads over so many orders of magnitude that cells do better.
-_MAX_SMOOTH = 6.0
+_MAX_SMOOTH = 8.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,8 +121,8 @@ class Laplace(SymmetricNoise):
         if self.is_interval:
             types = interval_slots(self.epsilon0) if pair in self.neighbours() else None
             return None if types is None else SlotLaws(self.blanket(pair), *types)
-        smooth = self.half_density() is not None
-        half_cells = partial(self.half_cells, _CELLS_OF_SLOTS if smooth else CELLS)
+        coarse = self.epsilon0 <= _MAX_COARSE
+        half_cells = partial(self.half_cells, _CELLS_OF_SLOTS if coarse else CELLS)
         blanket, *backgrounds = (self.decompose(pair, v, half_cells) for v in (None, 0, 1))
         return SlotLaws(blanket, tuple(backgrounds))
 
