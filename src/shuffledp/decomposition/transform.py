@@ -176,7 +176,7 @@ class SmoothLaw(Law):
                 sizes = weights * (1 + np.exp(theta * values))
             most = 2 * sizes.reshape(-1, self.bound.points).sum(axis=1) * _ROUND_UP + at_0
         finite = t < np.inf
-        errors = np.full(t.size, most.sum())
-        near = self.bound.panel_errors(theta, t[finite])
-        errors[finite] = np.minimum(near, most[:, None]).sum(axis=0)
-        return errors * _ROUND_UP
+        near = np.full((at_0.size, t.size), np.inf)
+        near[:, finite] = self.bound.panel_errors(theta, t[finite])
+        errors: FloatArray = np.minimum(near, most[:, None]).sum(axis=0) * _ROUND_UP
+        return errors
