@@ -22,7 +22,7 @@ _MAX_EXACT_SUM = 256
 _MAX_LOG = 700.0
 _UNDERFLOW = 1e-300
 _MAX_DRIFT = 300.0  # of exponents whose exponentials are within doubles
-_LITTLE_GROWTH = 0.5
+_RARE, _LITTLE_GROWTH = 0.01, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
     values, weights = law.values, law.weights
     exponent = theta * values
     sizes = np.abs(exponent)
-    growth = _growth(weights, exponent, float(sizes.max()))
+    growth = _growth(weights, exponent, sizes)
     if growth is not None:
         excess = _sum(growth)  # above -0.64
         k = math.log1p(excess)
@@ -152,16 +152,18 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
     return _with_transform(tilted, law) if isinstance(law, SmoothLaw) else tilted
 
 
-def _growth(weights: FloatArray, exponent: FloatArray, drift: float) -> FloatArray | None:
+def _growth(weights: FloatArray, exponent: FloatArray, sizes: FloatArray) -> FloatArray | None:
     """Return w (e^x - 1) of all atoms where log(1 + their sum) is better than a sum of w e^x.
 
     That is where exponents are small, or where large ones are so rare that they hardly count.
     """
-    if drift >= _MAX_DRIFT:
+    # Below 1 no exponential is less than 1/e, and the sum of w (e^x - 1) is above -0.64.
+    if (drift := float(sizes.max())) < 1.0:
+        return weights * np.expm1(exponent)
+    if drift > _MAX_DRIFT or float(weights @ np.minimum(sizes, 1.0)) > _RARE:
         return None
     growth: FloatArray = weights * np.expm1(exponent)
-    # Below 1 no exponential is less than 1/e, and the sum of w (e^x - 1) is above -0.64.
-    return growth if drift < 1.0 or float(np.abs(growth).sum()) < _LITTLE_GROWTH else None
+    return growth if float(np.abs(growth).sum()) < _LITTLE_GROWTH else None
 
 
 def _with_transform(tilted: TiltedLaw, law: SmoothLaw) -> TiltedLaw:
