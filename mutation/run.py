@@ -56,6 +56,7 @@ MODULES = {
     "decomposition/boxes.py": _COMPONENTS,
     "decomposition/cells.py": ["tests/decomposition/test_cells.py"],
     "decomposition/components.py": _COMPONENTS,
+    "decomposition/continuous.py": ["tests/decomposition/test_continuous.py"],
     "decomposition/decomposition.py": _COMPONENTS,
     "decomposition/faint.py": ["tests/decomposition/test_faint.py", *_COMPONENTS],
     "decomposition/gains.py": ["tests/decomposition/test_law_rows.py", *_COMPONENTS],

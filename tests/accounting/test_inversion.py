@@ -56,7 +56,7 @@ class Problem:
         self.below = self.above = 1e-9
         self.evaluated: list[float] = []
         self.cheap = 0.4  # how much worse the cheap bound is
-        self.singular: tuple[list[float], list[float]] = ([], [])
+        self.exposed = 0.0  # mass of outputs that only one input produces
         monkeypatch.setattr(inversion, "log_delta_at", self.log_delta)
         monkeypatch.setattr(
             inversion,
@@ -84,9 +84,7 @@ class Problem:
         decomposition = SimpleNamespace(
             at=lambda epsilon: epsilon,
             max_epsilon=self.end,
-            singular0=np.array(self.singular[0]),
-            singular1=np.array(self.singular[1]),
-            singular_error=0.01,
+            exposed=self.exposed,
         )
         return Search(decomposition, 100, target, rtol)  # type: ignore[arg-type]
 
@@ -200,11 +198,9 @@ def test_a_cheap_bound_that_is_never_small_enough(monkeypatch: pytest.MonkeyPatc
 def test_masses_that_only_one_input_produces_make_epsilon_infinite(
     share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They count by what is certain of them; what the other input may produce does not count."""
     problem = Problem(monkeypatch, end=math.inf)
-    problem.singular = ([0.02, 0.03, 0.5, 0.0], [0.0, 0.0, 0.1, 0.3])
-    certain = 0.05 * (1 - 0.01)
-    target = Interval(math.log(certain * share) - 0.5, math.log(certain * share))
+    problem.exposed = 0.05
+    target = Interval(math.log(0.05 * share) - 0.5, math.log(0.05 * share))
     search = problem.search(target)
     assert search._is_infinite() == (share < 1)
     if share < 1:
@@ -215,10 +211,9 @@ def test_a_mass_that_rounding_may_have_made_large_enough_decides_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     problem = Problem(monkeypatch, end=math.inf)
-    problem.singular = ([0.02, 0.03], [0.0, 0.0])
+    problem.exposed = 0.05
     for below, decided in ((5e-13, False), (5e-12, True)):
         search = problem.search(point(math.log(0.05) - below))
-        search.decomposition.singular_error = 0.0  # type: ignore[misc]
         assert search._is_infinite() == decided
 
 

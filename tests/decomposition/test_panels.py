@@ -35,7 +35,7 @@ def test_panels_cover_the_range_and_are_no_wider_than_asked(end, width):
 def test_the_error_of_a_wave_is_within_its_bound(rate):
     """The integral of cos(rate s) over [0, 2]; |cos| is at most e^{rate height}."""
     panels = Panels(np.array([0.0, 2.0]))
-    strips = panels.strips()
+    strips = panels.strips
     error = abs(float(panels.weights @ np.cos(rate * panels.nodes)) - math.sin(2 * rate) / rate)
     logs = (rate * strips.height).max(axis=2) + strips.log_factor
     bound = float(np.exp(logs.min()))
@@ -46,7 +46,7 @@ def test_the_error_of_a_wave_is_within_its_bound(rate):
 @given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.floats(0, 2 * math.pi))
 def test_strips_cover_the_ellipse(seed, ellipse, angle):
     panels = Panels(np.sort(np.random.default_rng(seed).uniform(0, 10, 4)))
-    strips = panels.strips()
+    strips = panels.strips
     rho = np.array([1.5, 2.0, 2.7, 3.6, 5.0, 7.0, 10.0])[ellipse]
     middle = (panels.edges[1:] + panels.edges[:-1]) / 2
     radius = np.diff(panels.edges) / 2

@@ -97,7 +97,9 @@ class Listed:
     def _leader(self) -> Candidate | None:
         if len(self.candidates) < 2:
             return self.candidates[0] if self.candidates else None
-        return max(self.candidates, key=lambda candidate: _log_variance(candidate.decomposition))
+        return max(
+            self.candidates, key=lambda candidate: _log_variance(candidate.decomposition.sketch)
+        )
 
     def ranked(self, n: int, epsilon: float) -> Iterator[tuple[float, Candidate]]:
         """Yield all, by their own bounds; a single one needs none."""

@@ -210,8 +210,7 @@ class Search:
 
     def _is_infinite(self) -> bool:
         """Whether outputs that the second input cannot produce have more mass than the target."""
-        exposed = self.decomposition.singular0[self.decomposition.singular1 == 0]
-        mass = float(exposed.sum()) * (1 - self.decomposition.singular_error - 1e-12)
+        mass = self.decomposition.exposed * (1 - 1e-12)
         return mass > 0 and math.log(mass) > self.log_target.upper
 
     def _look(self, epsilon: float) -> Generator[float, LogEnclosure, bool]:

@@ -13,7 +13,6 @@ from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import Bound, Proof
 from shuffledp.accounting.sum_view import View, in_logs, is_exact, search_of, tells_less
-from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import LogEnclosure, log_delta_at
 from shuffledp.errors import wide_is_enough
@@ -118,9 +117,7 @@ def attack(randomizer: LocalRandomizer, crowd: Crowd, view: View, rtol: float) -
 
     end = max(decomposition.max_epsilon, exchanged.max_epsilon, 0.0)
     same = _rows(decomposition) == _rows(exchanged)
-    profile = RoundProfile(
-        forward, forward if same else backward, end, rtol, _exposed(decomposition)
-    )
+    profile = RoundProfile(forward, forward if same else backward, end, rtol, decomposition.exposed)
     return Attack(datasets, profile)
 
 
@@ -162,14 +159,6 @@ def _counted(n: int, seen: BitSums, held: int, epsilon: float) -> LogEnclosure:
     if epsilon >= seen.epsilon0:
         return LogEnclosure(-math.inf, -math.inf)
     return in_logs(search_of(n, seen, epsilon).all_hold(held))
-
-
-def _exposed(decomposition: Decomposition) -> float:
-    """Return a lower bound on the probability of outputs that the second input cannot have."""
-    exposed = decomposition.singular0[decomposition.singular1 == 0]
-    rounding = (4 + exposed.size) * UNIT
-    mass: float = float(exposed.sum()) * (1 - decomposition.singular_error - rounding)
-    return max(mass, 0.0)
 
 
 def _rows(decomposition: Decomposition) -> list[list[tuple[float, ...]]]:

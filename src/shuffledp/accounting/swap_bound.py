@@ -12,7 +12,6 @@ import numpy as np
 
 from shuffledp.accounting.binary_response import MOST_USERS, binary_response
 from shuffledp.accounting.report import Proof
-from shuffledp.decomposition import Decomposition
 from shuffledp.divergence.row_swap import swap_log_deltas
 from shuffledp.divergence.slots import SlotRows, Slots
 from shuffledp.divergence.swap import swap_log_delta
@@ -183,13 +182,9 @@ def _slot_laws(randomizer: LocalRandomizer, pair: Pair, is_coarse: bool = False)
         )
         return SlotLaws(blanket, tuple(backgrounds), laws.levels)
     laws = randomizer.slot_laws(pair)
-    if laws is None or any(map(_is_singular, (laws.blanket, *laws.backgrounds))):
+    if laws is None or any(part.is_singular for part in (laws.blanket, *laws.backgrounds)):
         return None
     return laws
-
-
-def _is_singular(decomposition: Decomposition) -> bool:
-    return decomposition.singular0.size + decomposition.upper.singular0.size > 0
 
 
 @lru_cache(maxsize=64)

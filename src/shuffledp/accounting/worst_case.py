@@ -110,11 +110,12 @@ class WorstCase:
         if worst is None or delta == 1:
             return Interval(0.0, 0.0), worst
         target = log_target(delta)
+        known = None
         if delta > 0:
             worst = self._first(worst, target)
-        result, known = self.candidates.max_epsilon(), None
-        if delta > 0:
             result, known = self._root(worst, target)
+        else:
+            result = self.candidates.max_epsilon()
         searched, raises = {worst}, 0
         while result.upper <= MAX_EPSILON0:
             value, largest = self._largest(result.upper, known)

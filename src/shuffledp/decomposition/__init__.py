@@ -1,5 +1,6 @@
 """The algebra of general-clone decompositions and the random variable they induce."""
 
+from shuffledp.decomposition.continuous import Continuous
 from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.decomposition.gparv import GPARV, Law
 from shuffledp.decomposition.lattice import product_of
@@ -11,6 +12,7 @@ from shuffledp.decomposition.transform import SmoothLaw
 __all__ = [
     "GPARV",
     "Atom",
+    "Continuous",
     "Decomposition",
     "Law",
     "LawRows",

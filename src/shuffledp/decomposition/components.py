@@ -21,7 +21,10 @@ MAX_LOG_RATIO = 2 * MAX_EPSILON0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Components:
-    """Arrays over components, converted, checked and frozen; see :class:`Decomposition`."""
+    """Arrays over components, converted, checked and frozen; see :class:`Decomposition`.
+
+    No default is an attribute of the class: what an object does not have is not made yet.
+    """
 
     log_ratio0: FloatArray
     log_ratio1: FloatArray
@@ -29,11 +32,11 @@ class Components:
     residual: float
     log_ratio_error: FloatArray = field(default_factory=lambda: np.zeros(1))
     weight_error: FloatArray = field(default_factory=lambda: np.full(1, 4 * UNIT))
-    residual_error: float = 4 * UNIT
+    residual_error: float = field(default_factory=lambda: 4 * UNIT)
     singular0: FloatArray = field(default_factory=lambda: np.zeros(0))
     singular1: FloatArray = field(default_factory=lambda: np.zeros(0))
-    singular_error: float = 8 * UNIT
-    spread: Decomposition | None = None
+    singular_error: float = field(default_factory=lambda: 8 * UNIT)
+    spread: Decomposition | None = field(default_factory=lambda: None)
 
     _COMPONENT_ARRAYS: ClassVar[tuple[str, ...]] = (
         "log_ratio0",

@@ -75,15 +75,10 @@ class Decomposition(Components):
     [1.0, -1.0, 0.0, 0.0]
     """
 
-    #: The continuous law that the cells stand for, if it is known. Whatever is made from a
-    #: decomposition has none (``replace`` leaves it out), unless it is attached again.
+    #: The continuous law that the cells stand for, if it is known, see
+    #: :class:`shuffledp.decomposition.continuous.Continuous`. Whatever is made from a decomposition
+    #: has none (``replace`` leaves it out).
     smooth: Smooth | None = field(default=None, init=False, repr=False)
-
-    def with_smooth(self, smooth: Smooth) -> Decomposition:
-        """Return the same cells, which stand for a continuous law."""
-        known = replace(self)
-        object.__setattr__(known, "smooth", smooth)
-        return known
 
     @property
     def sketch(self) -> Decomposition:
@@ -216,6 +211,19 @@ class Decomposition(Components):
         """An epsilon at which the bound is 0, the smallest up to rounding; it may be infinite."""
         return self.max_epsilon_interval().upper
 
+    @property
+    def is_singular(self) -> bool:
+        """Whether there are components with c = 0, here or in what dominates."""
+        return self.singular0.size + self.upper.singular0.size > 0
+
+    @property
+    def exposed(self) -> float:
+        """A lower bound on the probability of outputs that the second input cannot have."""
+        exposed = self.singular0[self.singular1 == 0]
+        rounding = (4 + exposed.size) * UNIT
+        mass: float = float(exposed.sum()) * (1 - self.singular_error - rounding)
+        return max(mass, 0.0)
+
     def max_epsilon_interval(self) -> Interval:
         """Enclose the smallest epsilon at which the bound is 0; infinite if some b is 0."""
         return Interval(self._max_log_ratio.lower, self.upper._max_log_ratio.upper)
@@ -278,16 +286,13 @@ class Decomposition(Components):
 
     def swap(self) -> Decomposition:
         """Return the decomposition of the reversed pair."""
-        reversed_pair = replace(
+        return replace(
             self,
             log_ratio0=self.log_ratio1,
             log_ratio1=self.log_ratio0,
             singular0=self.singular1,
             singular1=self.singular0,
             spread=None if self.spread is None else self.spread.swap(),
-        )
-        return (
-            reversed_pair if self.smooth is None else reversed_pair.with_smooth(self.smooth.swap())
         )
 
     def product(self, other: Decomposition) -> Decomposition:

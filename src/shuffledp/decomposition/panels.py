@@ -123,8 +123,9 @@ class Panels:
         cuts[:, -1] = self.edges[1:]
         return cuts[:, :-1], cuts[:, 1:]
 
+    @cached_property
     def strips(self) -> Strips:
-        """Return rectangles that cover the ellipses, rounded outwards."""
+        """Rectangles that cover the ellipses, rounded outwards."""
         middle, radius = self._middle[:, None, None], self._radius[:, None, None]
         longer = radius * ((_RHO + 1 / _RHO) / 2)[:, None] * (1 + _ROUND_UP)
         shorter = radius * ((_RHO - 1 / _RHO) / 2)[:, None] * (1 + _ROUND_UP)

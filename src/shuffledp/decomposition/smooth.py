@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -113,6 +113,18 @@ class Smooth:
         """Whether nothing lies beyond the length."""
         return all(piece.curvature == 0 for piece in self.pieces)
 
+    @property
+    def max_epsilon(self) -> float:
+        """An epsilon at which the bound is 0, the smallest up to rounding; it may be infinite."""
+        if not self.is_bounded:
+            return math.inf
+        ends = [(p.rate0 * self.length, p.rate1 * self.length) for p in self.pieces]
+        ends += [(atom.log_ratio0, atom.log_ratio1) for atom in self.atoms]
+        # One of the two is 0; a product with a rate of 1 is exact.
+        exact = all(abs(p.rate0 + p.rate1) == 1 for p in self.pieces)
+        largest = max(0.0, *(first - second for first, second in ends))
+        return largest if exact else math.nextafter(largest, math.inf)
+
     def exposed(self, end: float) -> float:
         """Return the masses a plus b beyond ``end``, rounded up."""
         tails = [piece.tail(end) for piece in self.pieces]
@@ -134,7 +146,7 @@ class Smooth:
         """Return the rule on panels between neighbouring edges, from 0 on."""
         return _rule(self, tuple(edges))
 
-    @property
+    @cached_property
     def sketch(self) -> Decomposition:
         """The nodes of all that is not beyond doubles: for estimates."""
         return self.quadrature(self.length, self.panel).nodes
@@ -161,10 +173,11 @@ class Quadrature:
         self.nodes = _nodes(smooth, panels, [piece.tail(end) for piece in smooth.pieces])
         self._log_size = np.concatenate([self._bound_density(piece) for piece in self.pieces])
         self._turns = [self._bound_exponential(piece) for piece in self.pieces]
+        self._densities = [self._bound_variation(piece) for piece in self.pieces]
 
     def _bound_density(self, piece: Piece) -> FloatArray:
         """Return the logarithm of the largest |c| times the factor of the rule in all strips."""
-        strips = self.panels.strips()
+        strips = self.panels.strips
         size = piece.largest_log_density(strips.left, strips.right)
         size += 0.5 * piece.curvature * strips.height**2
         # Exponents of at most a few thousand: 1e-6 covers their rounding. The factor 2 is for
@@ -175,12 +188,24 @@ class Quadrature:
 
     def _bound_exponential(self, piece: Piece) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the least and largest real part of e^(rate s), and the largest imaginary one."""
-        strips = self.panels.strips()
+        strips = self.panels.strips
         rate = piece.rate0 + piece.rate1
         ends = np.exp(rate * strips.left), np.exp(rate * strips.right)
         angle = np.minimum(abs(rate) * strips.height, math.pi / 2)
         largest = np.maximum(*ends)
         return np.minimum(*ends) * np.cos(angle), largest, largest * np.sin(angle)
+
+    def _bound_variation(self, piece: Piece) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return, on stretches, the largest log density of e^(rate s), and its least and largest.
+
+        The density is that of s over the derivative, which is the rate times e^(rate s).
+        """
+        left, right = self.panels.stretches(_STRETCHES)
+        rate = piece.rate0 + piece.rate1
+        steep = replace(piece, slope=piece.slope + rate)
+        density = steep.largest_log_density(left, right) - math.log(abs(rate)) + _ROUND_UP
+        ends = np.exp(rate * left), np.exp(rate * right)
+        return density, np.minimum(*ends), np.maximum(*ends)
 
     def panel_numbers(self, piece: int) -> IntArray:
         """Return the number of every panel of one piece, -1 for those of others."""
@@ -195,8 +220,9 @@ class Quadrature:
         law = _away_from_0(self.nodes.at(epsilon).lower, nodes)
         growth = math.exp(epsilon)
         tops, turns, densities, largests = [], [], [], []
-        left, right = self.panels.stretches(_STRETCHES)
-        for piece, (least, largest, turn) in zip(self.pieces, self._turns, strict=True):
+        for piece, (least, largest, turn), (density, lowest, highest) in zip(
+            self.pieces, self._turns, self._densities, strict=True
+        ):
             # G = e^(rate s) - e^epsilon or 1 - e^(epsilon + rate s).
             gains = piece.rate1 == 0
             constant, top = (-growth, largest) if gains else (1.0, -growth * least)
@@ -204,13 +230,7 @@ class Quadrature:
             # Cancellation of the two is covered by 1e-12 of both.
             tops.append(constant + top + 1e-12 * (growth + 1) * (largest + 1))
             turns.append(scale * turn * (1 + 1e-12))
-            # The density of G is that of s over |dG/ds|.
-            rate = piece.rate0 + piece.rate1
-            steep = replace(piece, slope=piece.slope + rate)
-            density = steep.largest_log_density(left, right)
-            densities.append(density - math.log(scale * abs(rate)) + _ROUND_UP)
-            ends = np.exp(rate * left), np.exp(rate * right)
-            highest, lowest = np.maximum(*ends), np.minimum(*ends)
+            densities.append(density - math.log(scale))
             top = constant + (highest if gains else -growth * lowest)
             largests.append(top + 1e-12 * (growth + 1) * (highest + 1))
         return SmoothLaw(

@@ -20,6 +20,7 @@ from shuffledp.decomposition.gparv import Law
 _ROUND_UP = 1 + 1e-6
 _MAX_LOG = 700.0
 _FAR = 1e90
+_CACHED = 1 << 16  # so many exponents are treated at a time, for the processor's cache
 _CLEAR = 1e-7  # of the errors of exponents, which are covered by rounding up
 
 
@@ -89,10 +90,20 @@ class TransformBound:
         with np.errstate(over="ignore"):
             return float(4 * np.exp(most).sum()) * _ROUND_UP
 
-    def panel_errors(self, theta: float, t: float) -> FloatArray:
-        """Bound the error of every panel at theta + it; it grows with t, at t = 0 with theta."""
-        exponent = self.log_size + np.maximum(theta * self.top + t * self.turn, 0.0)
-        least = exponent.max(axis=2).min(axis=1)
+    def panel_errors(self, theta: float | FloatArray, t: float | FloatArray) -> FloatArray:
+        """Bound the error of every panel at theta + it; it grows with t, at t = 0 with theta.
+
+        Several t, or theta, give as many columns.
+        """
+        points = np.broadcast_arrays(np.atleast_1d(theta), np.atleast_1d(t))
+        least = np.empty((len(self.log_size), points[0].size))
+        columns = max(_CACHED // max(self.log_size.size, 1), 1)
+        for begin in range(0, least.shape[1], columns):
+            part = slice(begin, begin + columns)
+            x, y = (values[part] for values in points)
+            growth = self.top[..., None] * x + self.turn[..., None] * y
+            exponent = self.log_size[..., None] + np.maximum(growth, 0.0)
+            least[:, part] = exponent.max(axis=2).min(axis=1)
         bounds: FloatArray = np.exp(np.minimum(least, _MAX_LOG)) * _ROUND_UP
         bounds[least >= _MAX_LOG] = np.inf
         return bounds
@@ -145,13 +156,18 @@ class SmoothLaw(Law):
             self.bound.of(panels, log_mass - error - 1e-9),
         )
 
+    def errors_at_0(self, thetas: FloatArray) -> FloatArray:
+        """Bound the error of M(theta) for every theta; it grows with theta."""
+        errors: FloatArray = self.bound.panel_errors(thetas, 0.0).sum(axis=0) * _ROUND_UP
+        return errors
+
     def transform_errors(self, theta: float, t: FloatArray) -> FloatArray:
         """Bound the error of M(theta + it) for every t, infinity among them.
 
         That of exact nodes: the errors of values and weights come on top.
         """
         values, weights = self.values[: self.nodes], self.weights[: self.nodes]
-        at_0 = self.bound.panel_errors(theta, 0.0)
+        at_0 = self.bound.panel_errors(theta, 0.0)[:, 0]
         vague = float((theta * self.value_error + self.weight_error)[: self.nodes].max())
         if vague > _CLEAR:
             most = np.full(at_0.size, np.inf)
@@ -159,9 +175,8 @@ class SmoothLaw(Law):
             with np.errstate(over="ignore"):
                 sizes = weights * (1 + np.exp(theta * values))
             most = 2 * sizes.reshape(-1, self.bound.points).sum(axis=1) * _ROUND_UP + at_0
-        totals = [
-            most if x == np.inf else np.minimum(self.bound.panel_errors(theta, x), most)
-            for x in t.tolist()
-        ]
-        errors: FloatArray = np.array([total.sum() for total in totals]) * _ROUND_UP
+        finite = t < np.inf
+        near = np.full((at_0.size, t.size), np.inf)
+        near[:, finite] = self.bound.panel_errors(theta, t[finite])
+        errors: FloatArray = np.minimum(near, most[:, None]).sum(axis=0) * _ROUND_UP
         return errors

@@ -36,7 +36,13 @@ class Slots:
         Slot 0 is the law of the blanket without its residual. Rounding leaves gamma uncertain; the
         smallest value it can have belongs to a part c' of the blanket, and g/c' exceeds g/c by the
         quotient of the two masses.
+
+        Raises:
+            ValueError: if there are singular components.
         """
+        backgrounds = tuple(backgrounds)
+        if any(part.upper.singular0.size for part in (blanket, *backgrounds)):
+            raise ValueError("the swap bound needs laws without singular components")
         law = blanket.at(epsilon).upper
         part = _Part.of(blanket, law.weights, law.weight_error)
         values, errors = law.values[part.covered], law.value_error[part.covered]

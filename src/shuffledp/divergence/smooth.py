@@ -46,6 +46,8 @@ def log_delta_at(
     smooth, useful = decomposition.smooth, max(rtol, _CELLS_WITH_JUMPS)
     if smooth is None:
         return log_delta(decomposition.at(epsilon), n, rtol=rtol)
+    if epsilon >= smooth.max_epsilon:
+        return LogEnclosure(-math.inf, -math.inf)
     found = _by_quadrature(smooth, n, epsilon, rtol, useful)
     if found.width <= useful:
         return found

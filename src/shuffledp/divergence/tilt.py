@@ -21,6 +21,8 @@ from shuffledp.divergence.transform import TransformError, log_mgf_errors
 _MAX_EXACT_SUM = 256
 _MAX_LOG = 700.0
 _UNDERFLOW = 1e-300
+_MAX_DRIFT = 300.0  # of exponents whose exponentials are within doubles
+_RARE, _LITTLE_GROWTH = 0.01, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,22 +95,21 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
     values, weights = law.values, law.weights
     exponent = theta * values
     sizes = np.abs(exponent)
-    drift = float(sizes.max())
-    # Below 1 no exponential is less than 1/e, and the sum of w (e^x - 1) is above -0.64.
-    if drift < 1.0:
-        growth = weights * np.expm1(exponent)
-        excess = _sum(growth)
+    growth = _growth(weights, exponent, sizes)
+    if growth is not None:
+        excess = _sum(growth)  # above -0.64
         k = math.log1p(excess)
         # 4 units of expm1, one of the product, 32 of the sum, 4 of the logarithm; an exponent is
-        # rounded once, and 1 + the sum is above 1/3.
+        # rounded once, which moves its exponential by as many units of max(e^x, 1), and more than
+        # 1/3 is left of 1 + the sum.
         k_error = float(np.abs(growth) @ (40 * UNIT + law.weight_error)) / (1 + excess)
-        k_error += 3 * UNIT * float(weights @ sizes) * math.exp(drift)
+        k_error += 3 * UNIT * float(sizes @ (weights + np.maximum(growth, 0.0)))
         k_error += 2 * UNIT * abs(k)
         log_probability = exponent - k
         probability = weights * np.exp(log_probability)
         # 4 units of the exponential, one of the product; the exponent and its distance from k;
         # the error of k, which all probabilities share.
-        errors = law.weight_error + (UNIT * (6 + 2 * drift + abs(k)) + k_error)
+        errors = law.weight_error + UNIT * (6 + 2 * sizes + abs(k)) + k_error
     else:
         log_weights = np.log(weights)
         total = exponent + log_weights
@@ -149,6 +150,20 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
         value_shift=_value_shift(law, probability, errors, theta, k),
     )
     return _with_transform(tilted, law) if isinstance(law, SmoothLaw) else tilted
+
+
+def _growth(weights: FloatArray, exponent: FloatArray, sizes: FloatArray) -> FloatArray | None:
+    """Return w (e^x - 1) of all atoms where log(1 + their sum) is better than a sum of w e^x.
+
+    That is where exponents are small, or where large ones are so rare that they hardly count.
+    """
+    # Below 1 no exponential is less than 1/e, and the sum of w (e^x - 1) is above -0.64.
+    if (drift := float(sizes.max())) < 1.0:
+        return weights * np.expm1(exponent)
+    if drift > _MAX_DRIFT or float(weights @ np.minimum(sizes, 1.0)) > _RARE:
+        return None
+    growth: FloatArray = weights * np.expm1(exponent)
+    return growth if float(np.abs(growth).sum()) < _LITTLE_GROWTH else None
 
 
 def _with_transform(tilted: TiltedLaw, law: SmoothLaw) -> TiltedLaw:

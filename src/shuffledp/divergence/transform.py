@@ -27,10 +27,7 @@ from shuffledp.arrays import FloatArray
 from shuffledp.decomposition.transform import SmoothLaw
 
 # Where the error is tabulated, in units of 1/deviation of one summand; it grows in between.
-_TIMES: FloatArray = np.concatenate([np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 40.0, 16)])
-# The same for jumps, and where there are so many nodes that they may follow shorter waves.
-_FAR_TIMES: FloatArray = np.geomspace(60.0, 4000.0, 12)
-_MANY_NODES = 600
+_TIMES: FloatArray = np.concatenate([np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 4000.0, 28)])
 _GROUPS = 8  # of tilts at which the error is evaluated together
 _MAX_LOG = 700.0
 _LARGEST = 0.5  # relative error of M(theta) that is any use
@@ -55,9 +52,8 @@ class TransformError:
     value_shift: float
     deviation: float
 
-    def _relative(self, t: FloatArray) -> FloatArray:
-        """Return E(theta, t) over M(theta), but for errors of values that grow with t."""
-        raw = self.law.transform_errors(self.theta, t)
+    def _relative(self, raw: FloatArray) -> FloatArray:
+        """Return E(theta, t) over M(theta) for E of exact nodes, but for what grows with t."""
         with np.errstate(invalid="ignore", over="ignore"):
             errors = raw * _exp(-self.log_mgf) * _ROUND_UP + self.theta * self.value_shift
         errors[np.isnan(errors)] = math.inf  # infinite errors of a law that is beyond doubles
@@ -65,7 +61,7 @@ class TransformError:
 
     @cached_property
     def _at_0(self) -> float:
-        e = float(self._relative(np.zeros(1))[0])
+        e = float(self._relative(self.law.errors_at_0(np.array([self.theta])))[0])
         return e if e < _LARGEST else math.inf
 
     @property
@@ -84,9 +80,9 @@ class TransformError:
         if self._at_0 == math.inf:
             return times, np.array([math.inf])
         if 0 < self.deviation < math.inf:
-            far = self.law.nodes == self.law.size or self.law.nodes >= _MANY_NODES
-            times = (np.concatenate([_TIMES, _FAR_TIMES]) if far else _TIMES) / self.deviation
-        errors = self._relative(np.append(times, math.inf))
+            times = _TIMES / self.deviation
+        raw = self.law.transform_errors(self.theta, np.append(times, math.inf))
+        errors = self._relative(raw)
         return times, (errors + self._at_0) * self._room
 
     def at(self, t: FloatArray) -> FloatArray:
@@ -120,12 +116,9 @@ def log_mgf_errors(law: SmoothLaw, thetas: FloatArray, log_mgfs: FloatArray) -> 
 
     That of the quadrature grows with the tilt: the largest of neighbouring ones stands for all.
     """
-    order = np.argsort(thetas)
-    errors = np.empty(thetas.size)
-    for group in np.array_split(order, _GROUPS):
-        if group.size:
-            largest = float(thetas[group[-1]])
-            errors[group] = law.transform_errors(largest, np.zeros(1))[0]
+    ordered = np.sort(thetas)
+    last = ordered[-(-np.arange(1, _GROUPS + 1) * thetas.size // _GROUPS) - 1]
+    errors = law.errors_at_0(last)[np.searchsorted(last, thetas)]
     with np.errstate(over="ignore", invalid="ignore"):
         moved = np.multiply.outer(thetas, law.values + law.value_error) + np.log(law.weights)
         shift = np.exp(moved - log_mgfs[:, None]) @ law.value_error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -21,8 +22,11 @@ from shuffledp.sampling.doubles import laplace
 
 _DOMAINS = ("binary", "interval")
 
+#: Cells of the swap bound up to a level: they raise epsilon by less than 2e-5 of itself.
+_CELLS_OF_SLOTS, _MAX_COARSE = 512, 6.0
+
 #: Beyond this level the law spreads over so many orders of magnitude that cells do better.
-_MAX_SMOOTH = 6.0
+_MAX_SMOOTH = 8.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,14 +114,19 @@ class Laplace(SymmetricNoise):
         return -self.epsilon0 * np.abs(noise)
 
     def slot_laws(self, pair: Pair) -> SlotLaws | None:
-        """Return the types that stand for all pairs and inputs of the interval, if it is one."""
+        """Return the end points, or what stands for all pairs and inputs of the interval."""
         # Exactly this class: one derived from it may state another law.
-        if type(self) is not Laplace or not self.is_interval:
+        if type(self) is not Laplace:
             return super().slot_laws(pair)
-        types = interval_slots(self.epsilon0) if pair in self.neighbours() else None
-        return None if types is None else SlotLaws(self.blanket(pair), *types)
+        if self.is_interval:
+            types = interval_slots(self.epsilon0) if pair in self.neighbours() else None
+            return None if types is None else SlotLaws(self.blanket(pair), *types)
+        coarse = self.epsilon0 <= _MAX_COARSE
+        half_cells = partial(self.half_cells, _CELLS_OF_SLOTS if coarse else CELLS)
+        blanket, *backgrounds = (self.decompose(pair, v, half_cells) for v in (None, 0, 1))
+        return SlotLaws(blanket, tuple(backgrounds))
 
-    def half_cells(self) -> HalfCells:
+    def half_cells(self, count: int = CELLS) -> HalfCells:
         """Return cells of equal width in v, the placement of least loss, and the atom.
 
         Errors in units: the width 4, its multiples 5, their logarithms 9 of themselves, the sum of
@@ -125,11 +134,11 @@ class Laplace(SymmetricNoise):
         the residual 4.
         """
         scale = math.exp(-self.epsilon0 / 2) / 2
-        width = math.expm1(self.epsilon0 / 2) / CELLS
-        log_v = np.log1p(width * np.arange(CELLS + 1))
+        width = math.expm1(self.epsilon0 / 2) / count
+        log_v = np.log1p(width * np.arange(count + 1))
         log_v[-1] = self.epsilon0 / 2
         log_ratio = log_v[1:] + log_v[:-1]
-        near = np.full(CELLS, scale * width)
+        near = np.full(count, scale * width)
         far = near * np.exp(-log_ratio)
         return HalfCells(
             outer=np.append(2 * log_v[1:], self.epsilon0),

@@ -10,15 +10,23 @@ units round-off).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import FloatArray
-from shuffledp.decomposition import Atom, Decomposition, Piece, Smooth, decompose_segments
+from shuffledp.decomposition import (
+    Atom,
+    Continuous,
+    Decomposition,
+    Piece,
+    Smooth,
+    decompose_segments,
+)
 from shuffledp.randomizers.base import LocalRandomizer, Values
 from shuffledp.randomizers.domain import Domain, Integers, UnitInterval
 from shuffledp.randomizers.pair import Input, Pair
@@ -153,7 +161,7 @@ class SymmetricNoise(LocalRandomizer):
         A pair of other inputs gets the decomposition of the end points, which dominates it.
         """
         known = self.accepts(pair.first) and self.accepts(pair.second)
-        return self._decompose(pair if known else self.neighbours()[0], None)
+        return self.decompose(pair if known else self.neighbours()[0], None, self.half_cells)
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return the end points, inputs in between reveal less; none for another pair."""
@@ -170,57 +178,63 @@ class SymmetricNoise(LocalRandomizer):
 
     def background(self, pair: Pair, other: Input) -> Decomposition:
         """Return the decomposition with c = R(0) or c = R(B)."""
-        return self._decompose(pair, other)
+        return self.decompose(pair, other, self.half_cells)
 
-    def _decompose(self, pair: Pair, holder: Input | None) -> Decomposition:
-        """Decompose with c the law of the holder, None for the blanket.
-
-        On the half near 0 the log densities of R(0) and R(B) are log u and 0, on the other half 0
-        and log u, up to a common term; ratios to c follow by subtraction.
-        """
-        cells = self.half_cells()
+    def decompose(
+        self, pair: Pair, holder: Input | None, half_cells: Callable[[], HalfCells]
+    ) -> Decomposition:
+        """Decompose with c the law of the holder, None for the blanket, and cells when needed."""
         if not self.accepts(pair.first) or not self.accepts(pair.second):
             raise ValueError(f"pair must hold end points 0 or {self.largest_input}, got {pair}")
-
-        def factor(x: Input | None, half: int) -> int:
-            """Return 1 if the law of x is u times the smaller one on this half (0: near 0)."""
-            return int(x is not None and (x == 0) == (half == 0))
-
-        def logs(x: Input, values: FloatArray) -> FloatArray:
-            """Return the log ratios of R(x) to c on both halves."""
-            return _join(*((factor(x, half) - factor(holder, half)) * values for half in (0, 1)))
-
-        masses = [(cells.far, cells.near)[factor(holder, half)] for half in (0, 1)]
-        tails = []
-        if cells.tail is not None:
-            near, far = cells.tail
-            for half in (0, 1):
-                a, b, c = (
-                    near if factor(x, half) else far for x in (pair.first, pair.second, holder)
-                )
-                tails.append((a, b, c))
-        decomposition = decompose_segments(
-            (logs(pair.first, cells.log_ratio), logs(pair.second, cells.log_ratio)),
-            _join(*masses),
-            start=(logs(pair.first, cells.inner), logs(pair.second, cells.inner)),
-            stop=(logs(pair.first, cells.outer), logs(pair.second, cells.outer)),
-            residual=cells.residual if holder is None else 0.0,
-            log_ratio_error=_join(cells.error, cells.error),
-            weight_error=_join(cells.mass_error, cells.mass_error),
-            tails=tails,
-        )
         density = self.half_density()
         if density is None or pair.first == pair.second:
-            return decomposition
+            return _cells(pair, holder, half_cells)
         powers = [
             (
-                factor(pair.first, half) - factor(holder, half),
-                factor(pair.second, half) - factor(holder, half),
-                factor(holder, half),
+                _factor(pair.first, half) - _factor(holder, half),
+                _factor(pair.second, half) - _factor(holder, half),
+                _factor(holder, half),
             )
             for half in (0, 1)
         ]
-        return decomposition.with_smooth(_smooth(density, powers, blanket=holder is None))
+        smooth = _smooth(density, powers, blanket=holder is None)
+        return Continuous.of(smooth, partial(_cells, pair, holder, half_cells))
+
+
+def _cells(pair: Pair, holder: Input | None, half_cells: Callable[[], HalfCells]) -> Decomposition:
+    """Decompose into cells with c the law of the holder, None for the blanket.
+
+    On the half near 0 the log densities of R(0) and R(B) are log u and 0, on the other half 0
+    and log u, up to a common term; ratios to c follow by subtraction.
+    """
+    cells = half_cells()
+
+    def logs(x: Input, values: FloatArray) -> FloatArray:
+        """Return the log ratios of R(x) to c on both halves."""
+        return _join(*((_factor(x, half) - _factor(holder, half)) * values for half in (0, 1)))
+
+    masses = [(cells.far, cells.near)[_factor(holder, half)] for half in (0, 1)]
+    tails = []
+    if cells.tail is not None:
+        near, far = cells.tail
+        for half in (0, 1):
+            a, b, c = (near if _factor(x, half) else far for x in (pair.first, pair.second, holder))
+            tails.append((a, b, c))
+    return decompose_segments(
+        (logs(pair.first, cells.log_ratio), logs(pair.second, cells.log_ratio)),
+        _join(*masses),
+        start=(logs(pair.first, cells.inner), logs(pair.second, cells.inner)),
+        stop=(logs(pair.first, cells.outer), logs(pair.second, cells.outer)),
+        residual=cells.residual if holder is None else 0.0,
+        log_ratio_error=_join(cells.error, cells.error),
+        weight_error=_join(cells.mass_error, cells.mass_error),
+        tails=tails,
+    )
+
+
+def _factor(x: Input | None, half: int) -> int:
+    """Return 1 if the law of x is u times the smaller one on this half (0: near 0)."""
+    return int(x is not None and (x == 0) == (half == 0))
 
 
 def _smooth(

@@ -14,6 +14,7 @@ from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
 from shuffledp.divergence.proposals.size import below, estimate_saddle
+from shuffledp.divergence.proposals.smoothing import USEFUL_TAU
 from shuffledp.divergence.smooth_jumps import JumpRule
 
 _FEWEST, _FEWEST_WITH_JUMPS = 24, 80  # summands, below which cells do as well
@@ -25,11 +26,12 @@ _PANEL_FACTOR, _CLASS_FACTOR = 0.5, 1.0  # logarithms of ratios within a panel, 
 _WAVES = 8 / 20  # waves that matter, over the deviation of the rest, and those a panel can follow
 _FEWEST_PANELS, _MOST_PANELS = 3, 64  # of a class
 _FEW = 1000
-_FAR_ERROR = 0.03  # of the transform, far out
-_FEW_ERROR, _FEW_BOUNDED_ERROR = 0.02, 0.002  # the same of few users, and of bounded noise
-_SMALL = 0.8  # moduli of the characteristic function whose powers are negligible
-_NEGLIGIBLE, _TOO_LARGE = -16.0, -8.0  # logarithms of powers of moduli
-_LEAST_ROOM = 0.15
+_ROUNDING = 64  # of the mantissa of epsilon, so that neighbouring ones share a rule
+_SHARE_OF_WAVES = 0.05  # of the tolerance: errors of the transform where waves are short
+_RATIO, _MOST_TIMES = 1.5, 64  # of neighbouring times at which these are looked at
+_CAUTION = 1.5
+_NEGLIGIBLE = -16.0  # logarithm of a power of a modulus
+_SHARE_OF_NOISE, _CUT = 0.2, 6.0  # of the tolerance, and where noise ends the integral
 _MAX_KURTOSIS = 8.0  # of the tilted sum
 _AGREES = 1.2  # by how much a saddle point may exceed the estimate before jumps rule
 
@@ -37,12 +39,10 @@ _AGREES = 1.2  # by how much a saddle point may exceed the estimate before jumps
 @lru_cache(maxsize=16)
 def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
     """Choose the coarsest rule that is good enough; None where large jumps or few users rule."""
-    if n < _FEWEST:
+    if n < _FEWEST or epsilon >= smooth.max_epsilon:
         return None
-    try:
-        return _choose(smooth, n, epsilon, rtol)
-    except BEYOND_DOUBLES:
-        return None
+    rounded = _rounded_up(epsilon)
+    return _choose(smooth, n, rounded if rounded < smooth.max_epsilon else epsilon, rtol)
 
 
 def choose_jump_rule(smooth: Smooth, n: int, epsilon: float, rtol: float) -> JumpRule | None:
@@ -99,9 +99,21 @@ def _plan(smooth: Smooth, n: int, epsilon: float, rtol: float) -> tuple[JumpPlan
     return JumpPlan(plan.level * scale, plan.orders, log_mean), log_delta
 
 
+def _rounded_up(epsilon: float) -> float:
+    """Return an epsilon a little larger: many share it, and delta is a little smaller there."""
+    mantissa, exponent = math.frexp(epsilon)
+    return math.ldexp(math.ceil(mantissa * _ROUNDING) / _ROUNDING, exponent)
+
+
+@lru_cache(maxsize=16)
 def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
-    if smooth.sketch.at(epsilon).lower.values.max() <= 0:
+    try:
+        return _coarsest(smooth, n, epsilon, rtol)
+    except BEYOND_DOUBLES:
         return None
+
+
+def _coarsest(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
     guess = math.inf if smooth.is_bounded else _plan(smooth, n, epsilon, rtol)[1]
     end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
     rule = smooth.quadrature(end, smooth.panel)
@@ -109,28 +121,47 @@ def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature |
     estimate = estimate_saddle(BlockSum.of((_plain(nodes), n)))
     if estimate.kurtosis > _MAX_KURTOSIS or estimate.log_mean - math.log(n) > guess + _AGREES:
         return None
-    theta = estimate.theta
-    far_out = _far_out(nodes, theta, n)
-    few = _FEW_BOUNDED_ERROR if smooth.is_bounded else _FEW_ERROR
-    allowed = few if n < _FEW else _FAR_ERROR
     for halving in range(_HALVINGS):
         if halving:
             rule = smooth.quadrature(end, smooth.panel / 2**halving)
             nodes = rule.law(epsilon)
-        near, far = nodes.transform_errors(theta, np.array([theta, far_out]))
-        if n * near <= _SHARE_OF_PANELS * rtol and far <= allowed:
+        near = float(nodes.errors_at_0(np.array([estimate.theta]))[0])
+        if n * near > _SHARE_OF_PANELS * rtol:
+            continue
+        if _error_of_waves(nodes, estimate.theta, n, rtol) <= _SHARE_OF_WAVES * rtol:
             return rule
     return None
 
 
-def _far_out(nodes: SmoothLaw, theta: float, n: int) -> float:
-    """Return up to which t nodes are needed: beyond, powers of the modulus are negligible."""
-    tilted = np.exp(theta * nodes.values) * nodes.weights
-    still = float(tilted[nodes.nodes :].sum() / tilted.sum())
-    if still > math.exp(_TOO_LARGE / n):
-        return math.inf
-    room = min(math.exp(_NEGLIGIBLE / n), max(_SMALL, (1 + still) / 2)) - still
-    return nodes.bound.variation(theta) / float(tilted.sum()) / max(room, _LEAST_ROOM)
+def _error_of_waves(nodes: SmoothLaw, theta: float, n: int, rtol: float) -> float:
+    """Estimate what errors of the transform add to the bounds on E[S_+], as a part of it.
+
+    They matter from the deviation of the sum on, to where continuous parts are negligible or noise
+    ends the integral: that of :class:`shuffledp.divergence.proposals.smoothing.Smoothing`, about.
+    """
+    tilted = nodes.weights * np.exp(theta * nodes.values)
+    mass = float(tilted.sum())
+    tilted /= mass
+    variance = float(tilted @ (nodes.values - tilted @ nodes.values) ** 2)
+    spread = math.hypot(math.sqrt(n * variance), math.sqrt(2) / theta)
+    still, falling = float(tilted[nodes.nodes :].sum()), nodes.bound.variation(theta) / mass
+    noise = min(_SHARE_OF_NOISE * rtol / theta**2, USEFUL_TAU**2 * variance)
+    end = _CUT / math.sqrt(noise)
+    if (room := math.exp(_NEGLIGIBLE / n) - still) > 0:
+        end = min(end, falling / room)
+    count = math.ceil(math.log(max(end * spread, _RATIO)) / math.log(_RATIO))
+    t = _RATIO ** np.arange(min(count, _MOST_TIMES)) / spread
+    # The table of errors has steps of its own, and moduli are larger between these times.
+    errors = _CAUTION * nodes.transform_errors(theta, _RATIO**2 * t) / mass
+    matter = n * errors > _SHARE_OF_PANELS * rtol
+    t, errors = t[matter], errors[matter]
+    moduli = np.abs(np.exp(1j * np.multiply.outer(t, nodes.values)) @ tilted)
+    moduli = np.minimum(np.maximum.accumulate(moduli[::-1])[::-1], 1.0)
+    most = np.minimum(np.minimum(moduli + errors, still + falling / t), 1.0)
+    excess = np.maximum(most**n - moduli**n, 0.0)
+    weights = (1 / (theta**2 + t**2) + noise) * np.exp(-noise * t**2 / 2)
+    added = float((t * weights) @ excess) * math.log(_RATIO) / math.pi
+    return added * theta**2 * math.sqrt(2 * math.pi) * spread
 
 
 def _end(smooth: Smooth, log_mass: float) -> float:

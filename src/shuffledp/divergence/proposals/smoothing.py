@@ -18,7 +18,7 @@ _SHARE_OF_ALL = 0.5
 
 # tau as a multiple of 1/theta, of the deviation of one summand, and of what it would be without.
 _LARGEST_TAU = 0.3
-_USEFUL_TAU = 0.19
+USEFUL_TAU = 0.19
 _SMALLEST_FACTOR = 1e-3
 
 # Of the change of tau from one round to the next; of the value that was measured.
@@ -57,7 +57,7 @@ class Smoothing:
                 tau = math.exp(log_tau2 / 2)
         if tilted.theta * self.sigma > 1:
             # Below this scale far nodes are skipped anyway: less smoothing costs nothing.
-            useful = _USEFUL_TAU * tilted.deviation
+            useful = USEFUL_TAU * tilted.deviation
             tau = min(tau, max(useful, _SMALLEST_FACTOR * tau))
         return tau
 
