@@ -31,4 +31,3 @@ def test_the_error_is_what_it_is_said_to_be(terms):
         for x, value, bound in zip(log_ratio, found, error, strict=True):
             off = abs(mpmath.mpc(complex(value)) - exact_sum(complex(x), terms))
             assert off <= float(bound) * (1 + 1e-9)
-

@@ -33,6 +33,10 @@ SUMS = {
 }
 
 
+def test_values_below_the_normal_doubles_have_a_finite_tilt():
+    assert 0 < saddle_point(sum_of([2e-309, -1e-309], [0.5, 0.5], 3)) < math.inf
+
+
 @pytest.mark.parametrize("kernel", [HINGE, HOCKEY_STICK], ids=["hinge", "hockey stick"])
 @pytest.mark.parametrize("name", SUMS)
 def test_the_slope_vanishes_after_few_steps(name, kernel, monkeypatch):
