@@ -90,7 +90,10 @@ MODULES = {
     "divergence/examined.py": ["tests/divergence/test_examined.py"],
     "divergence/few_geometric.py": ["tests/divergence/test_few_geometric.py"],
     "divergence/few_laplace.py": ["tests/divergence/test_few_laplace.py"],
-    "divergence/geometric.py": ["tests/divergence/test_swap.py"],
+    "divergence/geometric.py": [
+        "tests/divergence/test_geometric.py",
+        "tests/divergence/test_swap.py",
+    ],
     "divergence/geometric_shift.py": [
         "tests/accounting/test_sum_view.py",
         "tests/accounting/test_one_number.py",

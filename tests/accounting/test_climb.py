@@ -66,6 +66,20 @@ def test_rough_values_above_the_target_do_not_mislead():
     assert looks <= 5
 
 
+def test_a_bound_with_a_kink_needs_few_looks():
+    """It is steep above the target and flat below: a line through both ends moves slowly."""
+    found, count = climb(lambda e: -20 - min(12 * (e - 2), 3 * (e - 2)), -20.0, 1.0, 6.0, -20.0)
+    assert 2.0 <= found <= 2.0 * (1 + 2e-4)
+    assert count <= 9
+
+
+def test_a_target_that_is_met_at_0_is_the_last():
+    guide = Climb(0.0, 1.0, -1.0)
+    assert guide.next() == 0.0
+    guide.see(0.0, -2.0, -1.0, meets=True)
+    assert guide.next() is None
+
+
 def test_what_is_known_with_a_ceiling_is_no_answer_without_it():
     randomizer, pair = AnyPureLDP(epsilon0=1.0), Pair(0, 1)
     whole = SwapBound(randomizer, 1000).log_delta(pair, 0.1)

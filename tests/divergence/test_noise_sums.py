@@ -189,6 +189,17 @@ def test_values_beyond_what_the_engine_can_hold_say_nothing():
     assert log_delta_by_jumps(plan, 1000, 299.0, 1e-3).width == math.inf
 
 
+def test_terms_that_are_too_vague_are_not_followed():
+    """A division with one wide class: the enclosure is valid, and soon given up if asked for."""
+    made, n, epsilon = Gaussian(sigma=0.5).blanket(PAIR), 100, 6.69
+    rule = rule_of(made, 8.0, 0.5)
+    plan = JumpRule(rule, 8, rule, (8, rule.panels.count), 2)
+    whole = log_delta_by_jumps(plan, n, epsilon, 1e-2)
+    assert meet(whole, log_delta(made.at(epsilon), n, rtol=1e-2))
+    assert log_delta_by_jumps(plan, n, epsilon, 1e-2, whole.width).width == whole.width
+    assert log_delta_by_jumps(plan, n, epsilon, 1e-2, 1e-9).width == math.inf
+
+
 def test_a_division_that_leaves_something_out_says_nothing():
     made = Gaussian(sigma=1.0).blanket(PAIR)
     rule = rule_of(made, 8.0, 0.5)

@@ -148,7 +148,9 @@ class Guide:
         return self._beside(low, high, root, max(reach, 2 * ULP * root), best)
 
     def _width(self, best: _Point) -> float:
-        """Return how wide an enclosure next to the best point may be; some are wider."""
+        """Return how wide an enclosure next to the best point may be, where some miss ``rtol``."""
+        if best.width <= self.rtol:
+            return best.width
         widest = max(point.width for point in self.points if abs(point.miss) <= _NEAR)
         return min(widest, _WIDER * best.width)
 

@@ -13,6 +13,7 @@ from shuffledp.divergence.kernel import HINGE, Kernel
 _MAX_NEWTON_STEPS = 200
 _PRECISION = 0.05  # of the saddle point, in units of its local scale
 _MAX_EXPONENT = 1e4  # of the largest value, at the start of the search
+_LARGEST = 1e300  # where all values are below the normal doubles
 _FAR = 1e100  # losses beyond it, in units of the largest value, are all the same
 _SLOW = 0.5  # of the step before: Newton's step along an exponential, better halve the bracket
 _LONGEST_STEP = 16  # at most so many times the tilt before
@@ -52,7 +53,7 @@ def saddle_point(total: BlockSum, kernel: Kernel = HINGE) -> float:
         # As far as the poles decide, or a few times as far as before.
         size = math.hypot(mean, math.sqrt(variance))
         theta = min(proposal, max(_LONGEST_STEP * theta, poles / max(size, 1 / _MAX_EXPONENT)))
-    return theta / tilts.unit
+    return min(theta / tilts.unit, _LARGEST)
 
 
 class _Tilts:

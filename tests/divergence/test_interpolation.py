@@ -1,0 +1,60 @@
+"""The largest value in a simplex, from its corners."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shuffledp.divergence.interpolation import largest_values
+
+
+def weights_of(corners: int, parts: int = 12) -> np.ndarray:
+    """Return all weights that are multiples of 1/parts."""
+    found = [k for k in product(range(parts + 1), repeat=corners) if sum(k) == parts]
+    return np.array(found) / parts
+
+
+def interpolated(values: np.ndarray, errors: np.ndarray, edges: list[tuple[int, int]]) -> float:
+    """Return the largest of interpolation plus error at many weights."""
+    alpha = weights_of(len(values))
+    pairs = np.array([alpha[:, i] * alpha[:, j] for i, j in edges])
+    return float((alpha @ values + errors @ pairs).max())
+
+
+@settings(max_examples=150)
+@given(st.integers(2, 4), st.integers(0, 2**32 - 1), st.sampled_from([0.01, 1.0, 100.0]))
+def test_no_weights_exceed_the_bound(corners, seed, size):
+    rng = np.random.default_rng(seed)
+    edges = list(combinations(range(corners), 2))
+    values = rng.normal(size=(5, corners))
+    errors = size * rng.exponential(size=(len(edges), 5)) * (rng.random((len(edges), 5)) < 0.7)
+    bounds = largest_values(values, errors, edges)
+    for row, column, bound in zip(values, errors.T, bounds, strict=True):
+        assert interpolated(row, column, edges) <= bound
+        # Products of weights add up to at most (k-1)/2k, less than a half.
+        assert bound <= row.max() + column.max() / 2 + 1e-7 * (1 + size)
+
+
+@pytest.mark.parametrize("fall", [0.0, 0.3, 0.9, 1.0, 2.0])
+def test_two_corners_are_exact(fall):
+    """u - g s + e s (1 - s) is largest at s = (e - g)/2e, if that is positive."""
+    found = largest_values(np.array([[2.0, 2.0 - fall]]), np.array([[1.0]]), [(0, 1)])[0]
+    exact = 2.0 + max(1.0 - fall, 0.0) ** 2 / 4
+    assert exact <= found <= exact * (1 + 1e-8)
+
+
+def test_next_to_a_corner_that_leads_nothing_is_added():
+    """All others fall short by more than the errors: the corner itself is the largest."""
+    edges = list(combinations(range(3), 2))
+    found = largest_values(np.array([[0.5, 3.0, 1.0]]), np.full((3, 1), 1.5), edges)[0]
+    assert 3.0 <= found <= 3.0 * (1 + 1e-8)
+
+
+def test_an_infinite_error_is_no_bound():
+    with np.errstate(invalid="ignore"):
+        found = largest_values(np.array([[1.0, 2.0]]), np.array([[np.inf]]), [(0, 1)])[0]
+    assert not found < np.inf
