@@ -27,7 +27,9 @@ from shuffledp.arrays import FloatArray
 from shuffledp.decomposition.transform import SmoothLaw
 
 # Where the error is tabulated, in units of 1/deviation of one summand; it grows in between.
-_TIMES: FloatArray = np.concatenate([np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 4000.0, 28)])
+_TIMES: FloatArray = np.concatenate(
+    [np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 40.0, 16), np.geomspace(60.0, 4000.0, 12)]
+)
 _GROUPS = 8  # of tilts at which the error is evaluated together
 _MAX_LOG = 700.0
 _LARGEST = 0.5  # relative error of M(theta) that is any use
