@@ -25,8 +25,8 @@ import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.decomposition import Decomposition
-from shuffledp.decomposition.gparv import Law
 from shuffledp.decomposition.panels import POINTS, Panels
+from shuffledp.decomposition.smooth_rows import SmoothRows
 from shuffledp.decomposition.transform import SmoothLaw, TransformBound
 
 #: Relative error of normal probabilities, and of residuals in units round-off.
@@ -191,54 +191,60 @@ class Quadrature:
 
     def law(self, epsilon: float) -> SmoothLaw:
         """Return the law of G at the nodes with the error of its transform."""
-        nodes = POINTS * self.panels.count * len(self.pieces)
-        law = _away_from_0(self.nodes.at(epsilon).lower, nodes)
-        growth = math.exp(epsilon)
+        law, bound = self.nodes.at(epsilon).lower, self._bound(np.exp(epsilon))
+        values, error = _away_from_0(law.values, law.value_error, bound.nodes)
+        return SmoothLaw(values, law.weights, error, law.weight_error, bound)
+
+    def rows(self, epsilons: FloatArray) -> SmoothRows:
+        """Return the laws at several epsilons, one row for each, as :meth:`law` does one by one."""
+        laws, bound = self.nodes.rows_at(epsilons), self._bound(np.exp(epsilons))
+        values, error = _away_from_0(laws.values, laws.value_error, bound.nodes)
+        return SmoothRows(values, laws.weights, error, laws.weight_error, bound)
+
+    def _bound(self, growth: FloatArray) -> TransformBound:
+        """Return the bounds on errors of the transform, given one or several e^epsilon."""
         tops, turns, densities, largests = [], [], [], []
         left, right = self.panels.stretches(_STRETCHES)
+        # One axis for panels and one for stretches, or ellipses and strips, behind that of growth.
+        flat = growth[..., None, None]
+        deep = flat[..., None]
         for piece, (least, largest, turn) in zip(self.pieces, self._turns, strict=True):
             # G = e^(rate s) - e^epsilon or 1 - e^(epsilon + rate s).
             gains = piece.rate1 == 0
-            constant, top = (-growth, largest) if gains else (1.0, -growth * least)
-            scale = 1.0 if gains else growth
+            top = largest - deep if gains else 1 - deep * least
             # Cancellation of the two is covered by 1e-12 of both.
-            tops.append(constant + top + 1e-12 * (growth + 1) * (largest + 1))
-            turns.append(scale * turn * (1 + 1e-12))
+            tops.append(top + 1e-12 * (deep + 1) * (largest + 1))
+            turns.append((np.ones_like(deep) if gains else deep) * turn * (1 + 1e-12))
             # The density of G is that of s over |dG/ds|.
             rate = piece.rate0 + piece.rate1
             steep = replace(piece, slope=piece.slope + rate)
             density = steep.largest_log_density(left, right)
-            densities.append(density - math.log(scale * abs(rate)) + _ROUND_UP)
+            steepness = np.log((np.ones_like(flat) if gains else flat) * abs(rate))
+            densities.append(density - steepness + _ROUND_UP)
             ends = np.exp(rate * left), np.exp(rate * right)
             highest, lowest = np.maximum(*ends), np.minimum(*ends)
-            top = constant + (highest if gains else -growth * lowest)
-            largests.append(top + 1e-12 * (growth + 1) * (highest + 1))
-        return SmoothLaw(
-            law.values,
-            law.weights,
-            law.value_error,
-            law.weight_error,
-            TransformBound(
-                log_size=self._log_size,
-                top=np.concatenate(tops),
-                turn=np.concatenate(turns),
-                points=POINTS,
-                log_density=np.concatenate(densities),
-                largest=np.concatenate(largests),
-                piece=np.repeat(np.arange(len(self.pieces)), self.panels.count),
-            ),
+            top = highest - flat if gains else 1 - flat * lowest
+            largests.append(top + 1e-12 * (flat + 1) * (highest + 1))
+        return TransformBound(
+            log_size=np.broadcast_to(self._log_size, growth.shape + self._log_size.shape),
+            top=np.concatenate(tops, axis=-3),
+            turn=np.concatenate(turns, axis=-3),
+            points=POINTS,
+            log_density=np.concatenate(densities, axis=-2),
+            largest=np.concatenate(largests, axis=-2),
+            piece=np.repeat(np.arange(len(self.pieces)), self.panels.count),
         )
 
 
-def _away_from_0(law: Law, nodes: int) -> Law:
+def _away_from_0(
+    values: FloatArray, error: FloatArray, nodes: int
+) -> tuple[FloatArray, FloatArray]:
     """Move nodes whose value came out as 0 by their errors: the mass at 0 is that of atoms."""
-    zero = np.flatnonzero(law.values[:nodes] == 0)
-    if zero.size == 0:
-        return law
-    values, error = law.values.copy(), law.value_error.copy()
-    values[zero] = error[zero]
-    error[zero] *= 2
-    return Law(values, law.weights, error, law.weight_error)
+    zero = values == 0
+    zero[..., nodes:] = False
+    if not zero.any():
+        return values, error
+    return np.where(zero, error, values), np.where(zero, 2 * error, error)
 
 
 def _nodes(

@@ -9,6 +9,7 @@ be taken from the one for the other. What may be is said in :mod:`shuffledp.dive
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
+from shuffledp.decomposition.law_rows import LawRows
 
 _ROUND_UP = 1 + 1e-6
 _MAX_LOG = 700.0
@@ -26,6 +28,9 @@ _CLEAR = 1e-7  # of the errors of exponents, which are covered by rounding up
 @dataclass(frozen=True, eq=False)
 class TransformBound:
     r"""Bounds on the error of the transform, for every panel of a quadrature.
+
+    Those of one law, or of several: then all arrays but ``piece`` have one more axis, the first
+    one, with a row for each law, and so have tilts and times.
 
     In strip k of ellipse r around panel p the integrand is at most
     :math:`e^{\text{log\_size}+\max(\theta\,\text{top}+|t|\,\text{turn},\,0)}`, the factor of the
@@ -58,15 +63,33 @@ class TransformBound:
     largest: FloatArray
     piece: IntArray
 
-    def in_units(self, factor: float) -> TransformBound:
+    @property
+    def nodes(self) -> int:
+        """How many of the first atoms are nodes."""
+        return self.points * self.piece.size
+
+    def in_units(self, factor: float | FloatArray) -> TransformBound:
         """Return the bounds for ``factor`` times G."""
+        deep, flat = _deep(factor, 3), _deep(factor, 2)
         return TransformBound(
             self.log_size,
-            factor * self.top,
-            factor * self.turn,
+            deep * self.top,
+            deep * self.turn,
             self.points,
-            self.log_density - math.log(factor),
-            factor * self.largest,
+            self.log_density - np.log(flat),
+            flat * self.largest,
+            self.piece,
+        )
+
+    def chosen(self, rows: IntArray) -> TransformBound:
+        """Return the bounds of some of the laws, by the numbers of their rows."""
+        return TransformBound(
+            self.log_size[rows],
+            self.top[rows],
+            self.turn[rows],
+            self.points,
+            self.log_density[rows],
+            self.largest[rows],
             self.piece,
         )
 
@@ -82,20 +105,55 @@ class TransformBound:
             self.piece[panels],
         )
 
-    def variation(self, theta: float) -> float:
+    def variation(self, theta: float | FloatArray) -> FloatArray:
         """Return V: the continuous parts add at most V/t to |M(theta + it)|."""
-        logs = (self.log_density + theta * self.largest).max(axis=1)
-        most = np.array([logs[self.piece == number].max() for number in np.unique(self.piece)])
+        logs = (self.log_density + _deep(theta, 2) * self.largest).max(axis=-1)
+        most = [logs[..., self.piece == number].max(axis=-1) for number in np.unique(self.piece)]
         with np.errstate(over="ignore"):
-            return float(4 * np.exp(most).sum()) * _ROUND_UP
+            total: FloatArray = 4 * np.exp(most).sum(axis=0) * _ROUND_UP
+        return total
 
-    def panel_errors(self, theta: float, t: float) -> FloatArray:
+    def panel_errors(self, theta: float | FloatArray, t: float | FloatArray) -> FloatArray:
         """Bound the error of every panel at theta + it; it grows with t, at t = 0 with theta."""
-        exponent = self.log_size + np.maximum(theta * self.top + t * self.turn, 0.0)
-        least = exponent.max(axis=2).min(axis=1)
+        turned = _deep(theta, 3) * self.top + _deep(t, 3) * self.turn
+        exponent = self.log_size + np.maximum(turned, 0.0)
+        least = exponent.max(axis=-1).min(axis=-1)
         bounds: FloatArray = np.exp(np.minimum(least, _MAX_LOG)) * _ROUND_UP
         bounds[least >= _MAX_LOG] = np.inf
         return bounds
+
+
+def _deep(numbers: float | FloatArray, axes: int) -> FloatArray:
+    """Return numbers with more axes behind theirs."""
+    found = np.asarray(numbers, dtype=np.float64)
+    return found.reshape(found.shape + (1,) * axes)
+
+
+def transform_errors_of(
+    law: Law | LawRows,
+    bound: TransformBound,
+    theta: float | FloatArray,
+    times: Iterable[float | FloatArray],
+) -> FloatArray:
+    """Bound the error of M(theta + it) for every t among the times, which may be infinite.
+
+    That of exact nodes: the errors of values and weights come on top. For several laws the tilts
+    and each of the times are vectors, and the answer has a row for each law.
+    """
+    tilts, nodes = _deep(theta, 1), slice(0, bound.nodes)
+    at_0 = bound.panel_errors(theta, 0.0)
+    vague = tilts * law.value_error[..., nodes] + law.weight_error[..., nodes]
+    with np.errstate(over="ignore"):
+        sizes = law.weights[..., nodes] * (1 + np.exp(tilts * law.values[..., nodes]))
+    most = 2 * sizes.reshape(*at_0.shape, bound.points).sum(axis=-1) * _ROUND_UP + at_0
+    most = np.where(vague.max(axis=-1, keepdims=True) > _CLEAR, np.inf, most)
+    totals = []
+    for t in times:
+        with np.errstate(invalid="ignore"):
+            panels = np.minimum(bound.panel_errors(theta, t), most)
+        totals.append(np.where(_deep(t, 1) == np.inf, most, panels).sum(axis=-1))
+    errors: FloatArray = np.stack(totals, axis=-1) * _ROUND_UP
+    return errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +180,7 @@ class SmoothLaw(Law):
     @property
     def nodes(self) -> int:
         """How many of the first atoms are nodes; the others are atoms of the true law."""
-        return self.bound.points * len(self.bound.log_size)
+        return self.bound.nodes
 
     def given(
         self, panels: NDArray[np.bool_], log_mass: float, error: float, *, atoms: bool
@@ -150,18 +208,4 @@ class SmoothLaw(Law):
 
         That of exact nodes: the errors of values and weights come on top.
         """
-        values, weights = self.values[: self.nodes], self.weights[: self.nodes]
-        at_0 = self.bound.panel_errors(theta, 0.0)
-        vague = float((theta * self.value_error + self.weight_error)[: self.nodes].max())
-        if vague > _CLEAR:
-            most = np.full(at_0.size, np.inf)
-        else:
-            with np.errstate(over="ignore"):
-                sizes = weights * (1 + np.exp(theta * values))
-            most = 2 * sizes.reshape(-1, self.bound.points).sum(axis=1) * _ROUND_UP + at_0
-        totals = [
-            most if x == np.inf else np.minimum(self.bound.panel_errors(theta, x), most)
-            for x in t.tolist()
-        ]
-        errors: FloatArray = np.array([total.sum() for total in totals]) * _ROUND_UP
-        return errors
+        return transform_errors_of(self, self.bound, theta, t.tolist())

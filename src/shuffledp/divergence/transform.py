@@ -104,7 +104,7 @@ class TransformError:
         others = slice(law.nodes, None)
         slack = law.weight_error[others] + theta * law.value_error[others]
         still = law.weights[others] @ np.exp(theta * law.values[others] - self.log_mgf + slack)
-        falling = law.bound.variation(theta) * _exp(-self.log_mgf)
+        falling = float(law.bound.variation(theta)) * _exp(-self.log_mgf)
         return float(still) * self._room, falling * self._room
 
     def modulus(self, t: FloatArray) -> FloatArray:

@@ -130,7 +130,7 @@ def _far_out(nodes: SmoothLaw, theta: float, n: int) -> float:
     if still > math.exp(_TOO_LARGE / n):
         return math.inf
     room = min(math.exp(_NEGLIGIBLE / n), max(_SMALL, (1 + still) / 2)) - still
-    return nodes.bound.variation(theta) / float(tilted.sum()) / max(room, _LEAST_ROOM)
+    return float(nodes.bound.variation(theta) / tilted.sum()) / max(room, _LEAST_ROOM)
 
 
 def _end(smooth: Smooth, log_mass: float) -> float:
