@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.divergence.proposals.stretches import FEWEST_ATOMS, side_of_rows
 from shuffledp.divergence.tilt import TiltedLaw
-from shuffledp.divergence.transform import TransformError
 
 #: So many angles are treated at a time, for the processor's cache.
 _CACHED = 1 << 16
@@ -25,6 +24,18 @@ _ACCURATE = 1e-6
 _ROUGH = 0.05
 
 _FEW = 1000  # sines and cosines that are as quick one by one
+
+
+class ErrorOfTransform(Protocol):
+    """What is known of the characteristic function of the true law; grows and falls with t."""
+
+    def at(self, t: FloatArray) -> FloatArray:
+        """Bound the error of the characteristic function at every t >= 0."""
+        ...
+
+    def modulus(self, t: FloatArray) -> FloatArray:
+        """Bound the modulus of the true characteristic function from some t > 0 on."""
+        ...
 
 
 class Atoms(Protocol):
@@ -60,7 +71,7 @@ class Atoms(Protocol):
         ...
 
     @property
-    def transform(self) -> TransformError | None:
+    def transform(self) -> ErrorOfTransform | None:
         """The error of the transform, if atoms are nodes of a quadrature."""
         ...
 

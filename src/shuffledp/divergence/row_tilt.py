@@ -11,13 +11,15 @@ cancels; what it is elsewhere is known, too, and :mod:`shuffledp.divergence.tilt
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.law_rows import LawRows
+from shuffledp.decomposition.smooth_rows import SmoothRows
+from shuffledp.divergence.row_transform import RowTransform, row_log_mgf_errors
 from shuffledp.divergence.tilt import LogMgfs, TiltedSum
 
 _VAGUE = 1e-3  # the largest relative error of a transform that is of any use
@@ -34,7 +36,7 @@ class RowAtoms:
     centred: FloatArray
     mean_deviation: FloatArray
     variance: FloatArray
-    transform: None = None
+    transform: RowTransform | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,7 @@ class TiltedRows:
             centred=own.centred[rows],
             mean_deviation=own.mean_deviation[rows],
             variance=own.variance[rows],
+            transform=None if own.transform is None else own.transform.chosen(rows),
         )
 
     def chosen(self, rows: IntArray) -> TiltedRows:
@@ -117,18 +120,11 @@ class TiltedRows:
 def tilt_rows(laws: LawRows, times: IntArray, thetas: FloatArray) -> TiltedRows:
     """Tilt every row by its theta > 0, and count in units of it."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        scaled = _scaled(laws, thetas)
+        scaled = laws.scaled(thetas)
         sizes = np.abs(scaled.values)
         faint = (sizes < _FAINT) & (laws.values != 0)
         usable = ~faint.any(axis=1) & (sizes.max(axis=1) < _HUGE)
         return _tilt(scaled, times.astype(np.float64), usable)
-
-
-def _scaled(laws: LawRows, thetas: FloatArray) -> LawRows:
-    """Return the laws of theta times the value; see ``Law.scaled``."""
-    values = thetas[:, None] * laws.values
-    error = thetas[:, None] * laws.value_error + UNIT * np.abs(values)
-    return LawRows(values, laws.weights, error * (1 + 4 * UNIT), laws.weight_error)
 
 
 def _tilt(laws: LawRows, times: FloatArray, usable: NDArray[np.bool_]) -> TiltedRows:
@@ -162,7 +158,7 @@ def _tilt(laws: LawRows, times: FloatArray, usable: NDArray[np.bool_]) -> Tilted
         variance=(probability * centred**2).sum(axis=1),
     )
     log_mgf = times * k
-    return TiltedRows(
+    tilted = TiltedRows(
         laws=laws,
         times=times,
         atoms=atoms,
@@ -174,6 +170,25 @@ def _tilt(laws: LawRows, times: FloatArray, usable: NDArray[np.bool_]) -> Tilted
         zero_error=np.where(zero > 0, zero_error + 8 * UNIT * np.abs(log_zero), 0.0),
         value_shift=times * shift,
         is_sound=usable & (k_error < _VAGUE) & (most < 1) & (atoms.variance > 0),
+    )
+    return _with_transform(tilted, laws, k, shift) if isinstance(laws, SmoothRows) else tilted
+
+
+def _with_transform(
+    tilted: TiltedRows, laws: SmoothRows, log_mgf: FloatArray, shift: FloatArray
+) -> TiltedRows:
+    """Add the errors of the transforms, which take in those of the values."""
+    atoms = tilted.atoms
+    found = RowTransform.of(laws, log_mgf, shift, np.sqrt(atoms.variance))
+    # A product and a sum are rounded up.
+    error = tilted.times * found.log_mgf_error * (1 + 4 * UNIT)
+    return replace(
+        tilted,
+        atoms=replace(atoms, transform=found),
+        log_mgf_error=(tilted.log_mgf_error + error) * (1 + 4 * UNIT),
+        zero_error=(tilted.zero_error + error) * (1 + 4 * UNIT),
+        value_shift=np.zeros_like(tilted.value_shift),
+        is_sound=tilted.is_sound & (found.log_mgf_error < math.inf),
     )
 
 
@@ -204,6 +219,8 @@ def log_mgfs_of(tilted: TiltedRows, points: FloatArray) -> list[LogMgfs]:
     """Evaluate the logarithm of E e^{sS} of each row at the points of its row."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         k, error = _log_mgf(tilted.laws, points)
+    if isinstance(tilted.laws, SmoothRows):
+        error = error + row_log_mgf_errors(tilted.laws, points, k)
     values = tilted.times[:, None] * k
     errors = tilted.times[:, None] * error + 4 * UNIT * np.abs(values)
     return [LogMgfs(*row) for row in zip(points, values, errors, strict=True)]
