@@ -113,6 +113,11 @@ class Smooth:
         """Whether nothing lies beyond the length."""
         return all(piece.curvature == 0 for piece in self.pieces)
 
+    @property
+    def kind(self) -> tuple[tuple[bool, ...], ...]:
+        """What laws with other parameters share: which ratios grow and which fall in a piece."""
+        return tuple((p.rate0 > 0, p.rate0 < 0, p.rate1 > 0, p.rate1 < 0) for p in self.pieces)
+
     def exposed(self, end: float) -> float:
         """Return the masses a plus b beyond ``end``, rounded up."""
         tails = [piece.tail(end) for piece in self.pieces]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -34,9 +35,28 @@ _MAX_KURTOSIS = 8.0  # of the tilted sum
 _AGREES = 1.2  # by how much a saddle point may exceed the estimate before jumps rule
 
 
-@lru_cache(maxsize=16)
+@dataclass(frozen=True)
+class Fineness:
+    """Where a rule ends, and how often its panels are halved."""
+
+    end: float
+    halvings: int
+
+    def rule(self, smooth: Smooth) -> Quadrature:
+        """Return the rule for a law; one that is bounded ends where it does."""
+        end = smooth.length if smooth.is_bounded else min(self.end, smooth.length)
+        return smooth.quadrature(end, smooth.panel / 2**self.halvings)
+
+
 def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
     """Choose the coarsest rule that is good enough; None where large jumps or few users rule."""
+    fineness = choose_fineness(smooth, n, epsilon, rtol)
+    return None if fineness is None else fineness.rule(smooth)
+
+
+@lru_cache(maxsize=16)
+def choose_fineness(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Fineness | None:
+    """Choose how fine a rule must be; None where large jumps or few users rule."""
     if n < _FEWEST:
         return None
     try:
@@ -99,13 +119,12 @@ def _plan(smooth: Smooth, n: int, epsilon: float, rtol: float) -> tuple[JumpPlan
     return JumpPlan(plan.level * scale, plan.orders, log_mean), log_delta
 
 
-def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
+def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Fineness | None:
     if smooth.sketch.at(epsilon).lower.values.max() <= 0:
         return None
     guess = math.inf if smooth.is_bounded else _plan(smooth, n, epsilon, rtol)[1]
     end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
-    rule = smooth.quadrature(end, smooth.panel)
-    nodes = rule.law(epsilon)
+    nodes = Fineness(end, 0).rule(smooth).law(epsilon)
     estimate = estimate_saddle(BlockSum.of((_plain(nodes), n)))
     if estimate.kurtosis > _MAX_KURTOSIS or estimate.log_mean - math.log(n) > guess + _AGREES:
         return None
@@ -115,11 +134,10 @@ def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature |
     allowed = few if n < _FEW else _FAR_ERROR
     for halving in range(_HALVINGS):
         if halving:
-            rule = smooth.quadrature(end, smooth.panel / 2**halving)
-            nodes = rule.law(epsilon)
+            nodes = Fineness(end, halving).rule(smooth).law(epsilon)
         near, far = nodes.transform_errors(theta, np.array([theta, far_out]))
         if n * near <= _SHARE_OF_PANELS * rtol and far <= allowed:
-            return rule
+            return Fineness(end, halving)
     return None
 
 
