@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition.law_rows import LawRows
-from shuffledp.decomposition.transform import TransformBound, transform_errors_of
+from shuffledp.decomposition.transform import TransformBound, part_of, transform_errors_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,19 @@ class SmoothRows(LawRows):
             laws.value_error,
             laws.weight_error,
             self.bound.in_units(factors),
+        )
+
+    def given(
+        self, panels: NDArray[np.bool_], log_mass: float, error: float, *, atoms: bool
+    ) -> SmoothRows:
+        """Return the laws given that outputs lie in some panels; see ``SmoothLaw.given``."""
+        kept, scale, vague = part_of(self.bound, self.size, panels, log_mass, error, atoms)
+        return SmoothRows(
+            self.values[:, kept],
+            self.weights[:, kept] * scale,
+            self.value_error[:, kept],
+            self.weight_error[:, kept] + vague,
+            self.bound.of(panels, log_mass - error - 1e-9),
         )
 
     def transform_errors(self, thetas: FloatArray, t: FloatArray) -> FloatArray:

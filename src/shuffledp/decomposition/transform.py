@@ -96,12 +96,12 @@ class TransformBound:
     def of(self, panels: NDArray[np.bool_], log_mass: float) -> TransformBound:
         """Return the bounds for some of the panels, for c divided by their mass."""
         return TransformBound(
-            self.log_size[panels] - log_mass,
-            self.top[panels],
-            self.turn[panels],
+            self.log_size[..., panels, :, :] - log_mass,
+            self.top[..., panels, :, :],
+            self.turn[..., panels, :, :],
             self.points,
-            self.log_density[panels] - log_mass,
-            self.largest[panels],
+            self.log_density[..., panels, :] - log_mass,
+            self.largest[..., panels, :],
             self.piece[panels],
         )
 
@@ -156,6 +156,20 @@ def transform_errors_of(
     return errors
 
 
+def part_of(
+    bound: TransformBound,
+    size: int,
+    panels: NDArray[np.bool_],
+    log_mass: float,
+    error: float,
+    atoms: bool,
+) -> tuple[NDArray[np.bool_], float, float]:
+    """Return which atoms are left of some panels, the factor of their weights, and its error."""
+    others = np.full(size - bound.nodes, atoms)
+    kept = np.concatenate([np.repeat(panels, bound.points), others])
+    return kept, math.exp(-log_mass), error + UNIT * (8 + abs(log_mass))
+
+
 @dataclass(frozen=True, eq=False)
 class SmoothLaw(Law):
     """The nodes of a quadrature, and bounds on the error of their transform.
@@ -193,13 +207,12 @@ class SmoothLaw(Law):
             error: bound on its error.
             atoms: whether all that is not in panels is kept as well.
         """
-        others = np.full(self.size - self.nodes, atoms)
-        kept = np.concatenate([np.repeat(panels, self.bound.points), others])
+        kept, scale, vague = part_of(self.bound, self.size, panels, log_mass, error, atoms)
         return SmoothLaw(
             self.values[kept],
-            self.weights[kept] * math.exp(-log_mass),
+            self.weights[kept] * scale,
             self.value_error[kept],
-            self.weight_error[kept] + error + UNIT * (8 + abs(log_mass)),
+            self.weight_error[kept] + vague,
             self.bound.of(panels, log_mass - error - 1e-9),
         )
 

@@ -14,6 +14,7 @@ from shuffledp.divergence.integrand import Integrand
 from shuffledp.divergence.nodes import ROUND_UP, NodeSums
 from shuffledp.divergence.proposals.rows import RowGrids, main_lobes, stretch_starts
 from shuffledp.divergence.proposals.stretches import WIDTH
+from shuffledp.divergence.row_sums import RowSums
 from shuffledp.divergence.row_tilt import TiltedRows
 from shuffledp.divergence.stretches import listed, split
 
@@ -26,14 +27,15 @@ _CHUNK = 1 << 16  # nodes times atoms that are evaluated at a time
 
 
 def sum_rows(
-    tilted: TiltedRows, taus: FloatArray, grids: RowGrids, allowances: FloatArray
+    tilted: TiltedRows | RowSums, taus: FloatArray, grids: RowGrids, allowances: FloatArray
 ) -> list[NodeSums | None]:
     """Sum over the nodes of every row; None where that takes too many.
 
     In each row nodes may be skipped while their bounds add up to about its allowance for the mean
     and ``allowance/tau**2`` for the density.
     """
-    found = _Rows(tilted, taus, grids)
+    sums = RowSums((tilted,)) if isinstance(tilted, TiltedRows) else tilted
+    found = _Rows(sums, taus, grids)
     found.select(allowances)
     found.add()
     return [found.sums(row) for row in range(taus.size)]
@@ -42,7 +44,7 @@ def sum_rows(
 class _Rows:
     """The nodes of all rows, accumulated; ``left`` tells which rows are not given up."""
 
-    def __init__(self, tilted: TiltedRows, taus: FloatArray, grids: RowGrids) -> None:
+    def __init__(self, tilted: RowSums, taus: FloatArray, grids: RowGrids) -> None:
         self.tilted, self.taus, self.grids = tilted, taus, grids
         self.size = taus.size
         self.rows, self.nodes = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -51,20 +53,19 @@ class _Rows:
             for name in ("mean", "density", "rounding_mean", "rounding_density")
         }
         self.skipped_mean, self.skipped_density = np.zeros(self.size), np.zeros(self.size)
-        stretches = grids.count * grids.step * np.sqrt(tilted.atoms.variance) / WIDTH
+        stretches = grids.count * grids.step * tilted.deviation / WIDTH
         self.left = (grids.count > 0) & (stretches < _MOST_STRETCHES)
 
     def integrand(self, rows: IntArray) -> Integrand:
         """Return the integrand of the given rows, one for every node."""
-        mean = self.tilted.mean[rows]
         return Integrand(
             theta=1.0,
             curvature=0.0,
             tau=self.taus[rows],
             step=self.grids.step[rows],
-            times=(self.tilted.times[rows],),
-            mean=mean,
-            mean_size=np.abs(mean),
+            times=[block.times[rows] for block in self.tilted.blocks],
+            mean=self.tilted.mean[rows],
+            mean_size=self.tilted.mean_size[rows],
         )
 
     def select(self, allowances: FloatArray) -> None:
@@ -101,7 +102,7 @@ class _Rows:
         count = np.where(self.left, self.grids.count, -1)
         own = np.flatnonzero(begin <= count)
         rows, starts = stretch_starts(
-            np.sqrt(self.tilted.atoms.variance)[own], self.grids.step[own], begin[own], count[own]
+            self.tilted.deviation[own], self.grids.step[own], begin[own], count[own]
         )
         rows = own[rows]
         inner = (starts > begin[rows]) & (starts <= count[rows])
@@ -121,8 +122,10 @@ class _Rows:
         """Bound what the nodes of each stretch add to the two sums of its row."""
         half = np.multiply(0.5 * self.grids.step[rows], sizes - 1)
         centre = np.multiply(self.grids.step[rows], starts) + half
-        square = bound_square(self.tilted.atoms_of(rows), centre, half)
-        return self.integrand(rows).bounds(starts, sizes, [square])
+        squares = [
+            bound_square(block.atoms_of(rows), centre, half) for block in self.tilted.blocks
+        ]
+        return self.integrand(rows).bounds(starts, sizes, squares)
 
     def _added(self, rows: IntArray, terms: FloatArray) -> FloatArray:
         """Return the sum of the terms of each row."""
@@ -131,12 +134,13 @@ class _Rows:
     def add(self) -> None:
         """Evaluate the nodes that are left."""
         count = self._added(self.rows, np.ones(self.rows.size))
-        chunk = max(_CHUNK // self.tilted.laws.size, 1)
+        chunk = max(_CHUNK // self.tilted.atoms, 1)
         for begin in range(0, self.rows.size, chunk):
             rows, k = self.rows[begin : begin + chunk], self.nodes[begin : begin + chunk]
             integrand = self.integrand(rows)
             t = self.grids.step[rows] * k.astype(np.float64)
-            terms = integrand.terms(k, t, [evaluate(self.tilted.atoms_of(rows), t)])
+            found = [evaluate(block.atoms_of(rows), t) for block in self.tilted.blocks]
+            terms = integrand.terms(k, t, found)
             # The terms of a row are added one after the other: one rounding of the sum for each.
             adding = (count[rows] + 64) * UNIT * terms.size
             for name, values in (

@@ -19,7 +19,11 @@ from numpy.typing import NDArray
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.law_rows import LawRows
 from shuffledp.decomposition.smooth_rows import SmoothRows
-from shuffledp.divergence.row_transform import RowTransform, row_log_mgf_errors
+from shuffledp.divergence.row_transform import (
+    RowTransform,
+    TransformErrors,
+    row_log_mgf_errors,
+)
 from shuffledp.divergence.tilt import LogMgfs, TiltedSum
 
 _VAGUE = 1e-3  # the largest relative error of a transform that is of any use
@@ -179,12 +183,12 @@ def _with_transform(
 ) -> TiltedRows:
     """Add the errors of the transforms, which take in those of the values."""
     atoms = tilted.atoms
-    found = RowTransform.of(laws, log_mgf, shift, np.sqrt(atoms.variance))
+    found = TransformErrors(laws, log_mgf, shift, np.sqrt(atoms.variance))
     # A product and a sum are rounded up.
     error = tilted.times * found.log_mgf_error * (1 + 4 * UNIT)
     return replace(
         tilted,
-        atoms=replace(atoms, transform=found),
+        atoms=replace(atoms, transform=RowTransform(found, np.arange(tilted.times.size))),
         log_mgf_error=(tilted.log_mgf_error + error) * (1 + 4 * UNIT),
         zero_error=(tilted.zero_error + error) * (1 + 4 * UNIT),
         value_shift=np.zeros_like(tilted.value_shift),

@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition.smooth_rows import SmoothRows
@@ -26,79 +28,98 @@ from shuffledp.divergence.transform import GROUPS, LARGEST, ROUND_UP, tabulated_
 
 
 @dataclass(frozen=True, eq=False)
-class RowTransform:
+class TransformErrors:
     """What ``TransformError`` says of one law, for one in each row; see there.
 
     Attributes:
-        log_mgf_error: the bound on the error of log M(1), infinite if the nodes say nothing.
-        times: increasing t.
-        errors: bounds on the error of the characteristic function up to each of them, and one more
-            for all t, but for what grows with t.
-        shift: what the errors of values add for each unit of t.
-        still: what atoms can add to the modulus of the true characteristic function.
-        falling: what all else adds is at most this over t.
+        laws: the nodes.
+        log_mgf: of the nodes.
+        value_shift: bound on the mean error of the values under each tilted law.
+        deviation: of one summand under it; any numbers give valid bounds.
     """
 
-    log_mgf_error: FloatArray
-    times: FloatArray
-    errors: FloatArray
-    shift: FloatArray
-    still: FloatArray
-    falling: FloatArray
+    laws: SmoothRows
+    log_mgf: FloatArray
+    value_shift: FloatArray
+    deviation: FloatArray
 
-    @classmethod
-    def of(
-        cls, laws: SmoothRows, log_mgf: FloatArray, value_shift: FloatArray, deviation: FloatArray
-    ) -> RowTransform:
-        """Return the bounds for laws that are tilted by 1; see ``TransformError`` for the rest."""
-        ones = np.ones(log_mgf.size)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            shrink = np.exp(-log_mgf)
-            times = tabulated_times(laws.nodes, laws.size) / deviation[:, None]
-            columns = np.hstack([np.zeros((ones.size, 1)), times, np.full((ones.size, 1), math.inf)])
-            raw = laws.transform_errors(ones, columns)
-            errors = raw * shrink[:, None] * ROUND_UP + value_shift[:, None]
-            errors = np.where(np.isnan(errors), math.inf, errors)
-            at_0 = errors[:, 0]
-            known = at_0 < LARGEST
-            room = np.where(known, 1 / (1 - at_0) * ROUND_UP, 0.0)
-            others = slice(laws.nodes, None)
-            slack = laws.weight_error[:, others] + laws.value_error[:, others]
-            exponents = laws.values[:, others] - log_mgf[:, None] + slack
+    def _relative(self, times: FloatArray) -> FloatArray:
+        """Return E(1, t) over M(1), but for errors of values that grow with t."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            raw = self.laws.transform_errors(np.ones(self.log_mgf.size), times)
+            errors = raw * np.exp(-self.log_mgf)[:, None] * ROUND_UP + self.value_shift[:, None]
+        return np.where(np.isnan(errors), math.inf, errors)
+
+    @cached_property
+    def _at_0(self) -> FloatArray:
+        e = self._relative(np.zeros((self.log_mgf.size, 1)))[:, 0]
+        return np.where(e < LARGEST, e, math.inf)
+
+    @cached_property
+    def _is_known(self) -> NDArray[np.bool_]:
+        return self._at_0 < LARGEST
+
+    @cached_property
+    def _room(self) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.where(self._is_known, 1 / (1 - self._at_0) * ROUND_UP, 0.0)
+
+    @cached_property
+    def log_mgf_error(self) -> FloatArray:
+        """The bounds on the errors of log M, infinite where the nodes say nothing."""
+        with np.errstate(invalid="ignore"):
+            return np.where(self._is_known, self._at_0 * self._room, math.inf)
+
+    @cached_property
+    def table(self) -> tuple[FloatArray, FloatArray]:
+        """Increasing t of each row, and the bound up to each of them, and one more for all t."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            times = tabulated_times(self.laws.nodes, self.laws.size) / self.deviation[:, None]
+            ends = np.full((self.log_mgf.size, 1), math.inf)
+            errors = self._relative(np.hstack([times, ends]))
+            bounds = (errors + self._at_0[:, None]) * self._room[:, None]
+        return times, np.where(self._is_known[:, None], bounds, math.inf)
+
+    @cached_property
+    def shift(self) -> FloatArray:
+        """What the errors of values add for each unit of t."""
+        return self.value_shift * self._room
+
+    @cached_property
+    def decay(self) -> tuple[FloatArray, FloatArray]:
+        """What atoms can add to the modulus; what all else adds is at most the second over t."""
+        laws, others = self.laws, slice(self.laws.nodes, None)
+        slack = laws.weight_error[:, others] + laws.value_error[:, others]
+        with np.errstate(over="ignore", invalid="ignore"):
+            exponents = laws.values[:, others] - self.log_mgf[:, None] + slack
             still = (laws.weights[:, others] * np.exp(exponents)).sum(axis=1)
-            falling = laws.bound.variation(ones) * shrink
-            return cls(
-                log_mgf_error=np.where(known, at_0 * room, math.inf),
-                times=times,
-                errors=np.where(
-                    known[:, None], (errors[:, 1:] + at_0[:, None]) * room[:, None], math.inf
-                ),
-                shift=np.where(known, value_shift * room, 0.0),
-                still=np.where(known, still * room, 1.0),
-                falling=np.where(known, falling * room, 0.0),
-            )
+            falling = laws.bound.variation(np.ones(self.log_mgf.size)) * np.exp(-self.log_mgf)
+            still, falling = still * self._room, falling * self._room
+        return np.where(self._is_known, still, 1.0), np.where(self._is_known, falling, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class RowTransform:
+    """The same for some of the rows, by their numbers, with repetitions."""
+
+    errors: TransformErrors
+    rows: IntArray
 
     def chosen(self, rows: IntArray) -> RowTransform:
-        """Return the bounds of the given rows, with repetitions."""
-        return RowTransform(
-            self.log_mgf_error[rows],
-            self.times[rows],
-            self.errors[rows],
-            self.shift[rows],
-            self.still[rows],
-            self.falling[rows],
-        )
+        """Return those of these rows."""
+        return RowTransform(self.errors, self.rows[rows])
 
     def at(self, t: FloatArray) -> FloatArray:
         """Bound the error of the characteristic function of each row at its t >= 0."""
-        place = (self.times < t[:, None]).sum(axis=1)
-        bounds: FloatArray = self.errors[np.arange(t.size), place]
-        return bounds + self.shift * t
+        times, bounds = self.errors.table
+        place = (times[self.rows] < t[:, None]).sum(axis=1)
+        return bounds[self.rows, place] + self.errors.shift[self.rows] * t
 
     def modulus(self, t: FloatArray) -> FloatArray:
         """Bound the modulus of the true characteristic function of each row from its t > 0 on."""
+        still, falling = self.errors.decay
         with np.errstate(divide="ignore", invalid="ignore"):
-            bounds: FloatArray = self.still + self.falling / t
+            bounds: FloatArray = still[self.rows] + falling[self.rows] / t
         return np.where(t > 0, bounds, 1.0)
 
 
