@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,10 +118,19 @@ class TransformBound:
         """Bound the error of every panel at theta + it; it grows with t, at t = 0 with theta."""
         turned = _deep(theta, 3) * self.top + _deep(t, 3) * self.turn
         exponent = self.log_size + np.maximum(turned, 0.0)
-        least = exponent.max(axis=-1).min(axis=-1)
+        # Axes this short are reduced faster one by one.
+        strips = (exponent[..., k] for k in range(exponent.shape[-1]))
+        largest = reduce(np.maximum, strips)
+        ellipses = (largest[..., r] for r in range(largest.shape[-1]))
+        least = np.asarray(reduce(np.minimum, ellipses))
         bounds: FloatArray = np.exp(np.minimum(least, _MAX_LOG)) * _ROUND_UP
         bounds[least >= _MAX_LOG] = np.inf
         return bounds
+
+    def errors_at_0(self, theta: float | FloatArray) -> FloatArray:
+        """Bound the error of M(theta), as ``transform_errors_of`` does at t = 0."""
+        errors: FloatArray = self.panel_errors(theta, 0.0).sum(axis=-1) * _ROUND_UP
+        return errors
 
 
 def _deep(numbers: float | FloatArray, axes: int) -> FloatArray:

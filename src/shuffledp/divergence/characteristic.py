@@ -282,9 +282,16 @@ def _bounded(
         # Where |phi| <= 1 is off by e, its square is by at most 2e + e^2.
         error = tilted.transform.at((centre + half) * (1 + 4 * UNIT))
         bound += error * (2 + error)
-        far = tilted.transform.modulus((centre - half) * (1 - 4 * UNIT)) * (1 + 1e-12)
-        bound = np.minimum(bound, far**2)
+        bound = np.minimum(bound, bound_far(tilted, centre, half))
     return np.minimum(bound, 1.0)
+
+
+def bound_far(tilted: Atoms, centre: FloatArray, half: FloatArray) -> FloatArray:
+    r"""Bound :math:`|\varphi|^2` as ``bound_square`` does, by what is known without the atoms."""
+    if tilted.transform is None:
+        return np.ones_like(centre)
+    far = tilted.transform.modulus((centre - half) * (1 - 4 * UNIT)) * (1 + 1e-12)
+    return np.minimum(far, 1.0) ** 2
 
 
 def _square_and_slope(p: FloatArray, c: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,16 +6,19 @@ evaluated together; :mod:`shuffledp.divergence.nodes` does the same for one sum,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.divergence.characteristic import bound_square, evaluate
+from shuffledp.divergence.characteristic import bound_far, bound_square, evaluate
 from shuffledp.divergence.integrand import Integrand
 from shuffledp.divergence.nodes import ROUND_UP, NodeSums
 from shuffledp.divergence.proposals.rows import RowGrids, main_lobes, stretch_starts
 from shuffledp.divergence.proposals.stretches import WIDTH
 from shuffledp.divergence.row_sums import RowSums
-from shuffledp.divergence.row_tilt import TiltedRows
+from shuffledp.divergence.row_tilt import RowAtoms, TiltedRows
 from shuffledp.divergence.stretches import listed, split
 
 _SHORT = 10  # stretches of fewer nodes are evaluated
@@ -78,11 +81,11 @@ class _Rows:
         kept = [(np.arange(self.size), np.zeros(self.size, dtype=np.int64), total)]
         rows, starts, sizes = self._cover(main + 1)
         limit = allowances * _SHARE_OF_STRETCH
+        if any(block.atoms.transform is not None for block in self.tilted.blocks):
+            dropped = self._skip(rows, limit, *self.bounds(rows, starts, sizes, bound_far))
+            rows, starts, sizes = rows[~dropped], starts[~dropped], sizes[~dropped]
         while rows.size:
-            mean, density = self.bounds(rows, starts, sizes)
-            dropped = (mean <= limit[rows]) & (density <= (limit / self.taus**2)[rows])
-            self.skipped_mean += self._added(rows[dropped], mean[dropped]) * ROUND_UP
-            self.skipped_density += self._added(rows[dropped], density[dropped]) * ROUND_UP
+            dropped = self._skip(rows, limit, *self.bounds(rows, starts, sizes, bound_square))
             short = ~dropped & (sizes < _SHORT)
             kept.append((rows[short], starts[short], sizes[short]))
             total = total + self._added(rows[short], sizes[short].astype(np.float64))
@@ -96,6 +99,15 @@ class _Rows:
         inside = self.left[rows]
         rows, starts, sizes = rows[inside], starts[inside], sizes[inside]
         self.rows, self.nodes = np.repeat(rows, sizes), listed(starts, sizes)
+
+    def _skip(
+        self, rows: IntArray, limit: FloatArray, mean: FloatArray, density: FloatArray
+    ) -> NDArray[np.bool_]:
+        """Skip the stretches whose bounds are negligible; return which ones these are."""
+        dropped = (mean <= limit[rows]) & (density <= (limit / self.taus**2)[rows])
+        self.skipped_mean += self._added(rows[dropped], mean[dropped]) * ROUND_UP
+        self.skipped_density += self._added(rows[dropped], density[dropped]) * ROUND_UP
+        return dropped
 
     def _cover(self, begin: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return rows, starts and sizes of stretches that cover begin..count, as proposed."""
@@ -117,14 +129,19 @@ class _Rows:
         return rows[some], starts[some], sizes[some]
 
     def bounds(
-        self, rows: IntArray, starts: IntArray, sizes: IntArray
+        self,
+        rows: IntArray,
+        starts: IntArray,
+        sizes: IntArray,
+        bound: Callable[[RowAtoms, FloatArray, FloatArray], FloatArray],
     ) -> tuple[FloatArray, FloatArray]:
-        """Bound what the nodes of each stretch add to the two sums of its row."""
+        """Bound what the nodes of each stretch add to the two sums of its row.
+
+        ``bound`` is what bounds the square of every characteristic function there.
+        """
         half = np.multiply(0.5 * self.grids.step[rows], sizes - 1)
         centre = np.multiply(self.grids.step[rows], starts) + half
-        squares = [
-            bound_square(block.atoms_of(rows), centre, half) for block in self.tilted.blocks
-        ]
+        squares = [bound(block.atoms_of(rows), centre, half) for block in self.tilted.blocks]
         return self.integrand(rows).bounds(starts, sizes, squares)
 
     def _added(self, rows: IntArray, terms: FloatArray) -> FloatArray:

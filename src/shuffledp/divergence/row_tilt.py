@@ -203,12 +203,13 @@ def _log_mgf(laws: LawRows, points: FloatArray) -> tuple[FloatArray, FloatArray]
     """
     exponents = points[:, :, None] * laws.values[:, None, :]
     weights, weight_error = laws.weights[:, None, :], laws.weight_error[:, None, :]
-    growth = weights * np.expm1(exponents)
+    raised = np.expm1(exponents)
+    growth = weights * raised
     excess = growth.sum(axis=2)
     # A sum of `size` products with an exponential to 4 units and a product each. An exponent x is
     # rounded once, which moves e^x by that much; wrong weights sum to 1, too.
     rounded = np.abs(growth) * (np.expm1(weight_error) + (laws.size + 8) * UNIT)
-    moved = 2 * UNIT * weights * np.abs(exponents) * np.exp(np.maximum(exponents, 0.0))
+    moved = 2 * UNIT * weights * np.abs(exponents) * (1 + np.maximum(raised, 0.0))
     total = 1 + excess
     relative = (rounded + moved).sum(axis=2) / total
     k = np.log1p(excess)

@@ -43,16 +43,19 @@ class TransformErrors:
     value_shift: FloatArray
     deviation: FloatArray
 
-    def _relative(self, times: FloatArray) -> FloatArray:
+    def _relative(self, raw: FloatArray) -> FloatArray:
         """Return E(1, t) over M(1), but for errors of values that grow with t."""
         with np.errstate(over="ignore", invalid="ignore"):
-            raw = self.laws.transform_errors(np.ones(self.log_mgf.size), times)
             errors = raw * np.exp(-self.log_mgf)[:, None] * ROUND_UP + self.value_shift[:, None]
         return np.where(np.isnan(errors), math.inf, errors)
 
+    @property
+    def _ones(self) -> FloatArray:
+        return np.ones(self.log_mgf.size)
+
     @cached_property
     def _at_0(self) -> FloatArray:
-        e = self._relative(np.zeros((self.log_mgf.size, 1)))[:, 0]
+        e = self._relative(self.laws.bound.errors_at_0(self._ones)[:, None])[:, 0]
         return np.where(e < LARGEST, e, math.inf)
 
     @cached_property
@@ -76,7 +79,8 @@ class TransformErrors:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             times = tabulated_times(self.laws.nodes, self.laws.size) / self.deviation[:, None]
             ends = np.full((self.log_mgf.size, 1), math.inf)
-            errors = self._relative(np.hstack([times, ends]))
+            raw = self.laws.transform_errors(self._ones, np.hstack([times, ends]))
+            errors = self._relative(raw)
             bounds = (errors + self._at_0[:, None]) * self._room[:, None]
         return times, np.where(self._is_known[:, None], bounds, math.inf)
 
@@ -93,7 +97,7 @@ class TransformErrors:
         with np.errstate(over="ignore", invalid="ignore"):
             exponents = laws.values[:, others] - self.log_mgf[:, None] + slack
             still = (laws.weights[:, others] * np.exp(exponents)).sum(axis=1)
-            falling = laws.bound.variation(np.ones(self.log_mgf.size)) * np.exp(-self.log_mgf)
+            falling = laws.bound.variation(self._ones) * np.exp(-self.log_mgf)
             still, falling = still * self._room, falling * self._room
         return np.where(self._is_known, still, 1.0), np.where(self._is_known, falling, 0.0)
 
@@ -129,10 +133,9 @@ def row_log_mgf_errors(laws: SmoothRows, points: FloatArray, log_mgfs: FloatArra
     groups = [group for group in np.array_split(np.arange(points.shape[1]), GROUPS) if group.size]
     increasing = np.take_along_axis(points, order, axis=1)
     ranked = np.empty_like(points)
-    nothing = np.zeros((len(points), 1))
     with np.errstate(over="ignore", invalid="ignore"):
         for group in groups:
-            ranked[:, group] = laws.transform_errors(increasing[:, group[-1]], nothing)
+            ranked[:, group] = laws.bound.errors_at_0(increasing[:, group[-1]])[:, None]
         errors = np.empty_like(points)
         np.put_along_axis(errors, order, ranked, axis=1)
         vague = laws.values + laws.value_error

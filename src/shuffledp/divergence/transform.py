@@ -67,17 +67,16 @@ class TransformError:
     value_shift: float
     deviation: float
 
-    def _relative(self, t: FloatArray) -> FloatArray:
+    def _relative(self, raw: FloatArray) -> FloatArray:
         """Return E(theta, t) over M(theta), but for errors of values that grow with t."""
-        raw = self.law.transform_errors(self.theta, t)
         with np.errstate(invalid="ignore", over="ignore"):
             errors = raw * _exp(-self.log_mgf) * ROUND_UP + self.theta * self.value_shift
-        errors[np.isnan(errors)] = math.inf  # infinite errors of a law that is beyond doubles
-        return errors
+        # Infinite errors of a law that is beyond doubles.
+        return np.where(np.isnan(errors), math.inf, errors)
 
     @cached_property
     def _at_0(self) -> float:
-        e = float(self._relative(np.zeros(1))[0])
+        e = float(self._relative(self.law.bound.errors_at_0(self.theta)))
         return e if e < LARGEST else math.inf
 
     @property
@@ -97,7 +96,8 @@ class TransformError:
             return times, np.array([math.inf])
         if 0 < self.deviation < math.inf:
             times = tabulated_times(self.law.nodes, self.law.size) / self.deviation
-        errors = self._relative(np.append(times, math.inf))
+        raw = self.law.transform_errors(self.theta, np.append(times, math.inf))
+        errors = self._relative(raw)
         return times, (errors + self._at_0) * self._room
 
     def at(self, t: FloatArray) -> FloatArray:
@@ -136,7 +136,7 @@ def log_mgf_errors(law: SmoothLaw, thetas: FloatArray, log_mgfs: FloatArray) -> 
     for group in np.array_split(order, GROUPS):
         if group.size:
             largest = float(thetas[group[-1]])
-            errors[group] = law.transform_errors(largest, np.zeros(1))[0]
+            errors[group] = law.bound.errors_at_0(largest)
     with np.errstate(over="ignore", invalid="ignore"):
         moved = np.multiply.outer(thetas, law.values + law.value_error) + np.log(law.weights)
         shift = np.exp(moved - log_mgfs[:, None]) @ law.value_error
