@@ -6,6 +6,7 @@ those of rows, one for each sum.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
@@ -21,14 +22,14 @@ from shuffledp.divergence.smooth_jumps import Division, JumpRule, Terms, divide
 
 def log_means_with_jumps(
     plan: JumpRule, times: IntArray, epsilons: FloatArray, rtols: Sequence[float]
-) -> list[LogEnclosure] | None:
-    """Enclose log E[S_+] of every row, up to the end of the quadrature; None if the plan is bad.
+) -> list[LogEnclosure]:
+    """Enclose log E[S_+] of every row up to the end of the quadrature; any plan gives valid ones.
 
     Row i is a sum of ``times[i]`` copies of the law at ``epsilons[i]``.
     """
     division = divide(plan)
     if division is None or int(times.min()) <= plan.orders:
-        return None
+        return [LogEnclosure(-math.inf, math.inf)] * times.size
     rows = _Rows(division, plan.rule.rows(epsilons), plan.fine.rows(epsilons), times)
     choices = division.choices()
     saddles = [rows.saddles(chosen) for chosen in choices]

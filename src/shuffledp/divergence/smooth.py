@@ -25,7 +25,10 @@ from shuffledp.divergence.smooth_jumps import JumpRule, log_mean_with_jumps
 
 _MAX_WORK = 6e5
 _MAX_WORK_WITH_JUMPS = 3e6
-_FINEST_WITH_JUMPS = 3e-5
+
+#: The least relative width to ask for where jumps rule.
+FINEST_WITH_JUMPS = 3e-5
+
 _CELLS_WITH_JUMPS = 5e-4  # about the width of what cells can say where jumps rule
 
 #: Of the tolerance; the rest is for what lies beyond the end.
@@ -61,7 +64,7 @@ def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float) -> LogEnclos
     rule = choose_quadrature(smooth, n, epsilon, rtol)
     if rule is not None:
         return log_delta_by_rule(rule, n, epsilon, rtol)
-    rtol = max(rtol, _FINEST_WITH_JUMPS)
+    rtol = max(rtol, FINEST_WITH_JUMPS)
     plan = choose_jump_rule(smooth, n, epsilon, rtol)
     if plan is None:
         return LogEnclosure(-math.inf, math.inf)

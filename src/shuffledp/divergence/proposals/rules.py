@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from shuffledp.decomposition import Smooth
-from shuffledp.divergence.proposals.panels import Fineness, choose_fineness
+from shuffledp.divergence.proposals.panels import Fineness, choose_fineness, choose_jump_rule
+from shuffledp.divergence.smooth_jumps import JumpRule
 
 _SPACING = 8  # of the questions whose rules are chosen one by one
+_MOST_ALIKE, _FACTOR = 12, 3.0  # questions that share jumps, and between their numbers of users
 
 
 @dataclass(frozen=True)
@@ -44,3 +46,26 @@ def choose_finenesses(questions: Sequence[RuleQuestion]) -> list[Fineness | None
             elif first is not None or second is not None:
                 found[i] = questions[i].choose()
     return found
+
+
+def alike(questions: Mapping[int, RuleQuestion]) -> Iterator[list[int]]:
+    """Yield runs of questions, by their numbers, for which the same jumps may do."""
+    run: list[int] = []
+    for i, question in questions.items():
+        if run:
+            first = questions[run[0]]
+            near = max(first.n, question.n) <= _FACTOR * min(first.n, question.n)
+            if not (near and first.smooth is question.smooth and len(run) < _MOST_ALIKE):
+                yield run
+                run = []
+        run.append(i)
+    if run:
+        yield run
+
+
+def choose_common_jump_rule(questions: Sequence[RuleQuestion]) -> JumpRule | None:
+    """Choose which panels are jumps for questions along a curve: the finer plan of both ends."""
+    ends = questions[0], questions[-1]
+    plans = [choose_jump_rule(own.smooth, own.n, own.epsilon, own.rtol) for own in ends]
+    known = [plan for plan in plans if plan is not None]
+    return max(known, key=lambda p: (p.rule.panels.edges[-1], p.orders), default=None)
