@@ -134,8 +134,8 @@ def tilt_rows(laws: LawRows, times: IntArray, thetas: FloatArray) -> TiltedRows:
 def _tilt(laws: LawRows, times: FloatArray, usable: NDArray[np.bool_]) -> TiltedRows:
     x, weights = laws.values, laws.weights
     sizes = np.abs(x)
-    k, k_error = _log_mgf(laws, np.ones((times.size, 1)))
-    k, k_error = k[:, 0], k_error[:, 0]
+    transforms = _log_mgf(laws, np.ones((times.size, 1)))
+    k, k_error = transforms.log_mgf[:, 0], transforms.error[:, 0]
     probability = weights * np.exp(x - k[:, None])
     # 4 units of the exponential, one of the product; the distance of the exponent from k; the
     # error of k, which all probabilities share.
@@ -196,10 +196,20 @@ def _with_transform(
     )
 
 
-def _log_mgf(laws: LawRows, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return K of every row at the points of its row, and bounds on the errors.
+@dataclass(frozen=True, eq=False)
+class _LogMgfs:
+    """K of every row at some points, bounds on the errors, and the numbers w e^{sg} behind it."""
 
-    Both are infinite where an exponential overflows.
+    log_mgf: FloatArray
+    error: FloatArray
+    shift: FloatArray
+
+
+def _log_mgf(laws: LawRows, points: FloatArray) -> _LogMgfs:
+    """Evaluate K of every row at the points of its row.
+
+    K and its error are infinite where an exponential overflows. ``shift`` bounds the sums of the
+    errors of values under w e^{sg}.
     """
     exponents = points[:, :, None] * laws.values[:, None, :]
     weights, weight_error = laws.weights[:, None, :], laws.weight_error[:, None, :]
@@ -217,15 +227,21 @@ def _log_mgf(laws: LawRows, points: FloatArray) -> tuple[FloatArray, FloatArray]
     # is good to 4 units.
     error = 1.01 * relative + 8 * UNIT * np.abs(k)
     is_known = (total > 0) & (relative < _VAGUE) & np.isfinite(excess)
-    return np.where(is_known, k, math.inf), np.where(is_known, error, math.inf)
+    # e^x is at most 1 + raised and 8 units of both; roundings of the sum are left to the caller.
+    vague = (laws.weights * np.exp(laws.weight_error) * laws.value_error)[:, None, :]
+    shift = (vague * (1 + raised + 8 * UNIT * (1 + np.abs(raised)))).sum(axis=2)
+    return _LogMgfs(
+        np.where(is_known, k, math.inf), np.where(is_known, error, math.inf), shift
+    )
 
 
 def log_mgfs_of(tilted: TiltedRows, points: FloatArray) -> list[LogMgfs]:
     """Evaluate the logarithm of E e^{sS} of each row at the points of its row."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        k, error = _log_mgf(tilted.laws, points)
+        found = _log_mgf(tilted.laws, points)
+    k, error = found.log_mgf, found.error
     if isinstance(tilted.laws, SmoothRows):
-        error = error + row_log_mgf_errors(tilted.laws, points, k)
+        error = error + row_log_mgf_errors(tilted.laws, points, k, found.shift)
     values = tilted.times[:, None] * k
     errors = tilted.times[:, None] * error + 4 * UNIT * np.abs(values)
     return [LogMgfs(*row) for row in zip(points, values, errors, strict=True)]

@@ -74,15 +74,27 @@ class TransformErrors:
             return np.where(self._is_known, self._at_0 * self._room, math.inf)
 
     @cached_property
-    def table(self) -> tuple[FloatArray, FloatArray]:
-        """Increasing t of each row, and the bound up to each of them, and one more for all t."""
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    def times(self) -> FloatArray:
+        """Increasing t of each row, up to which there are bounds, and one more for all t."""
+        with np.errstate(divide="ignore"):
             times = tabulated_times(self.laws.nodes, self.laws.size) / self.deviation[:, None]
-            ends = np.full((self.log_mgf.size, 1), math.inf)
-            raw = self.laws.transform_errors(self._ones, np.hstack([times, ends]))
-            errors = self._relative(raw)
-            bounds = (errors + self._at_0[:, None]) * self._room[:, None]
-        return times, np.where(self._is_known[:, None], bounds, math.inf)
+        return np.hstack([times, np.full((self.log_mgf.size, 1), math.inf)])
+
+    @cached_property
+    def _table(self) -> FloatArray:
+        """Bounds up to each of the times; NaN where nobody has asked for one."""
+        return np.full_like(self.times, math.nan)
+
+    def up_to(self, columns: IntArray) -> FloatArray:
+        """Return bounds for all t up to each of the times, with some columns filled in."""
+        new = np.unique(columns)
+        new = new[np.isnan(self._table[0, new])]
+        if new.size:
+            with np.errstate(invalid="ignore", over="ignore"):
+                raw = self.laws.transform_errors(self._ones, self.times[:, new])
+                bounds = (self._relative(raw) + self._at_0[:, None]) * self._room[:, None]
+            self._table[:, new] = np.where(self._is_known[:, None], bounds, math.inf)
+        return self._table
 
     @cached_property
     def shift(self) -> FloatArray:
@@ -115,9 +127,9 @@ class RowTransform:
 
     def at(self, t: FloatArray) -> FloatArray:
         """Bound the error of the characteristic function of each row at its t >= 0."""
-        times, bounds = self.errors.table
-        place = (times[self.rows] < t[:, None]).sum(axis=1)
-        return bounds[self.rows, place] + self.errors.shift[self.rows] * t
+        place = (self.errors.times[self.rows] < t[:, None]).sum(axis=1)
+        bounds = self.errors.up_to(place)[self.rows, place]
+        return bounds + self.errors.shift[self.rows] * t
 
     def modulus(self, t: FloatArray) -> FloatArray:
         """Bound the modulus of the true characteristic function of each row from its t > 0 on."""
@@ -127,8 +139,13 @@ class RowTransform:
         return np.where(t > 0, bounds, 1.0)
 
 
-def row_log_mgf_errors(laws: SmoothRows, points: FloatArray, log_mgfs: FloatArray) -> FloatArray:
-    """Bound the errors of K of every row at the points of its row, as ``log_mgf_errors`` does."""
+def row_log_mgf_errors(
+    laws: SmoothRows, points: FloatArray, log_mgfs: FloatArray, shifts: FloatArray
+) -> FloatArray:
+    """Bound the errors of K of every row at the points of its row, as ``log_mgf_errors`` does.
+
+    ``shifts`` bound the sums of the errors of values under w e^{sg}.
+    """
     order = np.argsort(points, axis=1)
     groups = [group for group in np.array_split(np.arange(points.shape[1]), GROUPS) if group.size]
     increasing = np.take_along_axis(points, order, axis=1)
@@ -138,12 +155,8 @@ def row_log_mgf_errors(laws: SmoothRows, points: FloatArray, log_mgfs: FloatArra
             ranked[:, group] = laws.bound.errors_at_0(increasing[:, group[-1]])[:, None]
         errors = np.empty_like(points)
         np.put_along_axis(errors, order, ranked, axis=1)
-        vague = laws.values + laws.value_error
-        log_weights = np.log(laws.weights)
-        shift = np.empty_like(points)
-        for column in range(points.shape[1]):
-            moved = points[:, column, None] * vague + log_weights - log_mgfs[:, column, None]
-            shift[:, column] = (np.exp(moved) * laws.value_error).sum(axis=1)
+        # The values that count may be larger by their errors.
+        most = points * laws.value_error.max(axis=1, keepdims=True)
         # Roundings of exponents below 700 and of sums: 1e-9 of the small numbers they make.
-        total = (errors * np.exp(-log_mgfs) + points * shift) * ROUND_UP
+        total = (errors + points * shifts * np.exp(most)) * np.exp(-log_mgfs) * ROUND_UP
         return np.where(total < LARGEST, total / (1 - total) * ROUND_UP, math.inf)

@@ -54,7 +54,7 @@ def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Qu
     return None if fineness is None else fineness.rule(smooth)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=128)
 def choose_fineness(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Fineness | None:
     """Choose how fine a rule must be; None where large jumps or few users rule."""
     if n < _FEWEST:
@@ -107,7 +107,7 @@ def _plain(nodes: SmoothLaw) -> Law:
     return Law(nodes.values, nodes.weights, nodes.value_error, nodes.weight_error)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=128)
 def _plan(smooth: Smooth, n: int, epsilon: float, rtol: float) -> tuple[JumpPlan, float]:
     """Return what to take for jumps, in units of G, and an estimate of log delta."""
     law = smooth.sketch.at(epsilon).lower

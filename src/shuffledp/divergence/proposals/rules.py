@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +12,8 @@ from shuffledp.divergence.proposals.panels import Fineness, choose_fineness, cho
 from shuffledp.divergence.smooth_jumps import JumpRule
 
 _SPACING = 8  # of the questions whose rules are chosen one by one
-_MOST_ALIKE, _FACTOR = 12, 3.0  # questions that share jumps, and between their numbers of users
+_STEPS = 16  # of epsilon within a factor of two
+_MOST_ALIKE, _FACTOR = 12, 5.0  # questions that share jumps, and between their numbers of users
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,19 @@ class RuleQuestion:
 
     def choose(self) -> Fineness | None:
         """Choose how fine the rule must be; None if there is none."""
-        return choose_fineness(self.smooth, self.n, self.epsilon, self.rtol)
+        return choose_fineness(self.smooth, self.n, self._rounded, self.rtol)
+
+    def choose_jumps(self) -> JumpRule | None:
+        """Choose which panels are jumps; None if there are none."""
+        return choose_jump_rule(self.smooth, self.n, self._rounded, self.rtol)
+
+    @property
+    def _rounded(self) -> float:
+        """A slightly larger epsilon, the same one for those of a search that closes in."""
+        if self.epsilon <= 0:
+            return self.epsilon
+        steps = math.ceil(_STEPS * math.log2(self.epsilon))
+        return float(2.0 ** (steps / _STEPS))
 
 
 def choose_finenesses(questions: Sequence[RuleQuestion]) -> list[Fineness | None]:
@@ -66,6 +80,5 @@ def alike(questions: Mapping[int, RuleQuestion]) -> Iterator[list[int]]:
 def choose_common_jump_rule(questions: Sequence[RuleQuestion]) -> JumpRule | None:
     """Choose which panels are jumps for questions along a curve: the finer plan of both ends."""
     ends = questions[0], questions[-1]
-    plans = [choose_jump_rule(own.smooth, own.n, own.epsilon, own.rtol) for own in ends]
-    known = [plan for plan in plans if plan is not None]
+    known = [plan for own in ends if (plan := own.choose_jumps()) is not None]
     return max(known, key=lambda p: (p.rule.panels.edges[-1], p.orders), default=None)
