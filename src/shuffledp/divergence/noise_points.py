@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -14,6 +14,7 @@ from shuffledp.decomposition import Smooth, SmoothRows
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.point import Point
+from shuffledp.divergence.proposals.panels import Fineness
 from shuffledp.divergence.proposals.rules import (
     RuleQuestion,
     alike,
@@ -30,8 +31,8 @@ from shuffledp.divergence.smooth import (
 )
 
 _FEWEST_ROWS = 3
-_FEWEST_WITH_JUMPS = 2
 _MOST_NODES = 1024  # of a rule
+_NOTHING = LogEnclosure(-math.inf, math.inf)
 
 
 class NoisePoints:
@@ -45,17 +46,18 @@ class NoisePoints:
 
     def log_deltas(self, rtols: Sequence[float]) -> dict[int, LogEnclosure]:
         """Enclose log delta at the points where that is as narrow as it should be."""
-        found = {}
-        for rules in self._rules(rtols):
+        found: dict[int, LogEnclosure] = {}
+        finenesses = self._finenesses(rtols)
+        for rules in self._rules(finenesses):
             tolerances = [SHARE_OF_CONTOUR * rtols[i] for i in rules]
             means = contour_log_means(self._rows(rules), self._times(list(rules)), tolerances)
             for (i, rule), mean in zip(rules.items(), means, strict=True):
-                if mean is not None:
-                    value = self._with_tails(rule, i, mean)
-                    if value.width <= rtols[i]:
-                        found[i] = value
-        left = [i for i in self.smooths if i not in found]
-        return found | self._with_jumps(left, rtols)
+                value = _NOTHING if mean is None else self._with_tails(rule, i, mean)
+                found[i] = value
+        narrow = {i: value for i, value in found.items() if value.width <= rtols[i]}
+        # A rule that few points share is left to single questions.
+        left = [i for i in self.smooths if i not in narrow and (i in found or not finenesses[i])]
+        return narrow | self._with_jumps(left, rtols)
 
     def _with_jumps(self, left: Sequence[int], rtols: Sequence[float]) -> dict[int, LogEnclosure]:
         """Do the same at points where large values may have to be jumps."""
@@ -63,8 +65,6 @@ class NoisePoints:
         widths = {i: max(rtols[i], FINEST_WITH_JUMPS) for i in left}
         questions = {i: self._question(i, widths[i]) for i in left}
         for group in alike(questions):
-            if len(group) < _FEWEST_WITH_JUMPS:
-                continue
             plan = choose_common_jump_rule([questions[i] for i in group])
             if plan is None:
                 continue
@@ -80,20 +80,25 @@ class NoisePoints:
     def log_delta_bounds(self) -> dict[int, float]:
         """Return upper bounds on log delta from one tilt."""
         found = {}
-        for rules in self._rules([USUAL_RTOL] * len(self.points)):
+        for rules in self._rules(self._finenesses([USUAL_RTOL] * len(self.points))):
             bounds = chernoff_log_means(self._rows(rules), self._times(list(rules)))
             for (i, rule), bound in zip(rules.items(), bounds, strict=True):
                 found[i] = self._with_tails(rule, i, LogEnclosure(-math.inf, bound)).upper
         return found
 
-    def _rules(self, rtols: Sequence[float]) -> Iterator[dict[int, Quadrature]]:
-        """Yield points, and their rules, that have equally many nodes."""
+    def _finenesses(self, rtols: Sequence[float]) -> dict[int, Fineness | None]:
+        """Choose how fine the rule of each point is; None where there is none."""
         questions = [self._question(i, rtols[i]) for i in self.smooths]
+        return dict(zip(self.smooths, choose_finenesses(questions), strict=True))
+
+    def _rules(
+        self, finenesses: Mapping[int, Fineness | None]
+    ) -> Iterator[dict[int, Quadrature]]:
+        """Yield points, and their rules, that have equally many nodes."""
         groups: defaultdict[int, dict[int, Quadrature]] = defaultdict(dict)
-        pairs = zip(self.smooths.items(), choose_finenesses(questions), strict=True)
-        for (i, smooth), fineness in pairs:
+        for i, fineness in finenesses.items():
             if fineness is not None:
-                rule = fineness.rule(smooth)
+                rule = fineness.rule(self.smooths[i])
                 groups[rule.nodes.size + (rule.nodes.residual > 0)][i] = rule
         for size, rules in groups.items():
             if len(rules) >= _FEWEST_ROWS and size <= _MOST_NODES:

@@ -7,7 +7,7 @@ those of rows, one for each sum.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -38,13 +38,11 @@ def log_means_with_jumps(
         Terms([division.coefficient(n, chosen) for chosen in choices], own, rtol)
         for n, own, rtol in zip(times.tolist(), zip(*bounds, strict=True), rtols, strict=True)
     ]
-    for rank in range(len(choices)):
-        wanted: defaultdict[int, dict[int, float]] = defaultdict(dict)
-        for row, own in enumerate(terms):
-            i = own.order[rank]
-            if (tolerance := own.tolerance(i)) is not None:
-                wanted[i][row] = tolerance
-        for i, tolerances in wanted.items():
+    # One order for all rows, so that each term is evaluated once; any order would do.
+    for i in sorted(range(len(choices)), key=lambda i: -sum(own.above[i] for own in terms)):
+        asked = {row: own.tolerance(i) for row, own in enumerate(terms)}
+        tolerances = {row: wanted for row, wanted in asked.items() if wanted is not None}
+        if tolerances:
             those = saddles[i].chosen(np.array(list(tolerances)))
             found = contour_enclosures(those, list(tolerances.values()))
             for row, value in zip(tolerances, found, strict=True):

@@ -26,6 +26,8 @@ _PARTS = 4  # into which others are split
 _SHARE_OF_STRETCH = 1 / 300  # of the allowance
 _MOST_STRETCHES = 2000  # of one row, to begin with
 _MOST_NODES = 4000  # of one row
+_MOST_ANGLES = 1 << 18  # nodes times atoms of one row
+_FEW_COPIES = 4  # of a law beside others, whose powers fall too slowly to be worth a bound
 _CHUNK = 1 << 16  # nodes times atoms that are evaluated at a time
 
 
@@ -56,6 +58,7 @@ class _Rows:
             for name in ("mean", "density", "rounding_mean", "rounding_density")
         }
         self.skipped_mean, self.skipped_density = np.zeros(self.size), np.zeros(self.size)
+        self.most = min(_MOST_NODES, _MOST_ANGLES // tilted.atoms)
         stretches = grids.count * grids.step * tilted.deviation / WIDTH
         self.left = (grids.count > 0) & (stretches < _MOST_STRETCHES)
 
@@ -75,7 +78,7 @@ class _Rows:
         """Find the nodes that cannot be skipped, and bound the others."""
         deviation, step = np.sqrt(self.tilted.variance), self.grids.step
         main = np.minimum(self.grids.count, main_lobes(deviation, step))
-        self.left &= main <= _MOST_NODES
+        self.left &= main <= self.most
         main = np.where(self.left, main, -1)
         total = main + 1
         kept = [(np.arange(self.size), np.zeros(self.size, dtype=np.int64), total)]
@@ -89,7 +92,7 @@ class _Rows:
             short = ~dropped & (sizes < _SHORT)
             kept.append((rows[short], starts[short], sizes[short]))
             total = total + self._added(rows[short], sizes[short].astype(np.float64))
-            self.left &= total <= _MOST_NODES
+            self.left &= total <= self.most
             rest = ~dropped & ~short & self.left[rows]
             rows, starts, sizes = rows[rest], starts[rest], sizes[rest]
             parts = np.minimum(sizes, _PARTS)  # a stretch has no more parts than nodes
@@ -141,7 +144,12 @@ class _Rows:
         """
         half = np.multiply(0.5 * self.grids.step[rows], sizes - 1)
         centre = np.multiply(self.grids.step[rows], starts) + half
-        squares = [bound(block.atoms_of(rows), centre, half) for block in self.tilted.blocks]
+        squares = [
+            np.ones(rows.size)  # as for all laws; that is enough for few copies beside many
+            if block.times.max() <= _FEW_COPIES and len(self.tilted.blocks) > 1
+            else bound(block.atoms_of(rows), centre, half)
+            for block in self.tilted.blocks
+        ]
         return self.integrand(rows).bounds(starts, sizes, squares)
 
     def _added(self, rows: IntArray, terms: FloatArray) -> FloatArray:

@@ -86,13 +86,13 @@ def _groups(points: Sequence[Point]) -> list[list[int]]:
 
 
 def _noise(points: Sequence[Point]) -> list[NoisePoints]:
-    """Return the points with continuous laws of each kind, if there are several."""
+    """Return the points with continuous laws of each kind."""
     kinds = defaultdict(list)
     for i, point in enumerate(points):
         smooth = point.decomposition.smooth
         if smooth is not None and point.n >= _FEWEST_USERS:
             kinds[smooth.kind].append((i, smooth))
-    return [NoisePoints(points, own) for own in kinds.values() if len(own) >= _FEWEST_ROWS]
+    return [NoisePoints(points, own) for own in kinds.values()]
 
 
 def _laws(points: Sequence[Point]) -> LawRows:
