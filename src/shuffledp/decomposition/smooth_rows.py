@@ -31,11 +31,15 @@ class SmoothRows(LawRows):
         for part in parts:
             if not np.array_equal(part.bound.piece, first.piece):
                 raise ValueError("laws of one table must have the same panels")
-        fields = ("log_size", "top", "turn", "log_density", "largest")
-        arrays = {
-            name: np.concatenate([getattr(part.bound, name) for part in parts]) for name in fields
-        }
-        bound = replace(first, **arrays)
+        bounds = [part.bound for part in parts]
+        bound = replace(
+            first,
+            log_size=np.concatenate([own.log_size for own in bounds]),
+            top=np.concatenate([own.top for own in bounds]),
+            turn=np.concatenate([own.turn for own in bounds]),
+            log_density=np.concatenate([own.log_density for own in bounds]),
+            largest=np.concatenate([own.largest for own in bounds]),
+        )
         return cls(laws.values, laws.weights, laws.value_error, laws.weight_error, bound)
 
     @property

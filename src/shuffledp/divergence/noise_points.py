@@ -91,9 +91,7 @@ class NoisePoints:
         questions = [self._question(i, rtols[i]) for i in self.smooths]
         return dict(zip(self.smooths, choose_finenesses(questions), strict=True))
 
-    def _rules(
-        self, finenesses: Mapping[int, Fineness | None]
-    ) -> Iterator[dict[int, Quadrature]]:
+    def _rules(self, finenesses: Mapping[int, Fineness | None]) -> Iterator[dict[int, Quadrature]]:
         """Yield points, and their rules, that have equally many nodes."""
         groups: defaultdict[int, dict[int, Quadrature]] = defaultdict(dict)
         for i, fineness in finenesses.items():

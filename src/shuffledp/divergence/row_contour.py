@@ -1,8 +1,8 @@
 r"""Certified contour sums for many :math:`E[S_+]` at once, one in each row.
 
-Row i is a sum S of n_i copies of a law, or of several blocks of copies. Formulas and errors are those of
-:mod:`shuffledp.divergence.contour`; only tilting (:mod:`shuffledp.divergence.row_sums`) and adding
-up (:mod:`shuffledp.divergence.row_nodes`) are done for all rows together. A row that is not ready
+Row i is a sum S of n_i copies of a law, or of several blocks of copies. Formulas and errors are
+those of :mod:`shuffledp.divergence.contour`; only tilting (:mod:`shuffledp.divergence.row_sums`)
+and adding up (:mod:`shuffledp.divergence.row_nodes`) are done for all rows together. A row that is not ready
 after a few rounds of less smoothing, or needs many nodes, is left to the engine for single sums.
 """
 
@@ -69,7 +69,7 @@ def contour_enclosures(saddles: SaddleRows, rtols: Sequence[float]) -> list[LogE
     thetas, tilted = saddles.thetas, saddles.sums
     found = [LogEnclosure(-math.inf, math.inf)] * thetas.size
     open_ = np.flatnonzero(tilted.is_sound)
-    search = {int(row): _Search(tilted, int(row), rtols[row]) for row in open_}
+    search = {row: _Search(tilted, row, rtols[row]) for row in open_.tolist()}
     for _ in range(_ROUNDS):
         if not open_.size:
             break
@@ -149,6 +149,4 @@ def chernoff_bounds(saddles: SaddleRows) -> list[ChernoffRow]:
     # A quotient is rounded.
     own, errors = first.log_mgf / first.times, first.log_mgf_error / first.times
     errors = errors * (1 + 4 * UNIT) + 2 * UNIT * np.abs(own)
-    return [
-        ChernoffRow(*map(float, row)) for row in zip(bounds, own, errors, strict=True)
-    ]
+    return [ChernoffRow(*map(float, row)) for row in zip(bounds, own, errors, strict=True)]

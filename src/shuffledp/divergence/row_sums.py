@@ -77,7 +77,7 @@ class RowSums:
     @cached_property
     def mean_size(self) -> FloatArray:
         """Sum of the absolute values of all these."""
-        sizes: FloatArray = sum(np.abs(block.mean) for block in self.blocks)
+        sizes: FloatArray = np.sum([np.abs(block.mean) for block in self.blocks], axis=0)
         return sizes
 
     @cached_property

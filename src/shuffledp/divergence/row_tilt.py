@@ -230,9 +230,7 @@ def _log_mgf(laws: LawRows, points: FloatArray) -> _LogMgfs:
     # e^x is at most 1 + raised and 8 units of both; roundings of the sum are left to the caller.
     vague = (laws.weights * np.exp(laws.weight_error) * laws.value_error)[:, None, :]
     shift = (vague * (1 + raised + 8 * UNIT * (1 + np.abs(raised)))).sum(axis=2)
-    return _LogMgfs(
-        np.where(is_known, k, math.inf), np.where(is_known, error, math.inf), shift
-    )
+    return _LogMgfs(np.where(is_known, k, math.inf), np.where(is_known, error, math.inf), shift)
 
 
 def log_mgfs_of(tilted: TiltedRows, points: FloatArray) -> list[LogMgfs]:

@@ -128,7 +128,7 @@ class RowTransform:
     def at(self, t: FloatArray) -> FloatArray:
         """Bound the error of the characteristic function of each row at its t >= 0."""
         place = (self.errors.times[self.rows] < t[:, None]).sum(axis=1)
-        bounds = self.errors.up_to(place)[self.rows, place]
+        bounds: FloatArray = self.errors.up_to(place)[self.rows, place]
         return bounds + self.errors.shift[self.rows] * t
 
     def modulus(self, t: FloatArray) -> FloatArray:
