@@ -2,8 +2,9 @@ r"""Certified contour sums for many :math:`E[S_+]` at once, one in each row.
 
 Row i is a sum S of n_i copies of a law, or of several blocks of copies. Formulas and errors are
 those of :mod:`shuffledp.divergence.contour`; only tilting (:mod:`shuffledp.divergence.row_sums`)
-and adding up (:mod:`shuffledp.divergence.row_nodes`) are done for all rows together. A row that is not ready
-after a few rounds of less smoothing, or needs many nodes, is left to the engine for single sums.
+and adding up (:mod:`shuffledp.divergence.row_nodes`) are done for all rows together. A row that is
+not ready after a few rounds of less smoothing, or needs many nodes, is left to the engine for
+single sums.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class Division:
 
 
 def divide(plan: JumpRule) -> Division | None:
-    """Return what a plan divides the law into; None if something is left out, or jumps are common."""
+    """Return what a plan makes of the law; None if something is left out, or jumps are common."""
     rule, fine, cuts = plan.rule, plan.fine, plan.cuts
     growing = [i for i, piece in enumerate(rule.pieces) if piece.rate0 > 0 == piece.rate1]
     if len(growing) != 1 or not plan.is_whole:

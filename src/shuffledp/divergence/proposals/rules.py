@@ -43,22 +43,22 @@ class RuleQuestion:
 
 
 def choose_finenesses(questions: Sequence[RuleQuestion]) -> list[Fineness | None]:
-    """Choose rules for questions along a curve: some get their own, others the finer of two.
+    """Choose rules for questions along a curve: from one that is asked to the next, the finer one.
 
     Between two questions without a rule there is none; next to one, questions get their own.
     """
     last = len(questions) - 1
     asked = sorted({*range(0, len(questions), _SPACING), last}) if questions else []
-    found = [questions[i].choose() if i in set(asked) else None for i in range(len(questions))]
+    own = {i: questions[i].choose() for i in asked}
+    found = [own.get(i) for i in range(len(questions))]
     for left, right in pairwise(asked):
-        first, second = found[left], found[right]
-        for i in range(left + 1, right):
-            if first is not None and second is not None:
-                found[i] = Fineness(
-                    max(first.end, second.end), max(first.halvings, second.halvings)
-                )
-            elif first is not None or second is not None:
-                found[i] = questions[i].choose()
+        first, second = own[left], own[right]
+        if first is not None and second is not None:
+            finer = Fineness(max(first.end, second.end), max(first.halvings, second.halvings))
+            stop = right + 1 if right == last else right
+            found[left:stop] = [finer] * (stop - left)
+        elif first is not None or second is not None:
+            found[left + 1 : right] = [each.choose() for each in questions[left + 1 : right]]
     return found
 
 
