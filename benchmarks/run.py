@@ -50,6 +50,7 @@ from shuffledp.rounds.profile import Fineness
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 USERS = [10**i for i in range(13)]
+NOISE = ("laplace(epsilon0=1)", "gaussian(sigma=1)")
 DELTAS = [1e-3, 1e-6, 1e-10, 1e-30]
 SUPPORT = [
     KRR(k=2, epsilon0=1.0),
@@ -180,6 +181,16 @@ def curves() -> list[Row]:
             what = bounds if isinstance(bounds, str) else "all our bounds"
             label = f"100-point curve of {text}, {what} / 100 single answers, {bound}"
             rows.append(Row(label, warm_seconds(ask, 3) / single[bound], 0.35, False))
+    for text in NOISE:
+        alone = warm_seconds(
+            lambda text=text: [
+                ShuffleAccountant(text, n, bound="blanket").get_epsilon(1e-6) for n in users
+            ],
+            3,
+        )
+        ask = partial(curve, text, "users", users, target_delta=1e-6, bounds="blanket")
+        label = f"100-point curve of {text}, blanket / 100 single answers, blanket"
+        rows.append(Row(label, warm_seconds(ask, 3) / alone, 0.35, False))
     ours, bennett = (
         warm_seconds(partial(curve, texts[0], "users", users, target_delta=1e-6, bounds=bounds), 3)
         for bounds in (OURS, "generic_bennett")
@@ -191,18 +202,19 @@ def curves() -> list[Row]:
 def profiles() -> list[Row]:
     """Compare profiles of 100 points with as many single answers."""
     rows = []
-    for bound in ("blanket", "best"):
-        accountant = ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000, bound=bound)
+    asked = [("krr(k=10, epsilon0=2)", bound) for bound in ("blanket", "best")]
+    for text, bound in asked + [(text, "blanket") for text in NOISE]:
+        accountant = ShuffleAccountant(text, 10_000, bound=bound)
         epsilons = np.linspace(0.0, accountant.get_epsilon(1e-12), 100)
         together = warm_seconds(partial(accountant.profile, epsilons), 3)
         alone = warm_seconds(
-            lambda bound=bound, epsilons=epsilons: [
-                ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000, bound=bound).get_delta(epsilon)
+            lambda text=text, bound=bound, epsilons=epsilons: [
+                ShuffleAccountant(text, 10_000, bound=bound).get_delta(epsilon)
                 for epsilon in epsilons
             ],
             3,
         )
-        label = f"profile of 100 points of 10-RR / 100 single answers, {bound}"
+        label = f"profile of 100 points of {text} / 100 single answers, {bound}"
         rows.append(Row(label, together / alone, 0.35, False))
     return rows
 

@@ -27,6 +27,10 @@ COURSES = {
         for i in range(12)
     ],
     "epsilon0": along("randomizer", [KRR(k=10, epsilon0=0.3 * i) for i in range(1, 13)]),
+    "noise": [
+        replace(QUESTION, randomizer=parse("laplace(epsilon0=2)"), n=n, bounds=("blanket",))
+        for n in range(500, 1700, 100)
+    ],
     "buckets": along("randomizer", [LocalHash(epsilon0=0.4 * i) for i in range(1, 13)]),
 }
 
@@ -51,7 +55,7 @@ def test_all_axes_are_answered_together() -> None:
     "change",
     [
         {"rounds": 2},
-        {"randomizer": parse("laplace(epsilon0=1)")},
+        {"randomizer": parse("discrete_laplace(epsilon0=1, bound=100)")},
         {"randomizer": parse("joint(krr(k=2, epsilon0=1), laplace(epsilon0=1))")},
         {"bounds": ("erlingsson",)},
         {"rtol": 1e-3},

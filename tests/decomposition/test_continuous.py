@@ -70,7 +70,7 @@ def test_cells_are_made_once() -> None:
 
 def test_copies_know_the_law() -> None:
     for law in (made(Laplace(epsilon0=1.0)), made(Gaussian(sigma=1.0), 0)):
-        for twin in (copy.deepcopy(law), copy.copy(law), pickle.loads(pickle.dumps(law))):
+        for twin in (copy.deepcopy(law), copy.copy(law), pickle.loads(pickle.dumps(law))):  # noqa: S301
             assert twin.smooth == law.smooth
             assert not twin.cells_are_made
             assert twin.size == law.size

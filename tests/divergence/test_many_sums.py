@@ -31,7 +31,7 @@ from shuffledp.divergence import integrand as integrands
 from shuffledp.divergence.contour import chernoff_log_mean
 from shuffledp.divergence.nodes import _Nodes
 from shuffledp.divergence.proposals import rows as proposals
-from shuffledp.divergence.proposals.rows import RowGrids, saddle_points
+from shuffledp.divergence.proposals.rows import RowGrids, saddle_points, saddle_points_of
 from shuffledp.divergence.row_contour import chernoff_log_means, contour_log_means
 from shuffledp.divergence.row_nodes import sum_rows
 from shuffledp.divergence.row_tilt import TiltedRows, log_mgfs_of, tilt_rows
@@ -137,7 +137,7 @@ def test_a_row_does_not_depend_on_its_neighbours_but_for_rounding() -> None:
 
 
 def test_what_cannot_be_evaluated_together_is_evaluated_alone() -> None:
-    noise = parse("laplace(epsilon0=1)")
+    noise = parse("laplace(epsilon0=7)")  # cells, and no continuous law beside them
     few = parse("krr(k=2, epsilon0=1)")
     singular = Decomposition.from_coefficients([0.5, 0.5, 0.0], [0.4, 0.5, 0.1], [0.2, 0.3, 0.0])
     points = [
@@ -379,8 +379,8 @@ def test_enclosures_hold_for_bad_proposals(monkeypatch: pytest.MonkeyPatch) -> N
     laws, times = rows_of(*map(double_law, atoms)), np.full(40, 6)
     for factor in (0.2, 3.0):
         monkeypatch.setattr(
-            "shuffledp.divergence.row_contour.saddle_points",
-            lambda laws, times, factor=factor: factor * saddle_points(laws, times),
+            "shuffledp.divergence.row_contour.saddle_points_of",
+            lambda blocks, factor=factor: factor * saddle_points_of(blocks),
         )
         found = contour_log_means(laws, times, [1e-2] * 40)
         assert any(mean is not None for mean in found)

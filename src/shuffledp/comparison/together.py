@@ -12,7 +12,7 @@ from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.series import prepare, prepare_swap_bounds
 from shuffledp.comparison.bounds import OURS
 from shuffledp.comparison.question import Question, Value, accountants, answer_by
-from shuffledp.randomizers import AnyPureLDP, LocalRandomizer
+from shuffledp.randomizers import AnyPureLDP, Gaussian, Laplace, LocalRandomizer
 from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.support import SupportRandomizer
 
@@ -101,9 +101,11 @@ def _with_share(bound: object, value: Value, seconds: Mapping[str, float]) -> Va
 
 
 def _is_quick(question: Question) -> bool:
-    """Whether bounds of ours are asked about one round of a mechanism with few kinds of reports."""
+    """Whether bounds of ours are asked about one round of few kinds of reports, or of noise."""
     ours = any(bound in OURS for bound in question.bounds)
-    return ours and question.rounds == 1 and _has_few_reports(question.randomizer)
+    randomizer = question.randomizer
+    quick = _has_few_reports(randomizer) or _is_continuous(randomizer)
+    return ours and question.rounds == 1 and quick
 
 
 def _has_few_reports(randomizer: LocalRandomizer) -> bool:
@@ -111,6 +113,11 @@ def _has_few_reports(randomizer: LocalRandomizer) -> bool:
         parts = randomizer.parts
         return len(parts) <= _MOST_PARTS and all(map(_has_few_reports, parts))
     return isinstance(randomizer, SupportRandomizer | AnyPureLDP)
+
+
+def _is_continuous(randomizer: LocalRandomizer) -> bool:
+    """Whether reports have densities for which few nodes can stand."""
+    return isinstance(randomizer, Laplace | Gaussian)
 
 
 def _is_course(questions: Sequence[Question]) -> bool:

@@ -7,6 +7,7 @@ from shuffledp.decomposition.lattice import product_of
 from shuffledp.decomposition.law_rows import LawRows
 from shuffledp.decomposition.segments import decompose_segments
 from shuffledp.decomposition.smooth import Atom, Piece, Smooth
+from shuffledp.decomposition.smooth_rows import SmoothRows
 from shuffledp.decomposition.transform import SmoothLaw
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Piece",
     "Smooth",
     "SmoothLaw",
+    "SmoothRows",
     "decompose_segments",
     "product_of",
 ]

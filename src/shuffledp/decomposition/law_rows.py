@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray, IntArray
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
 
 
@@ -65,3 +65,12 @@ class LawRows:
             np.pad(self.value_error, more),
             np.pad(self.weight_error, more),
         )
+
+    def scaled(self, factors: FloatArray) -> LawRows:
+        """Return the laws of the factor of each row times its value, factors > 0.
+
+        Errors are those of ``Law.scaled``, unless products underflow.
+        """
+        values = factors[:, None] * self.values
+        error = factors[:, None] * self.value_error + UNIT * np.abs(values)
+        return LawRows(values, self.weights, error * (1 + 4 * UNIT), self.weight_error)

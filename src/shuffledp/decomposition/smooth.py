@@ -25,8 +25,8 @@ import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.decomposition import Decomposition
-from shuffledp.decomposition.gparv import Law
 from shuffledp.decomposition.panels import POINTS, Panels
+from shuffledp.decomposition.smooth_rows import SmoothRows
 from shuffledp.decomposition.transform import SmoothLaw, TransformBound
 
 #: Relative error of normal probabilities, and of residuals in units round-off.
@@ -125,6 +125,11 @@ class Smooth:
         largest = max(0.0, *(first - second for first, second in ends))
         return largest if exact else math.nextafter(largest, math.inf)
 
+    @property
+    def kind(self) -> tuple[tuple[bool, ...], ...]:
+        """What laws with other parameters share: which ratios grow and which fall in a piece."""
+        return tuple((p.rate0 > 0, p.rate0 < 0, p.rate1 > 0, p.rate1 < 0) for p in self.pieces)
+
     def exposed(self, end: float) -> float:
         """Return the masses a plus b beyond ``end``, rounded up."""
         tails = [piece.tail(end) for piece in self.pieces]
@@ -216,49 +221,54 @@ class Quadrature:
 
     def law(self, epsilon: float) -> SmoothLaw:
         """Return the law of G at the nodes with the error of its transform."""
-        nodes = POINTS * self.panels.count * len(self.pieces)
-        law = _away_from_0(self.nodes.at(epsilon).lower, nodes)
-        growth = math.exp(epsilon)
+        law, bound = self.nodes.at(epsilon).lower, self._bound(np.exp(epsilon))
+        values, error = _away_from_0(law.values, law.value_error, bound.nodes)
+        return SmoothLaw(values, law.weights, error, law.weight_error, bound)
+
+    def rows(self, epsilons: FloatArray) -> SmoothRows:
+        """Return the laws at several epsilons, one row for each, as :meth:`law` does one by one."""
+        laws, bound = self.nodes.rows_at(epsilons), self._bound(np.exp(epsilons))
+        values, error = _away_from_0(laws.values, laws.value_error, bound.nodes)
+        return SmoothRows(values, laws.weights, error, laws.weight_error, bound)
+
+    def _bound(self, growth: FloatArray) -> TransformBound:
+        """Return the bounds on errors of the transform, given one or several e^epsilon."""
         tops, turns, densities, largests = [], [], [], []
+        # One axis for panels and one for stretches, or ellipses and strips, behind that of growth.
+        flat = growth[..., None, None]
+        deep = flat[..., None]
         for piece, (least, largest, turn), (density, lowest, highest) in zip(
             self.pieces, self._turns, self._densities, strict=True
         ):
             # G = e^(rate s) - e^epsilon or 1 - e^(epsilon + rate s).
             gains = piece.rate1 == 0
-            constant, top = (-growth, largest) if gains else (1.0, -growth * least)
-            scale = 1.0 if gains else growth
+            top = largest - deep if gains else 1 - deep * least
             # Cancellation of the two is covered by 1e-12 of both.
-            tops.append(constant + top + 1e-12 * (growth + 1) * (largest + 1))
-            turns.append(scale * turn * (1 + 1e-12))
-            densities.append(density - math.log(scale))
-            top = constant + (highest if gains else -growth * lowest)
-            largests.append(top + 1e-12 * (growth + 1) * (highest + 1))
-        return SmoothLaw(
-            law.values,
-            law.weights,
-            law.value_error,
-            law.weight_error,
-            TransformBound(
-                log_size=self._log_size,
-                top=np.concatenate(tops),
-                turn=np.concatenate(turns),
-                points=POINTS,
-                log_density=np.concatenate(densities),
-                largest=np.concatenate(largests),
-                piece=np.repeat(np.arange(len(self.pieces)), self.panels.count),
-            ),
+            tops.append(top + 1e-12 * (deep + 1) * (largest + 1))
+            turns.append((np.ones_like(deep) if gains else deep) * turn * (1 + 1e-12))
+            densities.append(density - np.log(np.ones_like(flat) if gains else flat))
+            top = highest - flat if gains else 1 - flat * lowest
+            largests.append(top + 1e-12 * (flat + 1) * (highest + 1))
+        return TransformBound(
+            log_size=np.broadcast_to(self._log_size, growth.shape + self._log_size.shape),
+            top=np.concatenate(tops, axis=-3),
+            turn=np.concatenate(turns, axis=-3),
+            points=POINTS,
+            log_density=np.concatenate(densities, axis=-2),
+            largest=np.concatenate(largests, axis=-2),
+            piece=np.repeat(np.arange(len(self.pieces)), self.panels.count),
         )
 
 
-def _away_from_0(law: Law, nodes: int) -> Law:
+def _away_from_0(
+    values: FloatArray, error: FloatArray, nodes: int
+) -> tuple[FloatArray, FloatArray]:
     """Move nodes whose value came out as 0 by their errors: the mass at 0 is that of atoms."""
-    zero = np.flatnonzero(law.values[:nodes] == 0)
-    if zero.size == 0:
-        return law
-    values, error = law.values.copy(), law.value_error.copy()
-    values[zero] = error[zero]
-    error[zero] *= 2
-    return Law(values, law.weights, error, law.weight_error)
+    zero = values == 0
+    zero[..., nodes:] = False
+    if not zero.any():
+        return values, error
+    return np.where(zero, error, values), np.where(zero, 2 * error, error)
 
 
 def _nodes(

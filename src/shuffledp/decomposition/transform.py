@@ -9,13 +9,16 @@ be taken from the one for the other. What may be is said in :mod:`shuffledp.dive
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
+from shuffledp.decomposition.law_rows import LawRows
 
 _ROUND_UP = 1 + 1e-6
 _MAX_LOG = 700.0
@@ -27,6 +30,9 @@ _CLEAR = 1e-7  # of the errors of exponents, which are covered by rounding up
 @dataclass(frozen=True, eq=False)
 class TransformBound:
     r"""Bounds on the error of the transform, for every panel of a quadrature.
+
+    Those of one law, or of several: then all arrays but ``piece`` have one more axis, the first
+    one, with a row for each law, and so have tilts and times.
 
     In strip k of ellipse r around panel p the integrand is at most
     :math:`e^{\text{log\_size}+\max(\theta\,\text{top}+|t|\,\text{turn},\,0)}`, the factor of the
@@ -59,54 +65,121 @@ class TransformBound:
     largest: FloatArray
     piece: IntArray
 
-    def in_units(self, factor: float) -> TransformBound:
+    @property
+    def nodes(self) -> int:
+        """How many of the first atoms are nodes."""
+        return self.points * self.piece.size
+
+    def in_units(self, factor: float | FloatArray) -> TransformBound:
         """Return the bounds for ``factor`` times G."""
+        deep, flat = _deep(factor, 3), _deep(factor, 2)
         return TransformBound(
             self.log_size,
-            factor * self.top,
-            factor * self.turn,
+            deep * self.top,
+            deep * self.turn,
             self.points,
-            self.log_density - math.log(factor),
-            factor * self.largest,
+            self.log_density - np.log(flat),
+            flat * self.largest,
+            self.piece,
+        )
+
+    def chosen(self, rows: IntArray) -> TransformBound:
+        """Return the bounds of some of the laws, by the numbers of their rows."""
+        return TransformBound(
+            self.log_size[rows],
+            self.top[rows],
+            self.turn[rows],
+            self.points,
+            self.log_density[rows],
+            self.largest[rows],
             self.piece,
         )
 
     def of(self, panels: NDArray[np.bool_], log_mass: float) -> TransformBound:
         """Return the bounds for some of the panels, for c divided by their mass."""
         return TransformBound(
-            self.log_size[panels] - log_mass,
-            self.top[panels],
-            self.turn[panels],
+            self.log_size[..., panels, :, :] - log_mass,
+            self.top[..., panels, :, :],
+            self.turn[..., panels, :, :],
             self.points,
-            self.log_density[panels] - log_mass,
-            self.largest[panels],
+            self.log_density[..., panels, :] - log_mass,
+            self.largest[..., panels, :],
             self.piece[panels],
         )
 
-    def variation(self, theta: float) -> float:
+    def variation(self, theta: float | FloatArray) -> FloatArray:
         """Return V: the continuous parts add at most V/t to |M(theta + it)|."""
-        logs = (self.log_density + theta * self.largest).max(axis=1)
-        most = np.array([logs[self.piece == number].max() for number in np.unique(self.piece)])
+        logs = (self.log_density + _deep(theta, 2) * self.largest).max(axis=-1)
+        most = [logs[..., self.piece == number].max(axis=-1) for number in np.unique(self.piece)]
         with np.errstate(over="ignore"):
-            return float(4 * np.exp(most).sum()) * _ROUND_UP
+            total: FloatArray = 4 * np.exp(most).sum(axis=0) * _ROUND_UP
+        return total
 
     def panel_errors(self, theta: float | FloatArray, t: float | FloatArray) -> FloatArray:
-        """Bound the error of every panel at theta + it; it grows with t, at t = 0 with theta.
-
-        Several t, or theta, give as many columns.
-        """
-        points = np.broadcast_arrays(np.atleast_1d(theta), np.atleast_1d(t))
-        least = np.empty((len(self.log_size), points[0].size))
-        columns = max(_CACHED // max(self.log_size.size, 1), 1)
-        for begin in range(0, least.shape[1], columns):
-            part = slice(begin, begin + columns)
-            x, y = (values[part] for values in points)
-            growth = self.top[..., None] * x + self.turn[..., None] * y
-            exponent = self.log_size[..., None] + np.maximum(growth, 0.0)
-            least[:, part] = exponent.max(axis=2).min(axis=1)
+        """Bound the error of every panel at theta + it; it grows with t, at t = 0 with theta."""
+        turned = _deep(theta, 3) * self.top + _deep(t, 3) * self.turn
+        exponent = self.log_size + np.maximum(turned, 0.0)
+        # Axes this short are reduced faster one by one.
+        strips = (exponent[..., k] for k in range(exponent.shape[-1]))
+        largest = reduce(np.maximum, strips)
+        ellipses = (largest[..., r] for r in range(largest.shape[-1]))
+        least = np.asarray(reduce(np.minimum, ellipses))
         bounds: FloatArray = np.exp(np.minimum(least, _MAX_LOG)) * _ROUND_UP
         bounds[least >= _MAX_LOG] = np.inf
         return bounds
+
+    def errors_at_0(self, theta: float | FloatArray) -> FloatArray:
+        """Bound the error of M(theta), as ``transform_errors_of`` does at t = 0."""
+        errors: FloatArray = self.panel_errors(theta, 0.0).sum(axis=-1) * _ROUND_UP
+        return errors
+
+
+def _deep(numbers: float | FloatArray, axes: int) -> FloatArray:
+    """Return numbers with more axes behind theirs."""
+    found = np.asarray(numbers, dtype=np.float64)
+    return found.reshape(found.shape + (1,) * axes)
+
+
+def transform_errors_of(
+    law: Law | LawRows,
+    bound: TransformBound,
+    theta: float | FloatArray,
+    times: Iterable[float | FloatArray],
+) -> FloatArray:
+    """Bound the error of M(theta + it) for every t among the times, which may be infinite.
+
+    That of exact nodes: the errors of values and weights come on top. For several laws the tilts
+    and each of the times are vectors, and the answer has a row for each law; for one law, a vector
+    among the times gives a row for each of its numbers.
+    """
+    tilts, nodes = _deep(theta, 1), slice(0, bound.nodes)
+    at_0 = bound.panel_errors(theta, 0.0)
+    vague = tilts * law.value_error[..., nodes] + law.weight_error[..., nodes]
+    with np.errstate(over="ignore"):
+        sizes = law.weights[..., nodes] * (1 + np.exp(tilts * law.values[..., nodes]))
+    most = 2 * sizes.reshape(*at_0.shape, bound.points).sum(axis=-1) * _ROUND_UP + at_0
+    most = np.where(vague.max(axis=-1, keepdims=True) > _CLEAR, np.inf, most)
+    totals = []
+    for t in times:
+        with np.errstate(invalid="ignore"):
+            panels = np.minimum(bound.panel_errors(theta, t), most)
+        totals.append(np.where(_deep(t, 1) == np.inf, most, panels).sum(axis=-1))
+    errors: FloatArray = np.stack(totals, axis=-1) * _ROUND_UP
+    return errors
+
+
+def part_of(
+    bound: TransformBound,
+    size: int,
+    panels: NDArray[np.bool_],
+    log_mass: float,
+    error: float,
+    atoms: bool,
+) -> tuple[NDArray[np.bool_], float, float]:
+    """Return which atoms are left of some panels, the factor of their weights, and its error."""
+    others = np.full(size - bound.nodes, atoms)
+    kept = np.concatenate([np.repeat(panels, bound.points), others])
+    return kept, math.exp(-log_mass), error + UNIT * (8 + abs(log_mass))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +206,7 @@ class SmoothLaw(Law):
     @property
     def nodes(self) -> int:
         """How many of the first atoms are nodes; the others are atoms of the true law."""
-        return self.bound.points * len(self.bound.log_size)
+        return self.bound.nodes
 
     def given(
         self, panels: NDArray[np.bool_], log_mass: float, error: float, *, atoms: bool
@@ -146,37 +219,23 @@ class SmoothLaw(Law):
             error: bound on its error.
             atoms: whether all that is not in panels is kept as well.
         """
-        others = np.full(self.size - self.nodes, atoms)
-        kept = np.concatenate([np.repeat(panels, self.bound.points), others])
+        kept, scale, vague = part_of(self.bound, self.size, panels, log_mass, error, atoms)
         return SmoothLaw(
             self.values[kept],
-            self.weights[kept] * math.exp(-log_mass),
+            self.weights[kept] * scale,
             self.value_error[kept],
-            self.weight_error[kept] + error + UNIT * (8 + abs(log_mass)),
+            self.weight_error[kept] + vague,
             self.bound.of(panels, log_mass - error - 1e-9),
         )
-
-    def errors_at_0(self, thetas: FloatArray) -> FloatArray:
-        """Bound the error of M(theta) for every theta; it grows with theta."""
-        errors: FloatArray = self.bound.panel_errors(thetas, 0.0).sum(axis=0) * _ROUND_UP
-        return errors
 
     def transform_errors(self, theta: float, t: FloatArray) -> FloatArray:
         """Bound the error of M(theta + it) for every t, infinity among them.
 
         That of exact nodes: the errors of values and weights come on top.
         """
-        values, weights = self.values[: self.nodes], self.weights[: self.nodes]
-        at_0 = self.bound.panel_errors(theta, 0.0)[:, 0]
-        vague = float((theta * self.value_error + self.weight_error)[: self.nodes].max())
-        if vague > _CLEAR:
-            most = np.full(at_0.size, np.inf)
-        else:
-            with np.errstate(over="ignore"):
-                sizes = weights * (1 + np.exp(theta * values))
-            most = 2 * sizes.reshape(-1, self.bound.points).sum(axis=1) * _ROUND_UP + at_0
-        finite = t < np.inf
-        near = np.full((at_0.size, t.size), np.inf)
-        near[:, finite] = self.bound.panel_errors(theta, t[finite])
-        errors: FloatArray = np.minimum(near, most[:, None]).sum(axis=0) * _ROUND_UP
-        return errors
+        step = max(_CACHED // max(self.bound.log_size.size, 1), 1)
+        parts = [
+            transform_errors_of(self, self.bound, theta, [t[begin : begin + step]])[..., 0]
+            for begin in range(0, t.size, step)
+        ]
+        return np.concatenate(parts)

@@ -8,8 +8,9 @@ from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.engine import log_delta, log_delta_bound
 from shuffledp.divergence.kernel import HINGE, HOCKEY_STICK, Kernel
 from shuffledp.divergence.mean import log_mean, log_mean_bound, log_mean_positive
+from shuffledp.divergence.point import Point
 from shuffledp.divergence.proposals.estimate import estimate_log_delta
-from shuffledp.divergence.several import Point, log_delta_bounds_at, log_deltas_at
+from shuffledp.divergence.several import log_delta_bounds_at, log_deltas_at
 from shuffledp.divergence.smooth import log_delta_at, log_delta_bound_at
 
 __all__ = [

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.divergence.proposals.stretches import FEWEST_ATOMS, side_of_rows
 from shuffledp.divergence.tilt import TiltedLaw
-from shuffledp.divergence.transform import TransformError
 
 #: So many angles are treated at a time, for the processor's cache.
 _CACHED = 1 << 16
@@ -25,6 +24,18 @@ _ACCURATE = 1e-6
 _ROUGH = 0.05
 
 _FEW = 1000  # sines and cosines that are as quick one by one
+
+
+class ErrorOfTransform(Protocol):
+    """What is known of the characteristic function of the true law; grows and falls with t."""
+
+    def at(self, t: FloatArray) -> FloatArray:
+        """Bound the error of the characteristic function at every t >= 0."""
+        ...
+
+    def modulus(self, t: FloatArray) -> FloatArray:
+        """Bound the modulus of the true characteristic function from some t > 0 on."""
+        ...
 
 
 class Atoms(Protocol):
@@ -60,7 +71,7 @@ class Atoms(Protocol):
         ...
 
     @property
-    def transform(self) -> TransformError | None:
+    def transform(self) -> ErrorOfTransform | None:
         """The error of the transform, if atoms are nodes of a quadrature."""
         ...
 
@@ -271,9 +282,16 @@ def _bounded(
         # Where |phi| <= 1 is off by e, its square is by at most 2e + e^2.
         error = tilted.transform.at((centre + half) * (1 + 4 * UNIT))
         bound += error * (2 + error)
-        far = tilted.transform.modulus((centre - half) * (1 - 4 * UNIT)) * (1 + 1e-12)
-        bound = np.minimum(bound, far**2)
+        bound = np.minimum(bound, bound_far(tilted, centre, half))
     return np.minimum(bound, 1.0)
+
+
+def bound_far(tilted: Atoms, centre: FloatArray, half: FloatArray) -> FloatArray:
+    r"""Bound :math:`|\varphi|^2` as ``bound_square`` does, by what is known without the atoms."""
+    if tilted.transform is None:
+        return np.ones_like(centre)
+    far = tilted.transform.modulus((centre - half) * (1 - 4 * UNIT)) * (1 + 1e-12)
+    return np.minimum(far, 1.0) ** 2
 
 
 def _square_and_slope(p: FloatArray, c: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -11,13 +11,19 @@ cancels; what it is elsewhere is known, too, and :mod:`shuffledp.divergence.tilt
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.law_rows import LawRows
+from shuffledp.decomposition.smooth_rows import SmoothRows
+from shuffledp.divergence.row_transform import (
+    RowTransform,
+    TransformErrors,
+    row_log_mgf_errors,
+)
 from shuffledp.divergence.tilt import LogMgfs, TiltedSum
 
 _VAGUE = 1e-3  # the largest relative error of a transform that is of any use
@@ -34,7 +40,7 @@ class RowAtoms:
     centred: FloatArray
     mean_deviation: FloatArray
     variance: FloatArray
-    transform: None = None
+    transform: RowTransform | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +85,7 @@ class TiltedRows:
             centred=own.centred[rows],
             mean_deviation=own.mean_deviation[rows],
             variance=own.variance[rows],
+            transform=None if own.transform is None else own.transform.chosen(rows),
         )
 
     def chosen(self, rows: IntArray) -> TiltedRows:
@@ -117,25 +124,18 @@ class TiltedRows:
 def tilt_rows(laws: LawRows, times: IntArray, thetas: FloatArray) -> TiltedRows:
     """Tilt every row by its theta > 0, and count in units of it."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        scaled = _scaled(laws, thetas)
+        scaled = laws.scaled(thetas)
         sizes = np.abs(scaled.values)
         faint = (sizes < _FAINT) & (laws.values != 0)
         usable = ~faint.any(axis=1) & (sizes.max(axis=1) < _HUGE)
         return _tilt(scaled, times.astype(np.float64), usable)
 
 
-def _scaled(laws: LawRows, thetas: FloatArray) -> LawRows:
-    """Return the laws of theta times the value; see ``Law.scaled``."""
-    values = thetas[:, None] * laws.values
-    error = thetas[:, None] * laws.value_error + UNIT * np.abs(values)
-    return LawRows(values, laws.weights, error * (1 + 4 * UNIT), laws.weight_error)
-
-
 def _tilt(laws: LawRows, times: FloatArray, usable: NDArray[np.bool_]) -> TiltedRows:
     x, weights = laws.values, laws.weights
     sizes = np.abs(x)
-    k, k_error = _log_mgf(laws, np.ones((times.size, 1)))
-    k, k_error = k[:, 0], k_error[:, 0]
+    transforms = _log_mgf(laws, np.ones((times.size, 1)))
+    k, k_error = transforms.log_mgf[:, 0], transforms.error[:, 0]
     probability = weights * np.exp(x - k[:, None])
     # 4 units of the exponential, one of the product; the distance of the exponent from k; the
     # error of k, which all probabilities share.
@@ -162,7 +162,7 @@ def _tilt(laws: LawRows, times: FloatArray, usable: NDArray[np.bool_]) -> Tilted
         variance=(probability * centred**2).sum(axis=1),
     )
     log_mgf = times * k
-    return TiltedRows(
+    tilted = TiltedRows(
         laws=laws,
         times=times,
         atoms=atoms,
@@ -175,21 +175,51 @@ def _tilt(laws: LawRows, times: FloatArray, usable: NDArray[np.bool_]) -> Tilted
         value_shift=times * shift,
         is_sound=usable & (k_error < _VAGUE) & (most < 1) & (atoms.variance > 0),
     )
+    return _with_transform(tilted, laws, k, shift) if isinstance(laws, SmoothRows) else tilted
 
 
-def _log_mgf(laws: LawRows, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return K of every row at the points of its row, and bounds on the errors.
+def _with_transform(
+    tilted: TiltedRows, laws: SmoothRows, log_mgf: FloatArray, shift: FloatArray
+) -> TiltedRows:
+    """Add the errors of the transforms, which take in those of the values."""
+    atoms = tilted.atoms
+    found = TransformErrors(laws, log_mgf, shift, np.sqrt(atoms.variance))
+    # A product and a sum are rounded up.
+    error = tilted.times * found.log_mgf_error * (1 + 4 * UNIT)
+    return replace(
+        tilted,
+        atoms=replace(atoms, transform=RowTransform(found, np.arange(tilted.times.size))),
+        log_mgf_error=(tilted.log_mgf_error + error) * (1 + 4 * UNIT),
+        zero_error=(tilted.zero_error + error) * (1 + 4 * UNIT),
+        value_shift=np.zeros_like(tilted.value_shift),
+        is_sound=tilted.is_sound & (found.log_mgf_error < math.inf),
+    )
 
-    Both are infinite where an exponential overflows.
+
+@dataclass(frozen=True, eq=False)
+class _LogMgfs:
+    """K of every row at some points, bounds on the errors, and the numbers w e^{sg} behind it."""
+
+    log_mgf: FloatArray
+    error: FloatArray
+    shift: FloatArray
+
+
+def _log_mgf(laws: LawRows, points: FloatArray) -> _LogMgfs:
+    """Evaluate K of every row at the points of its row.
+
+    K and its error are infinite where an exponential overflows. ``shift`` bounds the sums of the
+    errors of values under w e^{sg}.
     """
     exponents = points[:, :, None] * laws.values[:, None, :]
     weights, weight_error = laws.weights[:, None, :], laws.weight_error[:, None, :]
-    growth = weights * np.expm1(exponents)
+    raised = np.expm1(exponents)
+    growth = weights * raised
     excess = growth.sum(axis=2)
     # A sum of `size` products with an exponential to 4 units and a product each. An exponent x is
     # rounded once, which moves e^x by that much; wrong weights sum to 1, too.
     rounded = np.abs(growth) * (np.expm1(weight_error) + (laws.size + 8) * UNIT)
-    moved = 2 * UNIT * weights * np.abs(exponents) * np.exp(np.maximum(exponents, 0.0))
+    moved = 2 * UNIT * weights * np.abs(exponents) * (1 + np.maximum(raised, 0.0))
     total = 1 + excess
     relative = (rounded + moved).sum(axis=2) / total
     k = np.log1p(excess)
@@ -197,13 +227,19 @@ def _log_mgf(laws: LawRows, points: FloatArray) -> tuple[FloatArray, FloatArray]
     # is good to 4 units.
     error = 1.01 * relative + 8 * UNIT * np.abs(k)
     is_known = (total > 0) & (relative < _VAGUE) & np.isfinite(excess)
-    return np.where(is_known, k, math.inf), np.where(is_known, error, math.inf)
+    # e^x is at most 1 + raised and 8 units of both; roundings of the sum are left to the caller.
+    vague = (laws.weights * np.exp(laws.weight_error) * laws.value_error)[:, None, :]
+    shift = (vague * (1 + raised + 8 * UNIT * (1 + np.abs(raised)))).sum(axis=2)
+    return _LogMgfs(np.where(is_known, k, math.inf), np.where(is_known, error, math.inf), shift)
 
 
 def log_mgfs_of(tilted: TiltedRows, points: FloatArray) -> list[LogMgfs]:
     """Evaluate the logarithm of E e^{sS} of each row at the points of its row."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        k, error = _log_mgf(tilted.laws, points)
+        found = _log_mgf(tilted.laws, points)
+    k, error = found.log_mgf, found.error
+    if isinstance(tilted.laws, SmoothRows):
+        error = error + row_log_mgf_errors(tilted.laws, points, k, found.shift)
     values = tilted.times[:, None] * k
     errors = tilted.times[:, None] * error + 4 * UNIT * np.abs(values)
     return [LogMgfs(*row) for row in zip(points, values, errors, strict=True)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.decomposition import Decomposition, LawRows
+from shuffledp.decomposition import LawRows
 from shuffledp.divergence.enclosure import LogEnclosure
 from shuffledp.divergence.engine import per_user
+from shuffledp.divergence.noise_points import NoisePoints
+from shuffledp.divergence.point import Point
 from shuffledp.divergence.row_contour import chernoff_log_means, contour_log_means
 from shuffledp.divergence.smooth import log_delta_at, log_delta_bound_at
 
@@ -20,21 +21,12 @@ _FEWEST_USERS = 64  # sums of fewer are enumerated
 _MOST_ATOMS = 64
 
 
-@dataclass(frozen=True, eq=False)
-class Point:
-    """Where delta is asked for."""
-
-    decomposition: Decomposition
-    n: int
-    epsilon: float
-
-
 def log_deltas_at(points: Sequence[Point], rtols: Sequence[float]) -> list[LogEnclosure]:
     """Enclose log delta at every point to its relative width, as ``log_delta_at`` does one by one.
 
-    Decompositions into few atoms are evaluated together, which takes a fifth of the time; the
-    others, and what that does not settle, one after the other. The ends differ from those of single
-    answers by less than the relative width; both enclosures hold.
+    Decompositions into few atoms and continuous noise are evaluated together, which takes a fifth
+    of the time; the others, and what that does not settle, one after the other. The ends differ
+    from those of single answers by less than the relative width; both enclosures hold.
 
     >>> from shuffledp.randomizers import KRR, Pair
     >>> blanket = KRR(k=10, epsilon0=2.0).blanket(Pair(0, 1))
@@ -51,6 +43,9 @@ def log_deltas_at(points: Sequence[Point], rtols: Sequence[float]) -> list[LogEn
         means = contour_log_means(_laws(own), times, [rtols[i] for i in group])
         for i, mean in zip(group, means, strict=True):
             found[i] = None if mean is None else per_user(mean, points[i].n)
+    for noise in _noise(points):
+        for i, value in noise.log_deltas(rtols).items():
+            found[i] = value
     return [
         log_delta_at(point.decomposition, point.n, point.epsilon, rtol=rtol) if own is None else own
         for point, rtol, own in zip(points, rtols, found, strict=True)
@@ -65,6 +60,9 @@ def log_delta_bounds_at(points: Sequence[Point]) -> list[float]:
         bounds = chernoff_log_means(_laws(own), np.array([point.n for point in own]))
         for i, bound in zip(group, bounds, strict=True):
             found[i] = per_user(LogEnclosure(-math.inf, bound), points[i].n).upper
+    for noise in _noise(points):
+        for i, bound in noise.log_delta_bounds().items():
+            found[i] = bound
     return [
         log_delta_bound_at(point.decomposition, point.n, point.epsilon) if own == math.inf else own
         for point, own in zip(points, found, strict=True)
@@ -85,6 +83,16 @@ def _groups(points: Sequence[Point]) -> list[list[int]]:
         ):
             groups[decomposition.size + (decomposition.residual > 0)].append(i)
     return [group for group in groups.values() if len(group) >= _FEWEST_ROWS]
+
+
+def _noise(points: Sequence[Point]) -> list[NoisePoints]:
+    """Return the points with continuous laws of each kind."""
+    kinds = defaultdict(list)
+    for i, point in enumerate(points):
+        smooth = point.decomposition.smooth
+        if smooth is not None and point.n >= _FEWEST_USERS:
+            kinds[smooth.kind].append((i, smooth))
+    return [NoisePoints(points, own) for own in kinds.values()]
 
 
 def _laws(points: Sequence[Point]) -> LawRows:

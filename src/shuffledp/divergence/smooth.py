@@ -25,10 +25,17 @@ from shuffledp.divergence.smooth_jumps import JumpRule, log_mean_with_jumps
 
 _MAX_WORK = 6e5
 _MAX_WORK_WITH_JUMPS = 3e6
-_FINEST_WITH_JUMPS = 3e-5
+
+#: The least relative width to ask for where jumps rule.
+FINEST_WITH_JUMPS = 3e-5
+
 _CELLS_WITH_JUMPS = 5e-4  # about the width of what cells can say where jumps rule
-_SHARE_OF_CONTOUR = 0.8  # of the tolerance; the rest is for what lies beyond the end
-_USUAL_RTOL = 1e-4
+
+#: Of the tolerance; the rest is for what lies beyond the end.
+SHARE_OF_CONTOUR = 0.8
+
+#: How good a rule has to be for a bound from one tilt.
+USUAL_RTOL = 1e-4
 
 
 def log_delta_at(
@@ -71,7 +78,7 @@ def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float, useful: floa
     rule = choose_quadrature(smooth, n, epsilon, rtol)
     if rule is not None:
         return log_delta_by_rule(rule, n, epsilon, rtol)
-    rtol = max(rtol, _FINEST_WITH_JUMPS)
+    rtol = max(rtol, FINEST_WITH_JUMPS)
     plan = choose_jump_rule(smooth, n, epsilon, rtol)
     if plan is None:
         return LogEnclosure(-math.inf, math.inf)
@@ -84,34 +91,34 @@ def log_delta_by_rule(rule: Quadrature, n: int, epsilon: float, rtol: float) -> 
     total = BlockSum.of((law, n))
     if not (law.is_moderate and can_be_positive(total)):
         return LogEnclosure(-math.inf, math.inf)
-    mean = contour_log_mean(total, _SHARE_OF_CONTOUR * rtol, _MAX_WORK)
-    return _delta(rule, n, epsilon, mean)
+    mean = contour_log_mean(total, SHARE_OF_CONTOUR * rtol, _MAX_WORK)
+    return with_tails(rule, n, epsilon, mean)
 
 
 def log_delta_by_jumps(
     plan: JumpRule, n: int, epsilon: float, rtol: float, useful: float = math.inf
 ) -> LogEnclosure:
     """Enclose log delta by the nodes of a quadrature whose last panels are jumps."""
-    tolerance = _SHARE_OF_CONTOUR * rtol
+    tolerance = SHARE_OF_CONTOUR * rtol
     mean = log_mean_with_jumps(plan, n, epsilon, tolerance, _MAX_WORK_WITH_JUMPS, useful)
-    return _delta(plan.rule, n, epsilon, mean)
+    return with_tails(plan.rule, n, epsilon, mean)
 
 
 def log_delta_bound_at(decomposition: Decomposition, n: int, epsilon: float) -> float:
     """Return an upper bound on log delta from one tilt, much cheaper than an enclosure."""
     if decomposition.smooth is not None:
-        rule = choose_quadrature(decomposition.smooth, n, epsilon, _USUAL_RTOL)
+        rule = choose_quadrature(decomposition.smooth, n, epsilon, USUAL_RTOL)
         if rule is not None:
             law = rule.law(epsilon)
             total = BlockSum.of((law, n))
             with suppress(*BEYOND_DOUBLES):
                 if law.is_moderate and can_be_positive(total):
                     bound = LogEnclosure(-math.inf, chernoff_log_mean(total))
-                    return _delta(rule, n, epsilon, bound).upper
+                    return with_tails(rule, n, epsilon, bound).upper
     return log_delta_bound(decomposition.at(epsilon), n)
 
 
-def _delta(rule: Quadrature, n: int, epsilon: float, mean: LogEnclosure) -> LogEnclosure:
+def with_tails(rule: Quadrature, n: int, epsilon: float, mean: LogEnclosure) -> LogEnclosure:
     """Turn the enclosure of log E[S_+] of the law up to its end into that of log delta."""
     kept = per_user(mean, n)
     if rule.exposed == 0:

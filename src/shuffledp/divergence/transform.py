@@ -27,13 +27,26 @@ from shuffledp.arrays import FloatArray
 from shuffledp.decomposition.transform import SmoothLaw
 
 # Where the error is tabulated, in units of 1/deviation of one summand; it grows in between.
-_TIMES: FloatArray = np.concatenate(
-    [np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 40.0, 16), np.geomspace(60.0, 4000.0, 12)]
-)
-_GROUPS = 8  # of tilts at which the error is evaluated together
+_TIMES: FloatArray = np.concatenate([np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 40.0, 16)])
+# The same for jumps, and where there are so many nodes that they may follow shorter waves.
+_FAR_TIMES: FloatArray = np.geomspace(60.0, 4000.0, 12)
+_MANY_NODES = 600
 _MAX_LOG = 700.0
-_LARGEST = 0.5  # relative error of M(theta) that is any use
-_ROUND_UP = 1 + 1e-9
+
+#: Of tilts at which the error is evaluated together.
+GROUPS = 8
+
+#: Relative error of M(theta) that is any use.
+LARGEST = 0.5
+
+#: For roundings of sums and exponents that make small numbers.
+ROUND_UP = 1 + 1e-9
+
+
+def tabulated_times(nodes: int, atoms: int) -> FloatArray:
+    """Return where to tabulate the error of a law, in units of 1/deviation of one summand."""
+    far = nodes == atoms or nodes >= _MANY_NODES
+    return np.concatenate([_TIMES, _FAR_TIMES]) if far else _TIMES
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,25 +68,25 @@ class TransformError:
     deviation: float
 
     def _relative(self, raw: FloatArray) -> FloatArray:
-        """Return E(theta, t) over M(theta) for E of exact nodes, but for what grows with t."""
+        """Return E(theta, t) over M(theta), but for errors of values that grow with t."""
         with np.errstate(invalid="ignore", over="ignore"):
-            errors = raw * _exp(-self.log_mgf) * _ROUND_UP + self.theta * self.value_shift
-        errors[np.isnan(errors)] = math.inf  # infinite errors of a law that is beyond doubles
-        return errors
+            errors = raw * _exp(-self.log_mgf) * ROUND_UP + self.theta * self.value_shift
+        # Infinite errors of a law that is beyond doubles.
+        return np.where(np.isnan(errors), math.inf, errors)
 
     @cached_property
     def _at_0(self) -> float:
-        e = float(self._relative(self.law.errors_at_0(np.array([self.theta])))[0])
-        return e if e < _LARGEST else math.inf
+        e = float(self._relative(self.law.bound.errors_at_0(self.theta)))
+        return e if e < LARGEST else math.inf
 
     @property
     def _room(self) -> float:
-        return 1 / (1 - self._at_0) * _ROUND_UP
+        return 1 / (1 - self._at_0) * ROUND_UP
 
     @property
     def log_mgf_error(self) -> float:
         """The bound on the error of log M."""
-        return self._at_0 * self._room if self._at_0 < _LARGEST else math.inf
+        return self._at_0 * self._room if self._at_0 < LARGEST else math.inf
 
     @cached_property
     def _table(self) -> tuple[FloatArray, FloatArray]:
@@ -82,7 +95,7 @@ class TransformError:
         if self._at_0 == math.inf:
             return times, np.array([math.inf])
         if 0 < self.deviation < math.inf:
-            times = _TIMES / self.deviation
+            times = tabulated_times(self.law.nodes, self.law.size) / self.deviation
         raw = self.law.transform_errors(self.theta, np.append(times, math.inf))
         errors = self._relative(raw)
         return times, (errors + self._at_0) * self._room
@@ -102,7 +115,7 @@ class TransformError:
         others = slice(law.nodes, None)
         slack = law.weight_error[others] + theta * law.value_error[others]
         still = law.weights[others] @ np.exp(theta * law.values[others] - self.log_mgf + slack)
-        falling = law.bound.variation(theta) * _exp(-self.log_mgf)
+        falling = float(law.bound.variation(theta)) * _exp(-self.log_mgf)
         return float(still) * self._room, falling * self._room
 
     def modulus(self, t: FloatArray) -> FloatArray:
@@ -119,14 +132,14 @@ def log_mgf_errors(law: SmoothLaw, thetas: FloatArray, log_mgfs: FloatArray) -> 
     That of the quadrature grows with the tilt: the largest of neighbouring ones stands for all.
     """
     ordered = np.sort(thetas)
-    last = ordered[-(-np.arange(1, _GROUPS + 1) * thetas.size // _GROUPS) - 1]
-    errors = law.errors_at_0(last)[np.searchsorted(last, thetas)]
+    last = ordered[-(-np.arange(1, GROUPS + 1) * thetas.size // GROUPS) - 1]
+    errors = law.bound.errors_at_0(last)[np.searchsorted(last, thetas)]
     with np.errstate(over="ignore", invalid="ignore"):
         moved = np.multiply.outer(thetas, law.values + law.value_error) + np.log(law.weights)
         shift = np.exp(moved - log_mgfs[:, None]) @ law.value_error
         # Roundings of exponents below 700 and of sums: 1e-9 of the small numbers they make.
-        total = (errors * np.exp(-log_mgfs) + thetas * shift) * _ROUND_UP
-        return np.where(total < _LARGEST, total / (1 - total) * _ROUND_UP, math.inf)
+        total = (errors * np.exp(-log_mgfs) + thetas * shift) * ROUND_UP
+        return np.where(total < LARGEST, total / (1 - total) * ROUND_UP, math.inf)
 
 
 def _exp(x: float) -> float:

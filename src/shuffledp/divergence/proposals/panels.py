@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
+from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Law, Smooth, SmoothLaw
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.blocks import BlockSum
@@ -36,9 +38,27 @@ _MAX_KURTOSIS = 8.0  # of the tilted sum
 _AGREES = 1.2  # by how much a saddle point may exceed the estimate before jumps rule
 
 
-@lru_cache(maxsize=16)
+@dataclass(frozen=True)
+class Fineness:
+    """Where a rule ends, and how often its panels are halved."""
+
+    end: float
+    halvings: int
+
+    def rule(self, smooth: Smooth) -> Quadrature:
+        """Return the rule for a law; one that is bounded ends where it does."""
+        end = smooth.length if smooth.is_bounded else min(self.end, smooth.length)
+        return smooth.quadrature(end, smooth.panel / 2**self.halvings)
+
+
 def choose_quadrature(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
     """Choose the coarsest rule that is good enough; None where large jumps or few users rule."""
+    fineness = choose_fineness(smooth, n, epsilon, rtol)
+    return None if fineness is None else fineness.rule(smooth)
+
+
+def choose_fineness(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Fineness | None:
+    """Choose how fine a rule must be; None where large jumps or few users rule."""
     if n < _FEWEST or epsilon >= smooth.max_epsilon:
         return None
     rounded = _rounded_up(epsilon)
@@ -87,7 +107,7 @@ def _plain(nodes: SmoothLaw) -> Law:
     return Law(nodes.values, nodes.weights, nodes.value_error, nodes.weight_error)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=128)
 def _plan(smooth: Smooth, n: int, epsilon: float, rtol: float) -> tuple[JumpPlan, float]:
     """Return what to take for jumps, in units of G, and an estimate of log delta."""
     law = smooth.sketch.at(epsilon).lower
@@ -105,31 +125,29 @@ def _rounded_up(epsilon: float) -> float:
     return math.ldexp(math.ceil(mantissa * _ROUNDING) / _ROUNDING, exponent)
 
 
-@lru_cache(maxsize=16)
-def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
+@lru_cache(maxsize=128)
+def _choose(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Fineness | None:
     try:
         return _coarsest(smooth, n, epsilon, rtol)
     except BEYOND_DOUBLES:
         return None
 
 
-def _coarsest(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Quadrature | None:
+def _coarsest(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Fineness | None:
     guess = math.inf if smooth.is_bounded else _plan(smooth, n, epsilon, rtol)[1]
     end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
-    rule = smooth.quadrature(end, smooth.panel)
-    nodes = rule.law(epsilon)
+    nodes = Fineness(end, 0).rule(smooth).law(epsilon)
     estimate = estimate_saddle(BlockSum.of((_plain(nodes), n)))
     if estimate.kurtosis > _MAX_KURTOSIS or estimate.log_mean - math.log(n) > guess + _AGREES:
         return None
     for halving in range(_HALVINGS):
         if halving:
-            rule = smooth.quadrature(end, smooth.panel / 2**halving)
-            nodes = rule.law(epsilon)
-        near = float(nodes.errors_at_0(np.array([estimate.theta]))[0])
+            nodes = Fineness(end, halving).rule(smooth).law(epsilon)
+        near = float(nodes.bound.errors_at_0(estimate.theta))
         if n * near > _SHARE_OF_PANELS * rtol:
             continue
         if _error_of_waves(nodes, estimate.theta, n, rtol) <= _SHARE_OF_WAVES * rtol:
-            return rule
+            return Fineness(end, halving)
     return None
 
 
@@ -144,13 +162,13 @@ def _error_of_waves(nodes: SmoothLaw, theta: float, n: int, rtol: float) -> floa
     tilted /= mass
     variance = float(tilted @ (nodes.values - tilted @ nodes.values) ** 2)
     spread = math.hypot(math.sqrt(n * variance), math.sqrt(2) / theta)
-    still, falling = float(tilted[nodes.nodes :].sum()), nodes.bound.variation(theta) / mass
+    still, falling = float(tilted[nodes.nodes :].sum()), float(nodes.bound.variation(theta)) / mass
     noise = min(_SHARE_OF_NOISE * rtol / theta**2, USEFUL_TAU**2 * variance)
     end = _CUT / math.sqrt(noise)
     if (room := math.exp(_NEGLIGIBLE / n) - still) > 0:
         end = min(end, falling / room)
     count = math.ceil(math.log(max(end * spread, _RATIO)) / math.log(_RATIO))
-    t = _RATIO ** np.arange(min(count, _MOST_TIMES)) / spread
+    t: FloatArray = _RATIO ** np.arange(min(count, _MOST_TIMES), dtype=np.float64) / spread
     # The table of errors has steps of its own, and moduli are larger between these times.
     errors = _CAUTION * nodes.transform_errors(theta, _RATIO**2 * t) / mass
     matter = n * errors > _SHARE_OF_PANELS * rtol

@@ -26,26 +26,24 @@ _MAX_GROWING = 64  # stretches that grow, of one row
 
 def saddle_points(laws: LawRows, times: IntArray) -> FloatArray:
     r"""Return the minimisers of :math:`nK(\theta)-2\log\theta`, to 5% of their local scale."""
-    top = laws.values.max(axis=1)
+    return saddle_points_of([(laws, times)])
+
+
+def saddle_points_of(blocks: Sequence[tuple[LawRows, IntArray]]) -> FloatArray:
+    r"""Do as ``saddle_points`` for :math:`\sum_bn_bK_b(\theta)-2\log\theta`."""
+    top = np.max([laws.values.max(axis=1) for laws, _ in blocks], axis=0)
     unit = np.where(top > 0, top, 1.0)
-    values = laws.values / unit[:, None]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        log_weights = np.log(laws.weights)
-        centre = (laws.weights * values).sum(axis=1)
-        variance = times * (laws.weights * (values - centre[:, None]) ** 2).sum(axis=1)
-        mean = times * centre
+        tilts = [_Tilts(laws.values / unit[:, None], laws.weights, times) for laws, times in blocks]
+        mean, variance = _added([block.start() for block in tilts])
         root = np.hypot(mean, np.sqrt(8 * variance))
         start = np.where(mean < 0, (root - mean) / (2 * variance), 4 / (root + mean))
         theta = np.fmin(start, _MAX_EXPONENT)
         low, high = np.zeros_like(theta), np.full_like(theta, math.inf)
         for _ in range(_MAX_NEWTON_STEPS):
-            exponent = theta[:, None] * values + log_weights
-            probability = np.exp(exponent - exponent.max(axis=1)[:, None])
-            probability /= probability.sum(axis=1)[:, None]
-            centre = (probability * values).sum(axis=1)
-            spread = (probability * (values - centre[:, None]) ** 2).sum(axis=1)
-            slope = times * centre - 2 / theta
-            scale = np.sqrt(times * spread + 2 / theta**2)
+            mean, variance = _added([block.moments(theta) for block in tilts])
+            slope = mean - 2 / theta
+            scale = np.sqrt(variance + 2 / theta**2)
             open_ = np.abs(slope) > _PRECISION * scale
             if not open_.any():
                 break
@@ -57,6 +55,34 @@ def saddle_points(laws: LawRows, times: IntArray) -> FloatArray:
             theta = np.where(open_, np.fmin(proposal, _LONGEST_STEP * theta), theta)
     points: FloatArray = theta / unit
     return points
+
+
+class _Tilts:
+    """One block of every sum."""
+
+    def __init__(self, values: FloatArray, weights: FloatArray, times: IntArray) -> None:
+        self.values, self.weights, self.times = values, weights, times
+        self.log_weights = np.log(weights)
+
+    def start(self) -> tuple[FloatArray, FloatArray]:
+        """Return mean and variance of the block in every row."""
+        return self._moments(self.weights)
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the same under the laws that are tilted by theta."""
+        exponent = theta[:, None] * self.values + self.log_weights
+        probability = np.exp(exponent - exponent.max(axis=1)[:, None])
+        return self._moments(probability / probability.sum(axis=1)[:, None])
+
+    def _moments(self, probability: FloatArray) -> tuple[FloatArray, FloatArray]:
+        centre = (probability * self.values).sum(axis=1)
+        spread = (probability * (self.values - centre[:, None]) ** 2).sum(axis=1)
+        return self.times * centre, self.times * spread
+
+
+def _added(moments: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+    means, variances = zip(*moments, strict=True)
+    return np.sum(means, axis=0), np.sum(variances, axis=0)
 
 
 def alias_points(variance: FloatArray, taus: FloatArray) -> FloatArray:

@@ -1,0 +1,84 @@
+"""Which rules suit neighbouring questions about continuous laws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from shuffledp.decomposition import Smooth
+from shuffledp.divergence.proposals.panels import Fineness, choose_fineness, choose_jump_rule
+from shuffledp.divergence.smooth_jumps import JumpRule
+
+_SPACING = 8  # of the questions whose rules are chosen one by one
+_STEPS = 16  # of epsilon within a factor of two
+_MOST_ALIKE, _FACTOR = 12, 5.0  # questions that share jumps, and between their numbers of users
+
+
+@dataclass(frozen=True)
+class RuleQuestion:
+    """What a rule is for."""
+
+    smooth: Smooth
+    n: int
+    epsilon: float
+    rtol: float
+
+    def choose(self) -> Fineness | None:
+        """Choose how fine the rule must be; None if there is none."""
+        return choose_fineness(self.smooth, self.n, self._rounded, self.rtol)
+
+    def choose_jumps(self) -> JumpRule | None:
+        """Choose which panels are jumps; None if there are none."""
+        return choose_jump_rule(self.smooth, self.n, self._rounded, self.rtol)
+
+    @property
+    def _rounded(self) -> float:
+        """A slightly larger epsilon, the same one for those of a search that closes in."""
+        if self.epsilon <= 0:
+            return self.epsilon
+        steps = math.ceil(_STEPS * math.log2(self.epsilon))
+        return float(2.0 ** (steps / _STEPS))
+
+
+def choose_finenesses(questions: Sequence[RuleQuestion]) -> list[Fineness | None]:
+    """Choose rules for questions along a curve: from one that is asked to the next, the finer one.
+
+    Between two questions without a rule there is none; next to one, questions get their own.
+    """
+    last = len(questions) - 1
+    asked = sorted({*range(0, len(questions), _SPACING), last}) if questions else []
+    own = {i: questions[i].choose() for i in asked}
+    found = [own.get(i) for i in range(len(questions))]
+    for left, right in pairwise(asked):
+        first, second = own[left], own[right]
+        if first is not None and second is not None:
+            finer = Fineness(max(first.end, second.end), max(first.halvings, second.halvings))
+            stop = right + 1 if right == last else right
+            found[left:stop] = [finer] * (stop - left)
+        elif first is not None or second is not None:
+            found[left + 1 : right] = [each.choose() for each in questions[left + 1 : right]]
+    return found
+
+
+def alike(questions: Mapping[int, RuleQuestion]) -> Iterator[list[int]]:
+    """Yield runs of questions, by their numbers, for which the same jumps may do."""
+    run: list[int] = []
+    for i, question in questions.items():
+        if run:
+            first = questions[run[0]]
+            near = max(first.n, question.n) <= _FACTOR * min(first.n, question.n)
+            if not (near and first.smooth is question.smooth and len(run) < _MOST_ALIKE):
+                yield run
+                run = []
+        run.append(i)
+    if run:
+        yield run
+
+
+def choose_common_jump_rule(questions: Sequence[RuleQuestion]) -> JumpRule | None:
+    """Choose which panels are jumps for questions along a curve: the finer plan of both ends."""
+    ends = questions[0], questions[-1]
+    known = [plan for own in ends if (plan := own.choose_jumps()) is not None]
+    return max(known, key=lambda p: (p.rule.panels.edges[-1], p.orders), default=None)
