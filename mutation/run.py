@@ -98,6 +98,7 @@ MODULES = {
         "tests/accounting/test_sum_view.py",
         "tests/accounting/test_one_number.py",
     ],
+    "divergence/interpolation.py": ["tests/divergence/test_interpolation.py"],
     "divergence/jumps.py": ["tests/divergence/test_jumps.py"],
     "divergence/kernel.py": ["tests/divergence/test_kernel.py"],
     "divergence/laplace_shift.py": ["tests/accounting/test_sum_view.py"],

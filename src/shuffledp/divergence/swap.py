@@ -21,8 +21,9 @@ a geometric sum.
    :mod:`shuffledp.divergence.examined`.
 2. All shares: on a simplex with corners :math:`\mu_i` and :math:`d=M\max|\ell_i-\ell_j|` the same
    formula bounds the difference to linear interpolation by :math:`\min(d^2/6,2)` times the largest
-   modulus (an eighth for two corners). So the sum is at most its largest value at a corner plus the
-   sum of these errors. Simplices that this does not settle are cut in two.
+   modulus (an eighth for two corners), and at weights :math:`\alpha` by half of
+   :math:`\sum_{i<j}\alpha_i\alpha_jd_{ij}^2`, the variance of :math:`M\ell_i`. What that leaves is
+   bounded in :mod:`shuffledp.divergence.interpolation`; simplices still open are cut in two.
 
 What is left out beyond k_max has the probability that so many users in a row are examined in vain,
 :math:`(1-\gamma)^{k_{max}+1}`. The cost does not depend on n.
