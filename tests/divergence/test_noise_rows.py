@@ -93,7 +93,7 @@ def test_rows_of_other_panels_are_not_joined() -> None:
 
 
 #: Rules that hardly follow the law: dropping their error would be seen everywhere.
-COARSE = [(Gaussian(sigma=1.0), 6.0, 2.0, 0.02), (Laplace(epsilon0=4.0), 4.0, 4.0, 0.1)]
+COARSE = [(Gaussian(sigma=1.0), 6.0, 3.0, 0.02), (Laplace(epsilon0=4.0), 4.0, 4.0, 0.1)]
 
 
 @pytest.mark.parametrize(("mechanism", "end", "width", "theta"), COARSE)

@@ -11,7 +11,7 @@ from shuffledp.decomposition import Smooth
 from shuffledp.divergence.proposals.panels import Fineness, choose_fineness, choose_jump_rule
 from shuffledp.divergence.smooth_jumps import JumpRule
 
-_SPACING = 8  # of the questions whose rules are chosen one by one
+_SPACING = 8  # about, of the questions whose rules are chosen one by one
 _STEPS = 16  # of epsilon within a factor of two
 _MOST_ALIKE, _FACTOR = 12, 5.0  # questions that share jumps, and between their numbers of users
 
@@ -48,7 +48,8 @@ def choose_finenesses(questions: Sequence[RuleQuestion]) -> list[Fineness | None
     Between two questions without a rule there is none; next to one, questions get their own.
     """
     last = len(questions) - 1
-    asked = sorted({*range(0, len(questions), _SPACING), last}) if questions else []
+    parts = max(round(len(questions) / _SPACING), 1)
+    asked = sorted({last * part // parts for part in range(parts + 1)}) if questions else []
     own = {i: questions[i].choose() for i in asked}
     found = [own.get(i) for i in range(len(questions))]
     for left, right in pairwise(asked):
