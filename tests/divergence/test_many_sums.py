@@ -137,7 +137,7 @@ def test_a_row_does_not_depend_on_its_neighbours_but_for_rounding() -> None:
 
 
 def test_what_cannot_be_evaluated_together_is_evaluated_alone() -> None:
-    noise = parse("laplace(epsilon0=7)")  # cells, and no continuous law beside them
+    noise = parse("laplace(epsilon0=9)")  # cells, and no continuous law beside them
     few = parse("krr(k=2, epsilon0=1)")
     singular = Decomposition.from_coefficients([0.5, 0.5, 0.0], [0.4, 0.5, 0.1], [0.2, 0.3, 0.0])
     points = [

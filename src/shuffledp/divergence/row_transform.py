@@ -24,7 +24,12 @@ from numpy.typing import NDArray
 
 from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition.smooth_rows import SmoothRows
-from shuffledp.divergence.transform import GROUPS, LARGEST, ROUND_UP, tabulated_times
+from shuffledp.divergence.transform import (
+    LARGEST,
+    ROUND_UP,
+    last_of_groups,
+    tabulated_times,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,12 +152,11 @@ def row_log_mgf_errors(
     ``shifts`` bound the sums of the errors of values under w e^{sg}.
     """
     order = np.argsort(points, axis=1)
-    groups = [group for group in np.array_split(np.arange(points.shape[1]), GROUPS) if group.size]
     increasing = np.take_along_axis(points, order, axis=1)
-    ranked = np.empty_like(points)
+    ends = np.unique(last_of_groups(points.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
-        for group in groups:
-            ranked[:, group] = laws.bound.errors_at_0(increasing[:, group[-1]])[:, None]
+        at_ends = [laws.bound.errors_at_0(increasing[:, end]) for end in ends.tolist()]
+        ranked = np.array(at_ends)[np.searchsorted(ends, np.arange(points.shape[1]))].T
         errors = np.empty_like(points)
         np.put_along_axis(errors, order, ranked, axis=1)
         # The values that count may be larger by their errors.

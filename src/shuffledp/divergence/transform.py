@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray
+from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition.transform import SmoothLaw
 
 # Where the error is tabulated, in units of 1/deviation of one summand; it grows in between.
@@ -33,8 +33,7 @@ _FAR_TIMES: FloatArray = np.geomspace(60.0, 4000.0, 12)
 _MANY_NODES = 600
 _MAX_LOG = 700.0
 
-#: Of tilts at which the error is evaluated together.
-GROUPS = 8
+_GROUPS = 8  # of tilts at which the error is evaluated together
 
 #: Relative error of M(theta) that is any use.
 LARGEST = 0.5
@@ -126,13 +125,19 @@ class TransformError:
         return np.where(t > 0, bounds, 1.0)
 
 
+def last_of_groups(size: int) -> IntArray:
+    """Return the places of the last tilts of groups, of so many in increasing order."""
+    places: IntArray = -(-np.arange(1, _GROUPS + 1) * size // _GROUPS) - 1
+    return places
+
+
 def log_mgf_errors(law: SmoothLaw, thetas: FloatArray, log_mgfs: FloatArray) -> FloatArray:
     """Bound the errors of K at several tilts.
 
     That of the quadrature grows with the tilt: the largest of neighbouring ones stands for all.
     """
     ordered = np.sort(thetas)
-    last = ordered[-(-np.arange(1, GROUPS + 1) * thetas.size // GROUPS) - 1]
+    last = ordered[last_of_groups(thetas.size)]
     errors = law.bound.errors_at_0(last)[np.searchsorted(last, thetas)]
     with np.errstate(over="ignore", invalid="ignore"):
         moved = np.multiply.outer(thetas, law.values + law.value_error) + np.log(law.weights)

@@ -27,7 +27,7 @@ class RuleQuestion:
 
     def choose(self) -> Fineness | None:
         """Choose how fine the rule must be; None if there is none."""
-        return choose_fineness(self.smooth, self.n, self._rounded, self.rtol)
+        return choose_fineness(self.smooth, self.n, self.epsilon, self.rtol)
 
     def choose_jumps(self) -> JumpRule | None:
         """Choose which panels are jumps; None if there are none."""
