@@ -350,6 +350,11 @@ class ShuffleAccountant(OperationalTerms):
         return self._bounds.families
 
     @property
+    def is_blanket(self) -> bool:
+        """Whether guarantees are those of the blanket bound alone, whatever was asked for."""
+        return self._bounds.is_blanket
+
+    @property
     def climbing(self) -> BestBound | None:
         """What searches together with others for the epsilon of the best bound, if that counts."""
         return self._bounds.climbing

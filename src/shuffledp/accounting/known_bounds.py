@@ -130,7 +130,7 @@ class KnownBounds:
     @property
     def climbing(self) -> BestBound | None:
         """The bound whose searches can be done together with those of others, if it answers."""
-        return self._best if self.families and self._may_swap else None
+        return None if self.is_blanket or not self.families else self._best
 
     def lower(self, worst: Candidate | None) -> WorstCase | ExactSum | JointLeak | Unattained:
         """Return what concrete datasets attain, given the worst of the upper bound."""

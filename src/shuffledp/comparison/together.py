@@ -55,7 +55,7 @@ def answer_together(questions: Sequence[Question]) -> list[tuple[Value, ...]]:
     ours = [accountants(question) for question in questions]
     seconds: dict[str, float] = {}
     if len(questions) > 1:
-        needed = {part for bound in questions[0].bounds for part in _PARTS.get(str(bound), ())}
+        needed = {part for bound in questions[0].bounds for part in _parts(str(bound), ours)}
         for part in ("upper", "lower"):
             if part in needed:
                 seconds[part] = _prepare(part, questions, ours)
@@ -68,6 +68,13 @@ def answer_together(questions: Sequence[Question]) -> list[tuple[Value, ...]]:
         )
         for question, own in zip(questions, ours, strict=True)
     ]
+
+
+def _parts(bound: str, ours: Sequence[Mapping[str, ShuffleAccountant]]) -> tuple[str, ...]:
+    """Return what a bound is made of; guarantees of the blanket alone need no datasets."""
+    if bound == "guarantee" and all(own["best"].is_blanket for own in ours):
+        return _PARTS["blanket"]
+    return _PARTS.get(bound, ())
 
 
 def _prepare(
