@@ -45,6 +45,7 @@ _ENUMERATION = [
 _TILT = ["tests/divergence/test_tilt_errors.py", "tests/divergence/test_tilt.py", *_BLOCKS]
 
 _NOISE = ["tests/decomposition/test_panels.py", "tests/decomposition/test_noise_nodes.py"]
+_ROWS = ["tests/divergence/test_many_sums.py", "tests/divergence/test_noise_rows.py"]
 _NOISE_SUMS = [f"tests/divergence/test_noise_{name}.py" for name in ("oracle", "sums")]
 
 _LAWS = ["tests/rounds/test_loss_laws.py"]
@@ -69,6 +70,7 @@ MODULES = {
     "decomposition/product.py": ["tests/decomposition/test_faint.py", *_COMPONENTS],
     "decomposition/segments.py": _COMPONENTS,
     "decomposition/smooth.py": _NOISE,
+    "decomposition/smooth_rows.py": _ROWS,
     "decomposition/transform.py": _NOISE,
     "divergence/blocks.py": _BLOCKS,
     "divergence/characteristic.py": [
@@ -115,14 +117,19 @@ MODULES = {
     "divergence/shares.py": ["tests/divergence/test_swap.py"],
     "divergence/slots.py": ["tests/divergence/test_swap.py", "tests/divergence/test_row_swap.py"],
     "divergence/smooth.py": _NOISE_SUMS,
-    "divergence/smooth_jumps.py": _NOISE_SUMS,
+    "divergence/smooth_jumps.py": [*_NOISE_SUMS, "tests/divergence/test_noise_rows.py"],
     "divergence/row_contour.py": ["tests/divergence/test_many_sums.py"],
-    "divergence/row_nodes.py": ["tests/divergence/test_many_sums.py"],
-    "divergence/row_tilt.py": ["tests/divergence/test_many_sums.py"],
+    "divergence/noise_points.py": _ROWS,
+    "divergence/point.py": _ROWS,
+    "divergence/row_jumps.py": _ROWS,
+    "divergence/row_nodes.py": _ROWS,
+    "divergence/row_sums.py": _ROWS,
+    "divergence/row_tilt.py": _ROWS,
+    "divergence/row_transform.py": _ROWS,
     "divergence/row_lead.py": ["tests/divergence/test_row_swap.py"],
     "divergence/row_selection.py": ["tests/divergence/test_row_swap.py"],
     "divergence/row_swap.py": ["tests/divergence/test_row_swap.py"],
-    "divergence/several.py": ["tests/divergence/test_many_sums.py"],
+    "divergence/several.py": _ROWS,
     "divergence/stretches.py": ["tests/divergence/test_stretches.py"],
     "divergence/swap.py": ["tests/divergence/test_swap.py"],
     "divergence/swap_integrand.py": [

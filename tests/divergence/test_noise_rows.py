@@ -159,21 +159,26 @@ def test_rules_that_cannot_follow_their_laws_say_nothing() -> None:
 
 
 def test_values_that_are_off_by_their_errors_turn_the_characteristic_function() -> None:
-    off = 1e-4
+    off, theta = 1e-4, 0.0186
     laws = rule_of(Gaussian(sigma=1.0), 6.5, 0.3).rows(np.array([0.06]))
-    rows = tilt_rows(replace(laws, value_error=laws.value_error + off), np.ones(1, int), np.ones(1))
+    vague = replace(laws, value_error=laws.value_error + off)
+    rows = tilt_rows(vague, np.ones(1, int), np.array([theta]))
+    assert rows.is_sound.all()
     t = np.array([0.01, 0.1, 1.0, 5.0]) / math.sqrt(float(rows.atoms.variance[0]))
     atoms = rows.atoms_of(np.zeros(t.size, int))
     found = evaluate(atoms, t)
     assert atoms.transform is not None
-    assert (found.error >= np.exp(found.log_modulus) * np.abs(np.expm1(1j * off * t))).all()
-    assert (atoms.transform.at(t) >= off * t).all()
+    # All values are larger by as much: the transform is what it was, times a phase.
+    moved = np.exp(found.log_modulus) * np.abs(np.expm1(1j * theta * off * t))
+    assert (found.error >= moved).all()
+    assert (atoms.transform.at(t) >= theta * off * t).all()
     (mgfs,) = log_mgfs_of(rows, np.array([[0.5, 1.0]]))
-    assert (mgfs.errors >= off * np.array([0.5, 1.0])).all()
+    assert (mgfs.errors >= theta * off * np.array([0.5, 1.0])).all()
+    assert (mgfs.errors < 4 * theta * off).all()
 
 
 @pytest.mark.heavy(keep=4)
-@pytest.mark.parametrize("rtol", [1e-4, 1e-8])
+@pytest.mark.parametrize("rtol", [1e-4, 1e-7])
 @pytest.mark.parametrize("width", [0.4, 1.2])
 @pytest.mark.parametrize(
     ("mechanism", "n", "epsilon", "theta"),
@@ -193,7 +198,8 @@ def test_enclosures_hold_what_a_fine_rule_finds(
     found = contour_enclosures(SaddleRows.of([RowBlock(laws, np.array([n, n]))]), [rtol, rtol])
     for own in found:
         assert own.lower - 1e-10 <= exact <= own.upper + 1e-10
-        assert own.width < 0.5 or mechanism.epsilon0 == math.inf  # large values may need more
+        # Rows that need many nodes say nothing.
+        assert own.width < 0.5 or mechanism.epsilon0 == math.inf or rtol < 1e-4
 
 
 @settings(max_examples=40, deadline=None)
@@ -354,9 +360,7 @@ def test_a_division_that_leaves_something_out_says_nothing() -> None:
         assert found == LogEnclosure(-math.inf, math.inf)
 
 
-def test_more_jumps_and_their_bounds_are_in_the_remainder(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_more_jumps_and_their_bounds_are_in_the_remainder() -> None:
     """Fewer orders leave more to the remainder, which only raises the upper end."""
     rule = rule_of(Gaussian(sigma=1.0), 8.0, 0.5)
     ends = []
