@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp.divergence.interpolation import largest_values
+from shuffledp.divergence.interpolation import largest_sums, largest_values
 
 
 def weights_of(corners: int, parts: int = 12) -> np.ndarray:
@@ -58,3 +58,19 @@ def test_an_infinite_error_is_no_bound():
     with np.errstate(invalid="ignore"):
         found = largest_values(np.array([[1.0, 2.0]]), np.array([[np.inf]]), [(0, 1)])[0]
     assert not found < np.inf
+
+
+@settings(max_examples=100)
+@given(st.integers(2, 4), st.integers(0, 2**32 - 1), st.sampled_from([0.1, 1.0, 5.0]))
+def test_no_mixture_of_exponentials_exceeds_the_bound(corners, seed, size):
+    """Real parts of sums of w e^x, x a mean of complex points: what mixtures of types lead to."""
+    rng = np.random.default_rng(seed)
+    edges = list(combinations(range(corners), 2))
+    x = size * (rng.normal(size=(corners, 6)) + 1j * rng.normal(size=(corners, 6)))
+    kernel = rng.normal(size=6) + 1j * rng.normal(size=6)
+    weight = np.abs(kernel) * np.exp(x.real.max(axis=0))
+    squares = np.array([np.abs(x[i] - x[j]) ** 2 for i, j in edges])[:, None, :]
+    at_corners = (kernel * np.exp(x)).sum(axis=1).real
+    bound = largest_sums(at_corners[None, :], weight[None, :], squares, edges)[0]
+    mixed = (kernel * np.exp(weights_of(corners) @ x)).sum(axis=1).real
+    assert mixed.max() <= bound + 1e-12 * weight.sum()

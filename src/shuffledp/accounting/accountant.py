@@ -140,8 +140,7 @@ class ShuffleAccountant(OperationalTerms):
         accountant has ``get_delta(epsilon) <= target_delta``, exactly (up to epsilon = 300, the
         largest one can ask about).
         """
-        delta = check_delta(target_delta)
-        return (self._blanket_epsilon if self._bounds.is_blanket else self._epsilon)(delta).upper
+        return self._epsilon(check_delta(target_delta), blanket=self._bounds.is_blanket).upper
 
     def get_delta(self, target_epsilon: float) -> float:
         """Return the certified delta: the shuffled reports are (target_epsilon, delta)-DP.
@@ -151,20 +150,21 @@ class ShuffleAccountant(OperationalTerms):
         much as an :class:`shuffledp.AccuracyWarning` says.
         """
         epsilon = check_epsilon(target_epsilon)
-        find = self._blanket_log_delta if self._bounds.is_blanket else self._log_delta
-        return delta_range(find(epsilon)).upper
+        return delta_range(self._log_delta(epsilon, blanket=self._bounds.is_blanket)).upper
 
     def epsilon_interval(self, target_delta: float) -> Interval:
         """Enclose the epsilon at ``target_delta``: that of the blanket bound, or the true one."""
-        return self._epsilon(check_delta(target_delta))
+        return self._epsilon(check_delta(target_delta), blanket=not self._bounds.is_best)
 
     def delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the delta at ``target_epsilon``: that of the blanket bound, or the true one."""
-        return delta_range(self._log_delta(check_epsilon(target_epsilon)))
+        epsilon = check_epsilon(target_epsilon)
+        return delta_range(self._log_delta(epsilon, blanket=not self._bounds.is_best))
 
     def log_delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the natural logarithm of delta, which never underflows."""
-        return log_delta_range(self._log_delta(check_epsilon(target_epsilon)))
+        epsilon = check_epsilon(target_epsilon)
+        return log_delta_range(self._log_delta(epsilon, blanket=not self._bounds.is_best))
 
     def proved_log_delta(self, target_epsilon: float) -> tuple[float, Proof]:
         """Return an upper bound on log delta and what proves it, without any lower end."""
@@ -375,38 +375,29 @@ class ShuffleAccountant(OperationalTerms):
     def _bounds(self) -> KnownBounds:
         return KnownBounds(self.randomizer, self.crowd, self.view, self.bound, self.rtol)
 
-    def _epsilon(self, delta: float) -> Interval:
-        if not self._bounds.is_best:
-            return self._blanket_epsilon(delta)
-        best = self._bounds.best.epsilon(delta)
-        self._warn_of_epsilon(best.computed)
-        return best.guarantee
-
-    def _blanket_epsilon(self, delta: float) -> Interval:
-        interval, _ = self._bounds.upper.epsilon(delta)
-        self._warn_of_epsilon(interval)
-        return interval
-
-    def _log_delta(self, epsilon: float) -> LogEnclosure:
-        if not self._bounds.is_best:
-            return self._blanket_log_delta(epsilon)
-        best = self._bounds.best.log_delta(epsilon)
-        self._warn_of_log_delta(best.computed)
-        return best.guarantee
-
-    def _blanket_log_delta(self, epsilon: float) -> LogEnclosure:
-        value, _ = self._bounds.upper.log_delta(epsilon)
-        self._warn_of_log_delta(value)
-        return value
-
-    def _warn_of_epsilon(self, computed: Interval | None) -> None:
+    def _epsilon(self, delta: float, *, blanket: bool) -> Interval:
+        """Enclose epsilon by the bound over all neighbours, or by all that is known."""
+        if blanket:
+            interval, _ = self._bounds.upper.epsilon(delta)
+            computed: Interval | None = interval
+        else:
+            best = self._bounds.best.epsilon(delta)
+            interval, computed = best.guarantee, best.computed
         if computed is not None and not self._reached(computed):
             finite = computed.upper < math.inf
             self._warn("epsilon", computed.width / computed.upper if finite else math.inf)
+        return interval
 
-    def _warn_of_log_delta(self, computed: LogEnclosure | None) -> None:
+    def _log_delta(self, epsilon: float, *, blanket: bool) -> LogEnclosure:
+        if blanket:
+            value, _ = self._bounds.upper.log_delta(epsilon)
+            computed: LogEnclosure | None = value
+        else:
+            best = self._bounds.best.log_delta(epsilon)
+            value, computed = best.guarantee, best.computed
         if computed is not None and computed.width > self.rtol:
             self._warn("delta", computed.width)
+        return value
 
     def _reached(self, epsilon: Interval) -> bool:
         if epsilon.upper == math.inf:

@@ -155,7 +155,7 @@ def calibrate_epsilon0(
 
     >>> found = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1.0, target_delta=1e-6)
     >>> round(found.epsilon0, 4), found.mechanism.name, found.report.guarantee.upper <= 1
-    (3.5086, 'krr', True)
+    (3.5087, 'krr', True)
     """
     # Both promises are about one mechanism, also if the family makes another at every call.
     make = cache(as_family(family))

@@ -22,6 +22,29 @@ from shuffledp.arrays import FloatArray
 _MORE, _LESS = 1 + 1e-9, 1 - 1e-9  # far more than the roundings of a few operations
 
 
+def largest_sums(
+    corners: FloatArray, weight: FloatArray, squares: FloatArray, edges: Sequence[tuple[int, int]]
+) -> FloatArray:
+    """Bound sums over nodes in each of several simplices; NaN where that overflows.
+
+    A node of this weight differs from interpolation by at most half the squared distances that
+    belong to a pair of corners, times their weights, and by at most twice its weight.
+
+    Args:
+        corners: upper bounds at the corners, one row per simplex.
+        weight: of every node, one row per simplex.
+        squares: squared distances, one table of simplices and nodes for every edge.
+        edges: which two corners each of them joins, all pairs.
+    """
+    # Products of weights add up to at most 1/4 for two corners; a variance in the plane is at most
+    # a third of the largest squared distance.
+    capped = squares.max(axis=0) >= (16 if corners.shape[1] == 2 else 12)
+    bent = np.einsum("cn,ecn->ec", np.where(capped, 0.0, weight), squares)
+    bounds = largest_values(corners, 0.5 * bent * _MORE, edges)
+    far: FloatArray = bounds + np.where(capped, 2 * weight, 0.0).sum(axis=1) * _MORE
+    return far
+
+
 def largest_values(
     corners: FloatArray, errors: FloatArray, edges: Sequence[tuple[int, int]]
 ) -> FloatArray:

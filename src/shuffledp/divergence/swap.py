@@ -42,7 +42,7 @@ from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence.characteristic import bound_largest, evaluate_all
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.examined import Spread, most_variance
-from shuffledp.divergence.interpolation import largest_values
+from shuffledp.divergence.interpolation import largest_sums
 from shuffledp.divergence.lead import (
     ceiling_of_mixtures,
     contenders,
@@ -232,11 +232,7 @@ class _Spectrum:
         return Points(shares, exponent, height, total + rounding_total, density)
 
     def _cover(
-        self,
-        points: Points,
-        spread: Spread | None = None,
-        slack: float = 0.0,
-        enough: float = 0.0,
+        self, points: Points, spread: Spread | None = None, slack: float = 0, enough: float = 0
     ) -> float:
         """Return a bound over all shares: cut simplices in two until the errors are small.
 
@@ -252,7 +248,6 @@ class _Spectrum:
         settled, before = float(points.upper.max()), math.inf
         goal = max(settled * (1 + self.proposal.share_of_cells) + slack, enough)
         edges = list(combinations(range(corners), 2))
-        denominator = 8 if corners == 2 else 6
         limit = _MAX_WORK if spread is None else _LITTLE_WORK
         while cells.size:
             if len(cells) * len(edges) * self.nodes.t.size > limit:
@@ -261,16 +256,12 @@ class _Spectrum:
             exponent = points.exponent[cells]
             squares = np.array([np.abs(exponent[:, i] - exponent[:, j]) for i, j in edges])
             squares = (self.others * (squares + 2 * self.nodes.relative)) ** 2
-            share = np.minimum(squares.max(axis=0) / denominator, 2.0)
             weight = self.nodes.size * heights
-            # Near a corner the errors vanish, but for those that are capped.
-            bent = np.where(share < 2, weight, 0.0)
-            errors = np.where(share < 2, 0.0, 2 * weight)
+            bounds = largest_sums(points.upper[cells], weight, squares, edges)
             if spread is not None:
-                errors += self.nodes.size * spread.at(most_variance(points.shares[cells]), heights)
-            pairs = np.einsum("cn,ecn->ec", bent, squares) * (0.5 * ROUND_UP)
-            bounds = largest_values(points.upper[cells], pairs, edges)
-            bounds = np.nan_to_num(bounds + errors.sum(axis=1) * ROUND_UP, nan=math.inf)
+                errors = self.nodes.size * spread.at(most_variance(points.shares[cells]), heights)
+                bounds += errors.sum(axis=1) * ROUND_UP
+            bounds = np.nan_to_num(bounds, nan=math.inf)
             open_ = ~(bounds <= goal)
             settled = max(settled, float(bounds[~open_].max(initial=0.0)))
             before = float(bounds.max())  # holds for the parts of all cells, too
@@ -296,10 +287,8 @@ class _Spectrum:
             return math.inf
         ceiling = mixing = 0.0
         if len(kept) < len(self.types):
-            log_ratio = self.log_rest - self.top
-            ceiling, mixing = ceiling_of_mixtures(
-                self.nodes, kept, self.others, self.terms, log_ratio, self.gamma
-            )
+            terms = self.others, self.terms, self.log_rest - self.top, self.gamma
+            ceiling, mixing = ceiling_of_mixtures(self.nodes, kept, *terms)
         return max(self._cover(points, enough=ceiling), ceiling) + mixing
 
     def _worst_mixture(self, points: Points, kept: list[int], known: float, top: float) -> float:
