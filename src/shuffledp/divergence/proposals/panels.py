@@ -150,7 +150,7 @@ def _error_of_waves(nodes: SmoothLaw, theta: float, n: int, rtol: float) -> floa
     if (room := math.exp(_NEGLIGIBLE / n) - still) > 0:
         end = min(end, falling / room)
     count = math.ceil(math.log(max(end * spread, _RATIO)) / math.log(_RATIO))
-    t = _RATIO ** np.arange(min(count, _MOST_TIMES)) / spread
+    t = np.exp(math.log(_RATIO) * np.arange(min(count, _MOST_TIMES))) / spread
     # The table of errors has steps of its own, and moduli are larger between these times.
     errors = _CAUTION * nodes.transform_errors(theta, _RATIO**2 * t) / mass
     matter = n * errors > _SHARE_OF_PANELS * rtol
