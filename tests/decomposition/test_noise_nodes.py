@@ -18,6 +18,8 @@ from noise_transforms import (
 )
 
 from shuffledp.decomposition import Decomposition, SmoothLaw
+from shuffledp.decomposition import transform as transform_module
+from shuffledp.divergence.transform import log_mgf_errors
 from shuffledp.randomizers import DiscreteLaplace, Gaussian, Laplace, Pair
 from shuffledp.randomizers.noise import SymmetricNoise
 
@@ -171,3 +173,38 @@ def test_laws_that_are_not_known_to_be_smooth():
     assert Laplace(epsilon0=30.0).blanket(Pair(0, 1)).smooth is None
     assert Gaussian(sigma=0.3).blanket(Pair(0, 1)).smooth is None
     assert Gaussian(sigma=1.0).background(Pair(0, 0), 0).smooth is None
+
+
+def test_errors_at_many_points_are_those_at_each(monkeypatch):
+    law = known(blanket(Laplace(epsilon0=3.0))).quadrature(3.0, 1.0).law(0.2)
+    times, thetas = np.geomspace(1e-3, 30.0, 7), np.geomspace(1e-3, 0.5, 5)
+    at_times = law.bound.panel_errors(0.1, times)
+    at_thetas = law.bound.panel_errors(thetas, 0.0)
+    for cached in (1, 1 << 16):
+        monkeypatch.setattr(transform_module, "_CACHED", cached)
+        for t, column in zip(times.tolist(), at_times.T, strict=True):
+            np.testing.assert_allclose(law.bound.panel_errors(0.1, t)[:, 0], column, rtol=1e-9)
+        for theta, column in zip(thetas.tolist(), at_thetas.T, strict=True):
+            np.testing.assert_allclose(law.bound.panel_errors(theta, 0.0)[:, 0], column, rtol=1e-9)
+    whole = [law.transform_errors(theta, np.zeros(1))[0] for theta in thetas.tolist()]
+    np.testing.assert_allclose(law.errors_at_0(thetas), whole, rtol=1e-9)
+    # By the definition: the least over ellipses of the largest over strips.
+    bound = law.bound
+    growth = np.maximum(0.1 * bound.top + 2.0 * bound.turn, 0.0)
+    expected = np.exp((bound.log_size + growth).max(axis=2).min(axis=1))
+    found = bound.panel_errors(0.1, 2.0)[:, 0]
+    assert (found >= expected).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_errors_of_k_cover_those_of_every_tilt():
+    """In any order, and where there are fewer tilts than groups."""
+    law = known(blanket(Gaussian(sigma=1.0))).quadrature(5.0, 1.2).law(0.1)
+    rng = np.random.default_rng(1)
+    for count in (1, 3, 8, 9, 30):
+        thetas = rng.permutation(np.geomspace(1e-4, 0.05, count))
+        mgfs = np.array([float(np.log(law.weights @ np.exp(x * law.values))) for x in thetas])
+        found = log_mgf_errors(law, thetas, mgfs)
+        least = law.errors_at_0(thetas) * np.exp(-mgfs)
+        assert (found >= least).all()
+        assert found.max() <= 1.01 * least.max() + 1e-12

@@ -22,6 +22,7 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence import LogEnclosure, log_delta, log_delta_at, log_delta_bound_at
 from shuffledp.divergence.characteristic import bound_square, evaluate, from_complex
+from shuffledp.divergence.proposals.panels import choose_quadrature
 from shuffledp.divergence.smooth import log_delta_by_jumps, log_delta_by_rule
 from shuffledp.divergence.smooth_jumps import JumpRule
 from shuffledp.divergence.tilt import log_mgf, tilt
@@ -284,3 +285,39 @@ def test_where_jumps_or_few_users_rule_cells_answer(mechanism, n, epsilon):
     made = mechanism.blanket(PAIR)
     found = log_delta_at(made, n, epsilon, rtol=1e-2)
     assert meet(found, log_delta(made.at(epsilon), n, rtol=1e-2))
+
+
+def test_neighbouring_epsilons_share_a_rule() -> None:
+    """Which one it is hangs on the question alone, whatever was asked before."""
+    smooth = Laplace(epsilon0=2.0).blanket(Pair(0, 1)).smooth
+    assert smooth is not None
+    rules = [choose_quadrature(smooth, 10_000, epsilon, 1e-4) for epsilon in (0.0801, 0.0802)]
+    assert rules[0] is rules[1] is not None
+    choose_quadrature.cache_clear()
+    again = choose_quadrature(smooth, 10_000, 0.0802, 1e-4)
+    assert again is not None
+    assert again.panels.edges.tolist() == rules[0].panels.edges.tolist()
+    assert choose_quadrature(smooth, 10_000, 1.999, 1e-4) is not rules[0]
+    assert choose_quadrature(smooth, 10_000, 2.0, 1e-4) is None
+    assert choose_quadrature(smooth, 10, 0.08, 1e-4) is None
+
+
+@pytest.mark.parametrize("holder", [None, 0, 1])
+@pytest.mark.parametrize("epsilon0", [1.0, 4.0, 7.5])
+@pytest.mark.parametrize("n", [1000, 10**6])
+def test_rules_that_are_chosen_are_good_enough(epsilon0: float, n: int, holder: int | None) -> None:
+    """What errors of waves are expected to add decides, and it is what they add."""
+    noise = Laplace(epsilon0=epsilon0)
+    made = noise.blanket(Pair(0, 1)) if holder is None else noise.background(Pair(0, 1), holder)
+    assert made.smooth is not None
+    epsilon = min(0.3 * epsilon0, math.expm1(epsilon0 / 2) * 8 / math.sqrt(n))
+    rule = choose_quadrature(made.smooth, n, epsilon, 1e-4)
+    if rule is None:  # left to cells
+        assert epsilon0 > 4
+        assert n == 1000
+        return
+    found = log_delta_by_rule(rule, n, epsilon, 1e-4)
+    assert found.width <= 1e-4
+    cells = log_delta(made.at(epsilon), n, rtol=1e-3)
+    assert cells.lower <= found.upper
+    assert found.lower <= cells.upper

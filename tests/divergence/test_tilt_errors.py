@@ -215,3 +215,50 @@ def test_probabilities_of_rare_atoms_were_found_to_miss() -> None:
             for p, g, w in zip(tilted.probability, values, law.weights.tolist(), strict=True)
         ]
         assert mpmath.fsum(gaps) <= tilted.probability_error
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rare_large_values_leave_a_small_k_accurate(sign: int) -> None:
+    """Seen from n = 1e9, an error of a few units of K would be one of 1e-6."""
+    rng = np.random.default_rng(2)
+    values = sign * np.concatenate([rng.normal(0.0, 3.0, 40), [5e5, -2e5, 0.0]])
+    weights = np.concatenate([rng.uniform(0.5, 1.0, 40), [1e-9, 1e-8, 9.0]])
+    weights /= math.fsum(weights)
+    law = Law(values, weights, np.zeros(43), np.zeros(43))
+    tilted = tilt(law, 3e-5)
+    with mpmath.workdps(60):
+        # The weights stand for what they are with a residual at 0.
+        exact = mpmath.log1p(
+            mpmath.fsum(
+                mpmath.mpf(w) * mpmath.expm1(mpmath.mpf(3e-5) * mpmath.mpf(v))
+                for w, v in zip(weights.tolist(), values.tolist(), strict=True)
+            )
+        )
+        assert abs(exact - mpmath.mpf(tilted.log_mgf)) <= tilted.log_mgf_error
+    assert 0 < tilted.log_mgf_error < 4 * module.UNIT
+    assert tilted.probability.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_large_values_that_count_are_no_small_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 1 + sum w (e^x - 1) more than 1/3 is left wherever that is what is summed."""
+    for values, weights in (
+        ([5e5, 0.0], [1e-4, 1 - 1e-4]),  # e^15 times 1e-4
+        ([-5e5, 0.0], [0.9, 0.1]),
+        ([2e7, 0.0], [1e-200, 1.0]),  # beyond doubles
+        ([4.0e4, -4.0e4, 0.0], [0.3, 0.3, 0.4]),
+    ):
+        law = make_law(values, weights)
+        exponent = 3e-5 * law.values
+        assert module._growth(law.weights, exponent, np.abs(exponent)) is None
+        exact = mpmath.log(
+            mpmath.fsum(
+                mpmath.mpf(w) * mpmath.exp(mpmath.mpf(3e-5) * mpmath.mpf(v))
+                for w, v in zip(law.weights.tolist(), law.values.tolist(), strict=True)
+            )
+        )
+        tilted = tilt(law, 3e-5)
+        assert abs(float(exact) - tilted.log_mgf) <= tilted.log_mgf_error + 1e-15 * abs(exact)
+    monkeypatch.setattr(module, "UNIT", 1e-3)
+    rare = make_law([5e5, 1.0, 0.0], [1e-9, 0.5, 0.5])
+    growth = rare.weights * np.expm1(3e-5 * rare.values)
+    assert tilt(rare, 3e-5).log_mgf_error >= 1e-3 * 15 * float(growth[0])  # a rounded exponent

@@ -143,3 +143,11 @@ class Components:
     def size(self) -> int:
         """Number of components, singular ones and the residual not counted."""
         return self.weight.size
+
+    @property
+    def exposed(self) -> float:
+        """A lower bound on the probability of outputs that the second input cannot have."""
+        exposed = self.singular0[self.singular1 == 0]
+        rounding = (4 + exposed.size) * UNIT
+        mass: float = float(exposed.sum()) * (1 - self.singular_error - rounding)
+        return max(mass, 0.0)

@@ -216,14 +216,6 @@ class Decomposition(Components):
         """Whether there are components with c = 0, here or in what dominates."""
         return self.singular0.size + self.upper.singular0.size > 0
 
-    @property
-    def exposed(self) -> float:
-        """A lower bound on the probability of outputs that the second input cannot have."""
-        exposed = self.singular0[self.singular1 == 0]
-        rounding = (4 + exposed.size) * UNIT
-        mass: float = float(exposed.sum()) * (1 - self.singular_error - rounding)
-        return max(mass, 0.0)
-
     def max_epsilon_interval(self) -> Interval:
         """Enclose the smallest epsilon at which the bound is 0; infinite if some b is 0."""
         return Interval(self._max_log_ratio.lower, self.upper._max_log_ratio.upper)

@@ -9,7 +9,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Law, Smooth, SmoothLaw
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.blocks import BlockSum
@@ -168,7 +167,7 @@ def _error_of_waves(nodes: SmoothLaw, theta: float, n: int, rtol: float) -> floa
     if (room := math.exp(_NEGLIGIBLE / n) - still) > 0:
         end = min(end, falling / room)
     count = math.ceil(math.log(max(end * spread, _RATIO)) / math.log(_RATIO))
-    t: FloatArray = _RATIO ** np.arange(min(count, _MOST_TIMES), dtype=np.float64) / spread
+    t = np.exp(math.log(_RATIO) * np.arange(min(count, _MOST_TIMES))) / spread
     # The table of errors has steps of its own, and moduli are larger between these times.
     errors = _CAUTION * nodes.transform_errors(theta, _RATIO**2 * t) / mass
     matter = n * errors > _SHARE_OF_PANELS * rtol
