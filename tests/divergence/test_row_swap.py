@@ -194,22 +194,90 @@ def test_errors_of_values_raise_the_bound(name: str) -> None:
     assert larger <= vague + 1e-4
 
 
-def test_errors_of_weights_raise_the_bound() -> None:
-    """Weights that may be larger by a factor: n times its logarithm enters for the types."""
+def krr_slots(epsilon: float = 0.05) -> SlotRows:
     mechanism = parse("krr(k=10, epsilon0=1)")
     laws = mechanism.slot_laws(mechanism.neighbours()[0])
     assert laws is not None
-    slots = SlotRows.of(laws.blanket, laws.backgrounds, np.array([0.05]))
-    vague = replace(
-        slots,
-        types=tuple(replace(law, weight_error=law.weight_error + 1e-4) for law in slots.types),
-    )
-    [wide], [exact] = (
-        swap_log_deltas(SlotRows.joined([own]), np.array([3000]), 2e-3) for own in (vague, slots)
-    )
-    assert exact is not None
-    # Wrong weights sum to 1, too: what counts is their share of E|e^x - 1|.
-    assert wide is None or wide > exact + 1e-3
+    return SlotRows.joined([SlotRows.of(laws.blanket, laws.backgrounds, np.array([epsilon]))])
+
+
+def bound_of(slots: SlotRows, n: int = 3000) -> float:
+    [found] = swap_log_deltas(slots, np.array([n]), 2e-3)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_errors_of_any_slot_count(kind: int) -> None:
+    """Weights or values of one slot alone are vague; of a type n times, of slot 0 once."""
+    slots = krr_slots()
+    exact = bound_of(slots)
+    weight, value = (3e-6, 1e-7) if kind < 3 else (1e-3, 1e-3)
+    for own in ("weight_error", "value_error"):
+        laws = [*slots.types, slots.first]
+        size = weight if own == "weight_error" else value
+        laws[kind] = replace(laws[kind], **{own: getattr(laws[kind], own) + size})
+        vague = bound_of(replace(slots, types=tuple(laws[:-1]), first=laws[-1]))
+        assert exact + 1e-6 < vague < exact + 0.5
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, 1e4, 1e7])
+def test_what_is_skipped_is_counted(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The more nodes may be skipped, the larger is the bound; it is never below that of all."""
+    slots = krr_slots()
+    monkeypatch.setattr("shuffledp.divergence.row_selection._SHARE_OF_STRETCH", 0.0)
+    whole = bound_of(slots)
+    monkeypatch.setattr("shuffledp.divergence.row_selection._SHARE_OF_STRETCH", share)
+    monkeypatch.setattr("shuffledp.divergence.row_selection.main_lobes", few_nodes)
+    assert bound_of(slots) >= whole - 1e-11
+
+
+def few_nodes(sigma: np.ndarray, step: np.ndarray) -> np.ndarray:
+    return np.ceil(1.5 / (sigma * step)).astype(np.int64)
+
+
+def test_the_end_of_the_nodes_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    slots, grids = krr_slots(), row_swap.RowSwapProposals.grids
+    whole = bound_of(slots)
+
+    def shorter(own: row_swap.RowSwapProposals, rows: np.ndarray) -> row_swap.RowGrids:
+        found = grids(own, rows)
+        return replace(found, count=found.count // 3)
+
+    monkeypatch.setattr(row_swap.RowSwapProposals, "grids", shorter)
+    assert bound_of(slots) > whole + 1e-9
+
+
+def test_less_smoothing_is_tried_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    slots = krr_slots()
+    fine = bound_of(slots)
+    monkeypatch.setattr("shuffledp.divergence.proposals.row_swap.first_tau", lambda _: 0.3)
+    assert bound_of(slots) == pytest.approx(fine, abs=2e-3)
+    monkeypatch.setattr(row_swap, "shrink_of", lambda *_: 1.0)
+    assert bound_of(slots) > fine + 5e-3
+
+
+def test_nodes_are_evaluated_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    slots = krr_slots()
+    whole = bound_of(slots)
+    monkeypatch.setattr(row_swap, "_CHUNK", 7)
+    assert bound_of(slots) == pytest.approx(whole, abs=1e-12)
+
+
+def test_useless_nodes_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If rounding made all but a few nodes useless, they would be bounded instead."""
+    slots = krr_slots()
+    whole = bound_of(slots)
+    monkeypatch.setattr("shuffledp.divergence.swap_integrand._VAGUE", 5e-13)
+    [found] = swap_log_deltas(slots, np.array([3000]), 2e-3)
+    assert found is None or found > whole + 1e-9
+
+
+def test_rounding_of_sums_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    slots = krr_slots()
+    whole = bound_of(slots)
+    monkeypatch.setattr(row_swap, "UNIT", 1e-7)
+    assert bound_of(slots) > whole + 64e-7
 
 
 MANY_USERS = [
