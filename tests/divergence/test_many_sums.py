@@ -24,6 +24,7 @@ from shuffledp.divergence import (
     log_delta_bounds_at,
     log_deltas_at,
     row_nodes,
+    row_selection,
     row_tilt,
 )
 from shuffledp.divergence import characteristic as characteristics
@@ -327,8 +328,8 @@ def test_every_node_is_kept_or_bounded_whatever_is_proposed(
     def no_lobe(sigma: Array, step: Array) -> NDArray[np.int64]:
         return np.zeros(sigma.size, dtype=np.int64)
 
-    monkeypatch.setattr(row_nodes, "stretch_starts", starts)
-    monkeypatch.setattr(row_nodes, "main_lobes", no_lobe)
+    monkeypatch.setattr(row_selection, "stretch_starts", starts)
+    monkeypatch.setattr(row_selection, "main_lobes", no_lobe)
     tilted = tilted_rows()
     for row, found in enumerate(sum_rows(tilted, TAUS, GRIDS, np.full(3, 1e-6))):
         assert found is not None

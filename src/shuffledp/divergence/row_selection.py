@@ -6,7 +6,7 @@ Stretches of nodes of all rows are bounded together, skipped or split together;
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,36 +53,46 @@ def add_rows(rows: IntArray, terms: FloatArray, size: int) -> FloatArray:
 def select_nodes(
     grids: RowGrids,
     deviations: tuple[FloatArray, FloatArray],
-    bound: StretchBound,
+    bounds: Sequence[StretchBound],
     allowances: FloatArray,
+    most: int = _MOST_NODES,
 ) -> Selection:
     """Find the nodes that cannot be skipped, and bound the others.
 
     Args:
         grids: all nodes.
         deviations: of a summand and of the sum, in every row; they only say where to look.
-        bound: bounds on what stretches of nodes add.
+        bounds: bounds on what stretches of nodes add; the last one is tried again on their parts.
         allowances: about what may be skipped, for every kind of sum and every row.
+        most: how many nodes a row may have, at most.
     """
     deviation, whole = deviations
-    size = deviation.size
+    size, most = deviation.size, min(most, _MOST_NODES)
     left = (grids.count > 0) & (grids.count * grids.step * deviation / WIDTH < _MOST_STRETCHES)
     main = np.minimum(grids.count, main_lobes(whole, grids.step))
-    left &= main <= _MOST_NODES
+    left &= main <= most
     main = np.where(left, main, -1)
     total = (main + 1).astype(np.float64)
     kept = [(np.arange(size), np.zeros(size, dtype=np.int64), main + 1)]
     rows, starts, sizes = _cover(grids, deviation, main + 1, left)
     limit, skipped = allowances * _SHARE_OF_STRETCH, np.zeros_like(allowances)
-    while rows.size:
-        bounds = bound(rows, starts, sizes)
-        dropped = (bounds <= limit[:, rows]).all(axis=0)
-        for kind, own in enumerate(bounds):
+
+    def skip(bound: StretchBound) -> NDArray[np.bool_]:
+        found = bound(rows, starts, sizes)
+        dropped: NDArray[np.bool_] = np.all(found <= limit[:, rows], axis=0)
+        for kind, own in enumerate(found):
             skipped[kind] += add_rows(rows[dropped], own[dropped], size) * ROUND_UP
+        return dropped
+
+    for bound in bounds[:-1]:
+        left_over = ~skip(bound)
+        rows, starts, sizes = rows[left_over], starts[left_over], sizes[left_over]
+    while rows.size:
+        dropped = skip(bounds[-1])
         short = ~dropped & (sizes < _SHORT)
         kept.append((rows[short], starts[short], sizes[short]))
         total += add_rows(rows[short], sizes[short].astype(np.float64), size)
-        left &= total <= _MOST_NODES
+        left &= total <= most
         rest = ~dropped & ~short & left[rows]
         rows, starts, sizes = rows[rest], starts[rest], sizes[rest]
         parts = np.minimum(sizes, _PARTS)  # a stretch has no more parts than nodes

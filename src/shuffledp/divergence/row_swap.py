@@ -184,7 +184,7 @@ class _Sums:
         lead = self.bounds.proposals.lead.chosen(self.rows)
         deviations = np.sqrt(lead.atoms.variance), np.sqrt(lead.variance)
         allowances = self.bounds.proposals.allowance[self.rows]
-        return select_nodes(grids, deviations, self._bound_stretches, allowances[None, :])
+        return select_nodes(grids, deviations, [self._bound_stretches], allowances[None, :])
 
     def _bound_stretches(self, rows: IntArray, starts: IntArray, sizes: IntArray) -> FloatArray:
         """Bound what the nodes of each stretch add, whatever the others hold."""
