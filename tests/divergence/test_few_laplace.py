@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shuffledp import ShuffleAccountant
+from shuffledp.divergence import few_laplace
 from shuffledp.divergence.few_laplace import MOST, few_laplace_log_shift
 from shuffledp.divergence.geometric_shift import geometric_log_shift
 from shuffledp.errors import AccuracyWarning
@@ -101,3 +102,13 @@ def test_epsilons_keep_their_word(epsilon0):
                 found = accountant.epsilon_interval(delta)
                 assert found.lower <= found.upper <= epsilon0
                 assert accountant.get_delta(found.upper) <= delta
+
+
+@pytest.mark.parametrize("lower", [0.0, -1e-3])
+def test_where_tails_cancel_nothing_is_said_from_below(
+    lower: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(few_laplace._Sums, "tails", lambda *_: (lower, 1e-3))
+    found = few_laplace_log_shift(3, 1.0, 0.3)
+    assert found is not None
+    assert found.lower == -math.inf < found.upper
