@@ -334,3 +334,14 @@ def test_types_that_do_not_fall_short_have_no_leader() -> None:
     )
     rows = np.zeros(twice.t.size, dtype=np.int64)
     assert leads.losses(RowNodes(twice, rows, twice.exponent[lead])).tolist() == [math.inf]
+
+
+def test_laws_with_singular_components_are_refused() -> None:
+    """Outputs that no other user can have would be left out of the bound."""
+    whole = Decomposition.from_coefficients([0.5, 0.5], [0.4, 0.6], [0.4, 0.5])
+    torn = Decomposition.from_coefficients([0.5, 0.5, 0.0], [0.4, 0.5, 0.1], [0.2, 0.3, 0.0])
+    for blanket, background in ((whole, torn), (torn, whole)):
+        with pytest.raises(ValueError, match="singular"):
+            Slots.of(blanket, [background], 0.1)
+        with pytest.raises(ValueError, match="singular"):
+            SlotRows.of(blanket, [background], np.array([0.1]))

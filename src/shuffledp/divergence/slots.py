@@ -41,8 +41,7 @@ class Slots:
             ValueError: if there are singular components.
         """
         backgrounds = tuple(backgrounds)
-        if any(part.upper.singular0.size for part in (blanket, *backgrounds)):
-            raise ValueError("the swap bound needs laws without singular components")
+        _check_that_all_is_covered(blanket, *backgrounds)
         law = blanket.at(epsilon).upper
         part = _Part.of(blanket, law.weights, law.weight_error)
         values, errors = law.values[part.covered], law.value_error[part.covered]
@@ -78,6 +77,8 @@ class SlotRows:
         >>> len(rows.types) == len(one.types), bool(rows.blanket_mass[1] == one.blanket_mass)
         (True, True)
         """
+        backgrounds = tuple(backgrounds)
+        _check_that_all_is_covered(blanket, *backgrounds)
         rows = blanket.upper.rows_at(epsilons)
         part = _Part.of(blanket, rows.weights[0], rows.weight_error[0])
         values, errors = rows.values[:, part.covered], rows.value_error[:, part.covered]
@@ -103,6 +104,11 @@ class SlotRows:
         """Return some of the rows, by their numbers."""
         types = tuple(law.chosen(rows) for law in self.types)
         return SlotRows(self.first.chosen(rows), types, self.blanket_mass[rows])
+
+
+def _check_that_all_is_covered(*parts: Decomposition) -> None:
+    if any(part.upper.singular0.size for part in parts):
+        raise ValueError("the swap bound needs laws without singular components")
 
 
 @dataclass(frozen=True, eq=False)
