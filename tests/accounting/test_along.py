@@ -37,7 +37,7 @@ def along_users(text: str, bound: Bound, count: int = 13) -> list[ShuffleAccount
 
 def prepared(accountants: list[ShuffleAccountant], delta: float) -> None:
     places = [math.log(accountant.n) for accountant in accountants]
-    families = [accountant.families for accountant in accountants]
+    families = [accountant.known.families for accountant in accountants]
     prepare(families, "epsilon", [delta] * len(accountants), places)
 
 
@@ -76,7 +76,7 @@ def test_what_is_prepared_is_not_evaluated_again(monkeypatch: pytest.MonkeyPatch
 def test_deltas_of_a_prepared_curve_are_those_of_single_questions(bound: Bound) -> None:
     accountant = ShuffleAccountant("oue(epsilon0=2)", 500, bound=bound)
     epsilons = [0.0, 1e-6, 0.01, 0.05, 0.1, 0.3, 1.0, 2.5]
-    for family in accountant.families.values():
+    for family in accountant.known.families.values():
         prepare_log_deltas([family] * len(epsilons), epsilons)
     for epsilon in epsilons:
         found, single = (own.log_delta_interval(epsilon) for own in (accountant, fresh(accountant)))
@@ -120,7 +120,7 @@ def test_guesses_lie_on_a_curve_through_the_answers() -> None:
     accountants = along_users("krr(k=10, epsilon0=2)", "blanket")
     problems = [
         along.RootProblem(
-            accountant.families["upper"].candidates.leader().decomposition,  # type: ignore[union-attr]
+            accountant.known.families["upper"].candidates.leader().decomposition,  # type: ignore[union-attr]
             accountant.n,
             Interval(-14.0, -14.0),
             1e-4,
@@ -149,11 +149,11 @@ def test_the_worst_of_several_candidates_counts() -> None:
         weights = rng.uniform(0.05, 1.0, (3, 3)) ** 2
         matrix = MatrixRandomizer(weights / weights.sum(axis=1, keepdims=True))
         accountants = [ShuffleAccountant(matrix, n, bound="best") for n in range(70, 74)]
-        lower = [accountant.families["lower"] for accountant in accountants]
+        lower = [accountant.known.families["lower"] for accountant in accountants]
         prepare_epsilons(lower, [1e-3] * 4, list(range(4)))
         for accountant, case in zip(accountants, lower, strict=True):
             found, worst = case.epsilon(1e-3)
-            single, _ = fresh(accountant).families["lower"].epsilon(1e-3)
+            single, _ = fresh(accountant).known.families["lower"].epsilon(1e-3)
             assert found.lower <= single.upper
             assert found.upper >= single.lower
             surprises += worst is not case.candidates.leader()
@@ -176,7 +176,7 @@ def test_nothing_to_prepare() -> None:
     adaptive = [ShuffleAccountant(KRR(3, 1.0), n, corrupted_adaptively=2) for n in (10, 20)]
     for accountants in (sums, adaptive):
         prepared(accountants, 1e-6)
-        assert [dict(own.families) for own in accountants] == [{}, {}]
+        assert [dict(own.known.families) for own in accountants] == [{}, {}]
         assert accountants[0].get_epsilon(1e-6) == fresh_like(accountants[0]).get_epsilon(1e-6)
 
 
@@ -191,7 +191,7 @@ def fresh_like(accountant: ShuffleAccountant) -> ShuffleAccountant:
 
 def test_what_is_learned_is_of_the_same_users_and_bounds() -> None:
     def upper(text: str, n: int, rtol: float = 1e-4) -> along.WorstCase:
-        return ShuffleAccountant(parse(text), n, rtol=rtol).families["upper"]
+        return ShuffleAccountant(parse(text), n, rtol=rtol).known.families["upper"]
 
     known = upper("krr(k=10, epsilon0=2)", 1000)
     known.remember_epsilon(1e-6, (Interval(0.0, 123.0), None))

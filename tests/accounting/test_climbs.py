@@ -33,7 +33,7 @@ def climbing(text: str, users: list[int]) -> list[ShuffleAccountant]:
 def test_epsilons_are_those_of_single_questions(text: str) -> None:
     users = [40, 300, 2500, 10**5, 10**8]
     accountants = climbing(text, users)
-    bounds = [accountant.climbing for accountant in accountants]
+    bounds = [accountant.known.climbing for accountant in accountants]
     assert None not in bounds
     climb_together([bound for bound in bounds if bound is not None], [1e-6] * len(users))
     for accountant in accountants:
@@ -121,7 +121,7 @@ def test_few_users_of_a_large_level_keep_fine_laws() -> None:
 def test_a_search_says_where_it_evaluates() -> None:
     """What is asked for before every step is what the step needs."""
     accountant = ShuffleAccountant("blh(epsilon0=1)", 10_000)
-    bound = accountant.climbing
+    bound = accountant.known.climbing
     assert bound is not None
     asked, steps = [], bound.steps(1e-6)
     while True:
@@ -143,5 +143,5 @@ def test_nobody_climbs_where_other_bounds_answer() -> None:
         ShuffleAccountant("laplace(epsilon0=1)", 1000, view="sum"),
         ShuffleAccountant("krr(k=10, epsilon0=2)", 1000, corrupted_adaptively=3),
     ):
-        assert accountant.climbing is None
+        assert accountant.known.climbing is None
     climbs.climb_together([], [])

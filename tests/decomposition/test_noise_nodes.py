@@ -182,17 +182,19 @@ def test_errors_at_many_points_are_those_at_each(monkeypatch):
     at_thetas = law.bound.panel_errors(thetas, 0.0)
     for cached in (1, 1 << 16):
         monkeypatch.setattr(transform_module, "_CACHED", cached)
-        for t, column in zip(times.tolist(), at_times.T, strict=True):
-            np.testing.assert_allclose(law.bound.panel_errors(0.1, t)[:, 0], column, rtol=1e-9)
-        for theta, column in zip(thetas.tolist(), at_thetas.T, strict=True):
-            np.testing.assert_allclose(law.bound.panel_errors(theta, 0.0)[:, 0], column, rtol=1e-9)
+        together = law.transform_errors(0.1, times)
+        for t, row, error in zip(times.tolist(), at_times, together.tolist(), strict=True):
+            np.testing.assert_allclose(law.bound.panel_errors(0.1, t), row, rtol=1e-9)
+            assert error == pytest.approx(law.transform_errors(0.1, np.array([t]))[0], rel=1e-9)
+        for theta, row in zip(thetas.tolist(), at_thetas, strict=True):
+            np.testing.assert_allclose(law.bound.panel_errors(theta, 0.0), row, rtol=1e-9)
     whole = [law.transform_errors(theta, np.zeros(1))[0] for theta in thetas.tolist()]
-    np.testing.assert_allclose(law.errors_at_0(thetas), whole, rtol=1e-9)
+    np.testing.assert_allclose(law.bound.errors_at_0(thetas), whole, rtol=1e-9)
     # By the definition: the least over ellipses of the largest over strips.
     bound = law.bound
     growth = np.maximum(0.1 * bound.top + 2.0 * bound.turn, 0.0)
     expected = np.exp((bound.log_size + growth).max(axis=2).min(axis=1))
-    found = bound.panel_errors(0.1, 2.0)[:, 0]
+    found = bound.panel_errors(0.1, 2.0)
     assert (found >= expected).all()
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
@@ -205,6 +207,6 @@ def test_errors_of_k_cover_those_of_every_tilt():
         thetas = rng.permutation(np.geomspace(1e-4, 0.05, count))
         mgfs = np.array([float(np.log(law.weights @ np.exp(x * law.values))) for x in thetas])
         found = log_mgf_errors(law, thetas, mgfs)
-        least = law.errors_at_0(thetas) * np.exp(-mgfs)
+        least = law.bound.errors_at_0(thetas) * np.exp(-mgfs)
         assert (found >= least).all()
         assert found.max() <= 1.01 * least.max() + 1e-12

@@ -22,6 +22,7 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence import LogEnclosure, log_delta, log_delta_at, log_delta_bound_at
 from shuffledp.divergence.characteristic import bound_square, evaluate, from_complex
+from shuffledp.divergence.proposals import panels
 from shuffledp.divergence.proposals.panels import choose_quadrature
 from shuffledp.divergence.smooth import log_delta_by_jumps, log_delta_by_rule
 from shuffledp.divergence.smooth_jumps import JumpRule
@@ -293,7 +294,7 @@ def test_neighbouring_epsilons_share_a_rule() -> None:
     assert smooth is not None
     rules = [choose_quadrature(smooth, 10_000, epsilon, 1e-4) for epsilon in (0.0801, 0.0802)]
     assert rules[0] is rules[1] is not None
-    choose_quadrature.cache_clear()
+    panels._choose.cache_clear()
     again = choose_quadrature(smooth, 10_000, 0.0802, 1e-4)
     assert again is not None
     assert again.panels.edges.tolist() == rules[0].panels.edges.tolist()

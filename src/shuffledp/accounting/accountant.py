@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shuffledp.accounting.along import prepare_log_deltas
-from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.candidates import Candidate
 from shuffledp.accounting.climbs import prepare_profile
 from shuffledp.accounting.crowd import crowd_of
@@ -29,7 +28,6 @@ from shuffledp.accounting.report import (
     check_order,
 )
 from shuffledp.accounting.sum_view import Attained, View, check_view
-from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import (
     AccuracyWarning,
@@ -140,7 +138,7 @@ class ShuffleAccountant(OperationalTerms):
         accountant has ``get_delta(epsilon) <= target_delta``, exactly (up to epsilon = 300, the
         largest one can ask about).
         """
-        return self._epsilon(check_delta(target_delta), blanket=self._bounds.is_blanket).upper
+        return self._epsilon(check_delta(target_delta), blanket=self.known.is_blanket).upper
 
     def get_delta(self, target_epsilon: float) -> float:
         """Return the certified delta: the shuffled reports are (target_epsilon, delta)-DP.
@@ -150,28 +148,28 @@ class ShuffleAccountant(OperationalTerms):
         much as an :class:`shuffledp.AccuracyWarning` says.
         """
         epsilon = check_epsilon(target_epsilon)
-        return delta_range(self._log_delta(epsilon, blanket=self._bounds.is_blanket)).upper
+        return delta_range(self._log_delta(epsilon, blanket=self.known.is_blanket)).upper
 
     def epsilon_interval(self, target_delta: float) -> Interval:
         """Enclose the epsilon at ``target_delta``: that of the blanket bound, or the true one."""
-        return self._epsilon(check_delta(target_delta), blanket=not self._bounds.is_best)
+        return self._epsilon(check_delta(target_delta), blanket=not self.known.is_best)
 
     def delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the delta at ``target_epsilon``: that of the blanket bound, or the true one."""
         epsilon = check_epsilon(target_epsilon)
-        return delta_range(self._log_delta(epsilon, blanket=not self._bounds.is_best))
+        return delta_range(self._log_delta(epsilon, blanket=not self.known.is_best))
 
     def log_delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the natural logarithm of delta, which never underflows."""
         epsilon = check_epsilon(target_epsilon)
-        return log_delta_range(self._log_delta(epsilon, blanket=not self._bounds.is_best))
+        return log_delta_range(self._log_delta(epsilon, blanket=not self.known.is_best))
 
     def proved_log_delta(self, target_epsilon: float) -> tuple[float, Proof]:
         """Return an upper bound on log delta and what proves it, without any lower end."""
         epsilon = check_epsilon(target_epsilon)
-        if self._bounds.is_best:
-            return self._bounds.best.proved(epsilon)
-        return self._bounds.upper.log_delta(epsilon)[0].upper, "blanket"
+        if self.known.is_best:
+            return self.known.best.proved(epsilon)
+        return self.known.upper.log_delta(epsilon)[0].upper, "blanket"
 
     def epsilon_lower_bound(self, target_delta: float) -> float:
         """Return an epsilon below which a concrete pair of datasets exceeds ``target_delta``.
@@ -179,19 +177,19 @@ class ShuffleAccountant(OperationalTerms):
         No analysis of this mechanism can claim less.
         """
         delta = check_delta(target_delta)
-        if not self._bounds.lower_needs_upper:
-            return self._bounds.lower(None).epsilon(delta)[0].lower
-        guarantee, worst = self._bounds.upper.epsilon(delta)
-        lower = self._bounds.lower(worst).epsilon(delta)[0].lower
+        if not self.known.lower_needs_upper:
+            return self.known.lower(None).epsilon(delta)[0].lower
+        guarantee, worst = self.known.upper.epsilon(delta)
+        lower = self.known.lower(worst).epsilon(delta)[0].lower
         return check_order(lower, guarantee.upper)
 
     def delta_lower_bound(self, target_epsilon: float) -> float:
         """Return a delta that a concrete pair of datasets attains at ``target_epsilon``."""
         epsilon = check_epsilon(target_epsilon)
-        if not self._bounds.lower_needs_upper:
-            return delta_range(self._bounds.lower(None).log_delta(epsilon)[0]).lower
-        guarantee, worst = self._bounds.upper.log_delta(epsilon)
-        lower = self._bounds.lower(worst).log_delta(epsilon)[0]
+        if not self.known.lower_needs_upper:
+            return delta_range(self.known.lower(None).log_delta(epsilon)[0]).lower
+        guarantee, worst = self.known.upper.log_delta(epsilon)
+        lower = self.known.lower(worst).log_delta(epsilon)[0]
         check_order(lower.lower, guarantee.upper)
         return delta_range(lower).lower
 
@@ -205,12 +203,12 @@ class ShuffleAccountant(OperationalTerms):
             raise TypeError(f"epsilons must be several numbers, got {epsilons!r}")
         points = [check_epsilon(e, "epsilons") for e in epsilons]
         prepared = self._twin()
-        upper_alone = not self._bounds.is_best
-        for name, family in prepared.families.items():
+        upper_alone = not self.known.is_best
+        for name, family in prepared.known.families.items():
             if name == "upper" or not upper_alone:
                 prepare_log_deltas([family] * len(points), points)
-        if prepared.climbing is not None:
-            prepare_profile(prepared.climbing, points)
+        if prepared.known.climbing is not None:
+            prepare_profile(prepared.known.climbing, points)
         deltas = [prepared.delta_interval(e) for e in points]
         return Profile(
             np.array(points),
@@ -224,13 +222,13 @@ class ShuffleAccountant(OperationalTerms):
         proof: Proof = "blanket"
         pair: Candidate | Attained | None
         datasets: Candidate | Attained | None
-        if self._bounds.is_best:
-            best = self._bounds.best.epsilon(delta)
+        if self.known.is_best:
+            best = self.known.best.epsilon(delta)
             guarantee, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
             proof, reached = best.proof, best.computed is None or self._reached(best.computed)
         else:
-            guarantee, worst = self._bounds.upper.epsilon(delta)
-            lower, datasets = self._bounds.lower(worst).epsilon(delta)
+            guarantee, worst = self.known.upper.epsilon(delta)
+            lower, datasets = self.known.lower(worst).epsilon(delta)
             pair = worst
             reached = self._reached(guarantee)
         return Report(
@@ -244,11 +242,11 @@ class ShuffleAccountant(OperationalTerms):
             lower_bound=lower.lower,
             worst_pair=None if pair is None else pair.pair,
             datasets=None if datasets is None else datasets.datasets,
-            pairs=why_no_other_is_worse(self.randomizer, self._bounds.pairs),
+            pairs=why_no_other_is_worse(self.randomizer, self.known.pairs),
             rtol_reached=reached,
             bound=proof,
             wanted=self.bound,
-            bound_reason=self._bounds.reason,
+            bound_reason=self.known.reason,
         )
 
     def delta_report(self, target_epsilon: float) -> Report:
@@ -257,14 +255,14 @@ class ShuffleAccountant(OperationalTerms):
         proof: Proof = "blanket"
         pair: Candidate | Attained | None
         datasets: Candidate | Attained | None
-        if self._bounds.is_best:
-            best = self._bounds.best.log_delta(epsilon)
+        if self.known.is_best:
+            best = self.known.best.log_delta(epsilon)
             value, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
             proof = best.proof
             reached = best.computed is None or best.computed.width <= self.rtol
         else:
-            value, worst = self._bounds.upper.log_delta(epsilon)
-            lower, datasets = self._bounds.lower(worst).log_delta(epsilon)
+            value, worst = self.known.upper.log_delta(epsilon)
+            lower, datasets = self.known.lower(worst).log_delta(epsilon)
             pair = worst
             reached = value.width <= self.rtol
         return Report(
@@ -278,13 +276,13 @@ class ShuffleAccountant(OperationalTerms):
             lower_bound=delta_range(lower).lower,
             worst_pair=None if pair is None else pair.pair,
             datasets=None if datasets is None else datasets.datasets,
-            pairs=why_no_other_is_worse(self.randomizer, self._bounds.pairs),
+            pairs=why_no_other_is_worse(self.randomizer, self.known.pairs),
             rtol_reached=reached,
             log_guarantee=log_delta_range(value),
             log_lower_bound=log_delta_range(lower).lower,
             bound=proof,
             wanted=self.bound,
-            bound_reason=self._bounds.reason,
+            bound_reason=self.known.reason,
         )
 
     def rounds(self, times: int, *, at_most: int | None = None, rtol: float = 1e-3) -> Rounds:
@@ -325,12 +323,12 @@ class ShuffleAccountant(OperationalTerms):
         It proves nothing, but saves a search many evaluations.
         """
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        bound = self._bounds.estimated()
+        bound = self.known.estimated()
         leader = None if bound is None else bound.candidates.leader()
         if leader is None or delta == 1:
             return -math.inf
         if delta == 0:
-            end = self._bounds.upper.candidates.max_epsilon().lower
+            end = self.known.upper.candidates.max_epsilon().lower
             return math.inf if end > epsilon else -math.inf
         estimate, _ = estimate_log_delta(leader.decomposition, self.crowd.honest, epsilon)
         gap = estimate - math.log(delta)
@@ -339,25 +337,10 @@ class ShuffleAccountant(OperationalTerms):
     def _gap(self, epsilon: float, delta: float) -> float:
         if delta == 1:
             return -math.inf
-        if self._bounds.is_best:
-            return self._bounds.best.gap(epsilon, delta)
-        value, _ = self._bounds.upper.log_delta(epsilon)
+        if self.known.is_best:
+            return self.known.best.gap(epsilon, delta)
+        value, _ = self.known.upper.log_delta(epsilon)
         return log_gap(value.upper, delta)
-
-    @property
-    def families(self) -> dict[str, WorstCase]:
-        """What can be evaluated together with that of others, "upper" and "lower" bounds."""
-        return self._bounds.families
-
-    @property
-    def is_blanket(self) -> bool:
-        """Whether guarantees are those of the blanket bound alone, whatever was asked for."""
-        return self._bounds.is_blanket
-
-    @property
-    def climbing(self) -> BestBound | None:
-        """What searches together with others for the epsilon of the best bound, if that counts."""
-        return self._bounds.climbing
 
     def _twin(self) -> ShuffleAccountant:
         """Return an accountant that answers alike and remembers nothing of what this one does."""
@@ -372,16 +355,17 @@ class ShuffleAccountant(OperationalTerms):
         )
 
     @cached_property
-    def _bounds(self) -> KnownBounds:
+    def known(self) -> KnownBounds:
+        """What is proved and what is attained."""
         return KnownBounds(self.randomizer, self.crowd, self.view, self.bound, self.rtol)
 
     def _epsilon(self, delta: float, *, blanket: bool) -> Interval:
         """Enclose epsilon by the bound over all neighbours, or by all that is known."""
         if blanket:
-            interval, _ = self._bounds.upper.epsilon(delta)
+            interval, _ = self.known.upper.epsilon(delta)
             computed: Interval | None = interval
         else:
-            best = self._bounds.best.epsilon(delta)
+            best = self.known.best.epsilon(delta)
             interval, computed = best.guarantee, best.computed
         if computed is not None and not self._reached(computed):
             finite = computed.upper < math.inf
@@ -390,10 +374,10 @@ class ShuffleAccountant(OperationalTerms):
 
     def _log_delta(self, epsilon: float, *, blanket: bool) -> LogEnclosure:
         if blanket:
-            value, _ = self._bounds.upper.log_delta(epsilon)
+            value, _ = self.known.upper.log_delta(epsilon)
             computed: LogEnclosure | None = value
         else:
-            best = self._bounds.best.log_delta(epsilon)
+            best = self.known.best.log_delta(epsilon)
             value, computed = best.guarantee, best.computed
         if computed is not None and computed.width > self.rtol:
             self._warn("delta", computed.width)

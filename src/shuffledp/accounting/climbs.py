@@ -16,7 +16,7 @@ def climb_together(bounds: Sequence[BestBound], deltas: Sequence[float]) -> None
 
     >>> from shuffledp import ShuffleAccountant
     >>> accountants = [ShuffleAccountant("krr(k=10, epsilon0=2)", n) for n in (9_999, 10_000)]
-    >>> bounds = [accountant.climbing for accountant in accountants]
+    >>> bounds = [accountant.known.climbing for accountant in accountants]
     >>> climb_together(bounds, [1e-6, 1e-6])
     >>> print(f"{accountants[1].get_epsilon(1e-6):.4f}")
     0.0798

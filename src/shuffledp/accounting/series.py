@@ -25,14 +25,14 @@ def prepare(
     and not shared. Those that need something else answer as always.
 
     Args:
-        families: one for each point of a curve, from ``accountant.families``.
+        families: one for each point of a curve, from ``accountant.known.families``.
         quantity: what the accountants will be asked for.
         targets: the delta or the epsilon at which.
         places: where each stands along the curve, increasing, so that answers change smoothly.
 
     >>> from shuffledp import ShuffleAccountant
     >>> accountants = [ShuffleAccountant("krr(k=10, epsilon0=2)", n) for n in range(1000, 1100)]
-    >>> families = [accountant.families for accountant in accountants]
+    >>> families = [accountant.known.families for accountant in accountants]
     >>> prepare(families, "epsilon", [1e-6] * 100, list(range(100)))
     >>> f"{accountants[50].get_epsilon(1e-6):.3f}"
     '0.266'
@@ -51,7 +51,7 @@ def prepare_swap_bounds(
     quantity: Literal["epsilon", "delta"],
     targets: Sequence[float],
 ) -> None:
-    """Do the same for what several best bounds need besides, from ``accountant.climbing``."""
+    """Do the same for what several best bounds need besides, from ``accountant.known.climbing``."""
     known = [(bound, target) for bound, target in zip(bounds, targets, strict=True) if bound]
     if quantity == "epsilon":
         climb_together([bound for bound, _ in known], [target for _, target in known])

@@ -72,7 +72,7 @@ def answer_together(questions: Sequence[Question]) -> list[tuple[Value, ...]]:
 
 def _parts(bound: str, ours: Sequence[Mapping[str, ShuffleAccountant]]) -> tuple[str, ...]:
     """Return what a bound is made of; guarantees of the blanket alone need no datasets."""
-    if bound == "guarantee" and all(own["best"].is_blanket for own in ours):
+    if bound == "guarantee" and all(own["best"].known.is_blanket for own in ours):
         return _PARTS["blanket"]
     return _PARTS.get(bound, ())
 
@@ -82,7 +82,7 @@ def _prepare(
 ) -> float:
     """Prepare one part of what is needed; return the processor time per question."""
     start = time.process_time()
-    families = [(own["best"].families, own["blanket"].families) for own in ours]
+    families = [(own["best"].known.families, own["blanket"].known.families) for own in ours]
     chosen = [{part: best[part]} if part in best else {} for best, _ in families]
     targets = [question.target for question in questions]
     prepare(chosen, questions[0].quantity, targets, list(map(_place, questions)))
@@ -95,7 +95,7 @@ def _prepare(
 def _climb(questions: Sequence[Question], ours: Sequence[Mapping[str, ShuffleAccountant]]) -> float:
     """Search for all guarantees together; return the processor time per question."""
     start = time.process_time()
-    best = [own["best"].climbing for own in ours]
+    best = [own["best"].known.climbing for own in ours]
     targets = [question.target for question in questions]
     prepare_swap_bounds(best, questions[0].quantity, targets)
     return (time.process_time() - start) / len(questions)

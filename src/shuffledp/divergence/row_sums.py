@@ -61,6 +61,8 @@ class RowSums:
     @cached_property
     def log_mgf_error(self) -> FloatArray:
         """Bound on its error."""
+        if len(self.blocks) == 1:
+            return self.blocks[0].log_mgf_error
         sizes = sum(np.abs(block.log_mgf) for block in self.blocks)
         return self._total("log_mgf_error") + self._roundings * sizes
 

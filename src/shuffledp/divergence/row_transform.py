@@ -27,8 +27,8 @@ from shuffledp.decomposition.smooth_rows import SmoothRows
 from shuffledp.divergence.transform import (
     LARGEST,
     ROUND_UP,
+    TIMES,
     last_of_groups,
-    tabulated_times,
 )
 
 
@@ -82,7 +82,7 @@ class TransformErrors:
     def times(self) -> FloatArray:
         """Increasing t of each row, up to which there are bounds, and one more for all t."""
         with np.errstate(divide="ignore"):
-            times = tabulated_times(self.laws.nodes, self.laws.size) / self.deviation[:, None]
+            times = TIMES / self.deviation[:, None]
         return np.hstack([times, np.full((self.log_mgf.size, 1), math.inf)])
 
     @cached_property

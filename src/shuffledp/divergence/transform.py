@@ -26,11 +26,10 @@ import numpy as np
 from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition.transform import SmoothLaw
 
-# Where the error is tabulated, in units of 1/deviation of one summand; it grows in between.
-_TIMES: FloatArray = np.concatenate([np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 40.0, 16)])
-# The same for jumps, and where there are so many nodes that they may follow shorter waves.
-_FAR_TIMES: FloatArray = np.geomspace(60.0, 4000.0, 12)
-_MANY_NODES = 600
+#: Where the error is tabulated, in units of 1/deviation of one summand; it grows in between.
+TIMES: FloatArray = np.concatenate(
+    [np.geomspace(1e-7, 1e-2, 9), np.geomspace(0.03, 40.0, 16), np.geomspace(60.0, 4000.0, 12)]
+)
 _MAX_LOG = 700.0
 
 _GROUPS = 8  # of tilts at which the error is evaluated together
@@ -40,12 +39,6 @@ LARGEST = 0.5
 
 #: For roundings of sums and exponents that make small numbers.
 ROUND_UP = 1 + 1e-9
-
-
-def tabulated_times(nodes: int, atoms: int) -> FloatArray:
-    """Return where to tabulate the error of a law, in units of 1/deviation of one summand."""
-    far = nodes == atoms or nodes >= _MANY_NODES
-    return np.concatenate([_TIMES, _FAR_TIMES]) if far else _TIMES
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +87,7 @@ class TransformError:
         if self._at_0 == math.inf:
             return times, np.array([math.inf])
         if 0 < self.deviation < math.inf:
-            times = tabulated_times(self.law.nodes, self.law.size) / self.deviation
+            times = TIMES / self.deviation
         raw = self.law.transform_errors(self.theta, np.append(times, math.inf))
         errors = self._relative(raw)
         return times, (errors + self._at_0) * self._room
