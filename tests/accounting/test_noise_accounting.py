@@ -242,7 +242,7 @@ def test_the_bound_of_one_number_is_of_known_laws_only() -> None:
 
 
 def test_a_bound_of_one_user_below_what_many_attain_is_an_alarm() -> None:
-    candidates = blanket_accountant(Gaussian(sigma=1.0), 100).families["upper"].candidates
+    candidates = blanket_accountant(Gaussian(sigma=1.0), 100).known.families["upper"].candidates
     wrong = WorstCase(candidates, 100, 1e-12, lambda _: -1e3)
     with pytest.raises(ContradictionError):
         wrong.log_delta(0.5)
