@@ -203,7 +203,7 @@ def test_warnings_point_at_the_line_of_the_caller(
     question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(KnownBounds, "upper", Wide())
-    monkeypatch.delitem(vars(ACCOUNTANT), "_bounds")  # computed before
+    monkeypatch.delitem(vars(ACCOUNTANT), "known")  # computed before
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         QUESTIONS[question]()
