@@ -17,6 +17,7 @@ from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
 from shuffledp.divergence.proposals.size import below, estimate_saddle
 from shuffledp.divergence.proposals.smoothing import USEFUL_TAU
 from shuffledp.divergence.smooth_jumps import JumpRule
+from shuffledp.errors import MAX_EPSILON0
 
 _FEWEST, _FEWEST_WITH_JUMPS = 24, 80  # summands, below which cells do as well
 _SHARE_OF_TAIL = 0.1  # of the tolerance
@@ -121,7 +122,8 @@ def _plan(smooth: Smooth, n: int, epsilon: float, rtol: float) -> tuple[JumpPlan
 def _rounded_up(epsilon: float) -> float:
     """Return an epsilon a little larger: many share it, and delta is a little smaller there."""
     mantissa, exponent = math.frexp(epsilon)
-    return math.ldexp(math.ceil(mantissa * _ROUNDING) / _ROUNDING, exponent)
+    rounded = math.ldexp(math.ceil(mantissa * _ROUNDING) / _ROUNDING, exponent)
+    return min(rounded, MAX_EPSILON0)
 
 
 @lru_cache(maxsize=128)

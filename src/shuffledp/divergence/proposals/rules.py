@@ -10,6 +10,7 @@ from itertools import pairwise
 from shuffledp.decomposition import Smooth
 from shuffledp.divergence.proposals.panels import Fineness, choose_fineness, choose_jump_rule
 from shuffledp.divergence.smooth_jumps import JumpRule
+from shuffledp.errors import MAX_EPSILON0
 
 _SPACING = 8  # about, of the questions whose rules are chosen one by one
 _STEPS = 16  # of epsilon within a factor of two
@@ -39,7 +40,7 @@ class RuleQuestion:
         if self.epsilon <= 0:
             return self.epsilon
         steps = math.ceil(_STEPS * math.log2(self.epsilon))
-        return float(2.0 ** (steps / _STEPS))
+        return float(min(2.0 ** (steps / _STEPS), MAX_EPSILON0))
 
 
 def choose_finenesses(questions: Sequence[RuleQuestion]) -> list[Fineness | None]:
