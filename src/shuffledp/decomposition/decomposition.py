@@ -75,9 +75,8 @@ class Decomposition(Components):
     [1.0, -1.0, 0.0, 0.0]
     """
 
-    #: The continuous law that the cells stand for, if it is known, see
-    #: :class:`shuffledp.decomposition.continuous.Continuous`. Whatever is made from a decomposition
-    #: has none (``replace`` leaves it out).
+    #: The continuous law that the cells stand for, if it is known, as that of a ``Continuous`` one.
+    #: Whatever is made from a decomposition has none (``replace`` leaves it out).
     smooth: Smooth | None = field(default=None, init=False, repr=False)
 
     @property
