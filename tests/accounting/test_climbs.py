@@ -11,6 +11,7 @@ from shuffledp import ShuffleAccountant, parse
 from shuffledp.accounting import climbs, swap_bound
 from shuffledp.accounting.climbs import climb_together
 from shuffledp.accounting.swap_bound import SwapBound, SwapPoint, prepare_swaps
+from shuffledp.decomposition import Decomposition
 from shuffledp.interval import exp_up
 
 MECHANISMS = [
@@ -110,6 +111,17 @@ def test_coarse_laws_cost_little_and_are_never_below(monkeypatch: pytest.MonkeyP
         # Smoothing adds up to two thousandths to either.
         assert fine - 2e-3 <= coarse <= fine + 2e-3
         assert coarse == pytest.approx(fine, abs=5e-4)
+
+
+def test_coarse_laws_with_singular_parts_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Masses that coarsening makes faint are exposed, and the swap bound has no place for them."""
+    mechanism = parse("laplace(epsilon0=1.03)")
+    [pair] = mechanism.neighbours()
+    torn = Decomposition.from_coefficients([0.5, 0.5, 0.0], [0.4, 0.5, 0.1], [0.2, 0.3, 0.0])
+    fine = swap_bound._slot_laws(mechanism, pair)
+    monkeypatch.setattr(Decomposition, "coarsen", lambda *_: torn)
+    assert swap_bound._slot_laws(mechanism, pair, True) is fine
+    swap_bound._slot_laws.cache_clear()
 
 
 def test_few_users_of_a_large_level_keep_fine_laws() -> None:

@@ -180,6 +180,8 @@ def _slot_laws(randomizer: LocalRandomizer, pair: Pair, is_coarse: bool = False)
         blanket, *backgrounds = (
             part.coarsen(_MOST_ATOMS - 1) for part in (laws.blanket, *laws.backgrounds)
         )
+        if any(part.is_singular for part in (blanket, *backgrounds)):  # weights became faint
+            return laws
         return SlotLaws(blanket, tuple(backgrounds), laws.levels)
     laws = randomizer.slot_laws(pair)
     if laws is None or any(part.is_singular for part in (laws.blanket, *laws.backgrounds)):
