@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
-    ("_version", "arrays", "extras", "rounding", "whole_file", "wording"),
+    ("_version", "arrays", "extras", "rounding", "threads", "whole_file", "wording"),
     ("cluster", "errors", "markup"),
     ("interval",),
     ("decomposition", "sampling"),
@@ -37,6 +37,7 @@ PURPOSE = {
     "arrays": "arrays, unit of rounding",
     "extras": "optional packages",
     "rounding": "numbers for people",
+    "threads": "one thread per product",
     "whole_file": "files written whole",
     "wording": "words for people",
     "cluster": "workers elsewhere",

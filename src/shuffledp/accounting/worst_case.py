@@ -13,6 +13,7 @@ from shuffledp.accounting.proposals import Guide, raise_epsilon
 from shuffledp.divergence import LogEnclosure, estimate_log_delta, log_delta_at
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval, exp_up
+from shuffledp.threads import one_thread
 
 _QUICK_RTOL = 0.03
 _CLEARLY = 0.2  # of log delta: more than the error of an estimate
@@ -62,6 +63,7 @@ class WorstCase:
             self._epsilons |= other._epsilons
             self._log_deltas |= other._log_deltas
 
+    @one_thread
     def log_delta(self, epsilon: float) -> tuple[LogEnclosure, Candidate | None]:
         """Enclose the largest log delta; also return the candidate that attains it."""
         return self._log_deltas.get(epsilon) or self._largest(epsilon)
@@ -98,6 +100,7 @@ class WorstCase:
         rtol = max(self.rtol, _QUICK_RTOL)
         return log_delta_at(candidate.decomposition, self.n, epsilon, rtol=rtol).upper
 
+    @one_thread
     def epsilon(self, delta: float) -> tuple[Interval, Candidate | None]:
         """Enclose the smallest epsilon at which every bound is at most ``delta``.
 

@@ -99,7 +99,8 @@ class Components:
     def _check_masses(self) -> None:
         """Check that the weights, a and b sum to 1 up to their stated errors and nothing more."""
         rounding = 4 * (self.size + self.singular0.size + 8) * UNIT
-        slack = float(self.weight @ self.weight_error) + self.residual * self.residual_error
+        slack = float((self.weight * self.weight_error).sum())
+        slack += self.residual * self.residual_error
         total = float(self.weight.sum()) + self.residual
         found = [("weight plus residual", total, slack)]
         error = np.expm1(self.log_ratio_error) + self.weight_error * np.exp(self.log_ratio_error)
@@ -108,7 +109,7 @@ class Components:
             ("b", self.ratio1, self.singular1),
         ):
             parts, apart = self.weight * ratio, float(singular.sum())
-            slack = float(parts @ error) + apart * self.singular_error
+            slack = float((parts * error).sum()) + apart * self.singular_error
             found.append((name, float(parts.sum()) + apart, slack))
         for name, total, slack in found:
             if not abs(total - 1) <= rounding + slack:

@@ -35,6 +35,7 @@ from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.divergence.count_grid import REACH, SMALL_ANGLE, Grid, Part
 from shuffledp.divergence.two_counts import Bit, Bounds
 from shuffledp.interval import exp_down, exp_up
+from shuffledp.threads import one_thread
 
 #: Standard deviations by which a law is tilted at most, so that all weights are doubles.
 MAX_TILT = 15.0
@@ -135,6 +136,7 @@ def _before(masses: FloatArray) -> FloatArray:
     return np.concatenate([np.zeros(1), np.cumsum(masses)])
 
 
+@one_thread
 def cell_law(parts: Sequence[Part], grid: Grid, own: Bit, other: Bit, tilt: float = 0.0) -> CellLaw:
     r"""Return the law of the sum of all bits and of one more, at the own value or at another.
 

@@ -11,10 +11,12 @@ from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.elementary import log_mean_single
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure, Sides
 from shuffledp.divergence.mean import log_mean_bound, log_mean_positive
+from shuffledp.threads import one_thread
 
 _NARROW = 1e-2  # enclosures that bounds from one tilt cannot improve
 
 
+@one_thread
 def log_delta(gparv: GPARV, n: int, *, rtol: float = 1e-4) -> LogEnclosure:
     """Enclose log delta; the width is at most ``rtol`` unless double precision or work forbid.
 
@@ -48,6 +50,7 @@ def _log_delta_of_many(gparv: GPARV, n: int, rtol: float) -> LogEnclosure:
     return _between(gparv, n, log_mean_positive(lower, upper, rtol=rtol))
 
 
+@one_thread
 def log_delta_bound(gparv: GPARV, n: int) -> float:
     """Return an upper bound on log delta from one tilt, some 10 times cheaper than `log_delta`."""
     bound = log_mean_bound(BlockSum.of((gparv.upper, n)))

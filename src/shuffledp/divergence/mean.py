@@ -40,6 +40,7 @@ from shuffledp.divergence.proposals.jumps import (
 from shuffledp.divergence.proposals.windows import has_few_gains
 from shuffledp.divergence.terms import TermPair, add_terms
 from shuffledp.divergence.usual import usual_log_mean
+from shuffledp.threads import one_thread
 
 # Work is counted in nodes times atoms; 1e5 of them take about as long as 3000 enumerated sums.
 _MAX_WORK, _MOST_WORK = 2.5e6, 5e6  # usually, and for more digits
@@ -56,6 +57,7 @@ _HOPELESS = 2  # of two bounds, in logarithms: fewer jumps make the larger only 
 _PLANS = 3  # a plan that misjudged the size of the answer is made again
 
 
+@one_thread
 def log_mean_positive(lower: BlockSum, upper: BlockSum, *, rtol: float) -> Sides:
     """Bound log E[S_+] from both sides, for two sums around S in convex order, or S twice.
 
@@ -142,6 +144,7 @@ def _both_sides(mean: LogEnclosure) -> Sides:
     return Sides(mean.lower, mean.upper)
 
 
+@one_thread
 def log_mean(total: BlockSum, kernel: Kernel, *, rtol: float) -> LogEnclosure:
     r"""Enclose log E f(S) for any kernel f; all atoms are used as they are.
 
@@ -166,6 +169,7 @@ def log_mean(total: BlockSum, kernel: Kernel, *, rtol: float) -> LogEnclosure:
     return elementary_log_mean(total, kernel)
 
 
+@one_thread
 def log_mean_bound(total: BlockSum) -> float:
     """Return an upper bound on log E[S_+] from one tilt, much cheaper than an enclosure."""
     if (factor := _safe_factor({total})) == 0:

@@ -33,12 +33,14 @@ from shuffledp.divergence.swap_integrand import (
     SwapIntegrand,
     SwapScale,
 )
+from shuffledp.threads import one_thread
 
 _LARGEST = 1e100  # values beyond it are left to the blanket
 _ROUNDS = 6
 _CHUNK = 1 << 17  # nodes times atoms that are evaluated at a time
 
 
+@one_thread
 def swap_log_deltas(slots: SlotRows, users: IntArray, tolerance: float) -> list[float | None]:
     """Return upper bounds on log delta over all datasets, as ``swap_log_delta`` does for one row.
 

@@ -22,6 +22,7 @@ from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
 from shuffledp.divergence.engine import log_delta, log_delta_bound, per_user
 from shuffledp.divergence.proposals.panels import choose_jump_rule, choose_quadrature
 from shuffledp.divergence.smooth_jumps import JumpRule, log_mean_with_jumps
+from shuffledp.threads import one_thread
 
 _MAX_WORK = 6e5
 _MAX_WORK_WITH_JUMPS = 3e6
@@ -38,6 +39,7 @@ SHARE_OF_CONTOUR = 0.8
 USUAL_RTOL = 1e-4
 
 
+@one_thread
 def log_delta_at(
     decomposition: Decomposition, n: int, epsilon: float, *, rtol: float = 1e-4
 ) -> LogEnclosure:
@@ -104,6 +106,7 @@ def log_delta_by_jumps(
     return with_tails(plan.rule, n, epsilon, mean)
 
 
+@one_thread
 def log_delta_bound_at(decomposition: Decomposition, n: int, epsilon: float) -> float:
     """Return an upper bound on log delta from one tilt, much cheaper than an enclosure."""
     if decomposition.smooth is not None:

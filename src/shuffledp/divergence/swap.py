@@ -55,6 +55,7 @@ from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.stretches import cover, listed, split
 from shuffledp.divergence.swap_integrand import ROUND_UP, SlotValues, SwapIntegrand, SwapScale
 from shuffledp.divergence.tilt import TiltedLaw, tilt
+from shuffledp.threads import one_thread
 
 _MAX_WORK = 3e6  # cells times edges times nodes, in one round of cuts
 _LITTLE_WORK = 4e4  # the same, of errors that cuts make small only next to the corners
@@ -69,6 +70,7 @@ _SHARE_OF_STRETCH = 1 / 300
 _LARGEST = 1e100  # values beyond it are left to the blanket
 
 
+@one_thread
 def swap_log_delta(slots: Slots, n: int, tolerance: float, ceiling: float = math.inf) -> float:
     """Return an upper bound on log delta over all datasets of n > 1 users.
 

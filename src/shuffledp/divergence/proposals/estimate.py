@@ -18,11 +18,13 @@ from shuffledp.divergence.proposals.size import (
     estimate_saddle,
 )
 from shuffledp.errors import MAX_EPSILON0
+from shuffledp.threads import one_thread
 
 _TAIL_RTOL = 1e-2
 
 
 @lru_cache(maxsize=16)
+@one_thread
 def estimate_log_delta(decomposition: Decomposition, n: int, epsilon: float) -> tuple[float, float]:
     r"""Return an estimate of log delta and of its derivative in epsilon, good to a few per cent.
 

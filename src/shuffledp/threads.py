@@ -1,0 +1,58 @@
+"""How many threads multiply matrices.
+
+Those of the engine are small. Several threads gain nothing there, and where other programs keep
+the cores busy they wait for each other a hundred times longer than the product takes.
+"""
+
+from __future__ import annotations
+
+from contextlib import ContextDecorator
+from functools import cached_property
+from threading import Lock, get_ident
+from typing import Any
+
+
+class OneThread(ContextDecorator):
+    """Lets products of matrices use one thread, in this process, while one of its users is inside.
+
+    The number of threads belongs to the process. Who comes first limits it, and allows as many as
+    before when leaving; whoever came in between changes nothing.
+
+    >>> with one_thread:
+    ...     pass
+    """
+
+    def __init__(self) -> None:
+        """Change nothing yet."""
+        self._lock = Lock()
+        self._owner: int | None = None
+        self._depth = 0
+        self._limit: Any = None
+
+    @cached_property
+    def _libraries(self) -> Any:
+        from threadpoolctl import ThreadpoolController
+
+        return ThreadpoolController().select(user_api="blas")
+
+    def __enter__(self) -> None:
+        """Limit the threads, unless that is done."""
+        with self._lock:
+            if self._owner is None:
+                self._owner = get_ident()
+                self._limit = self._libraries.limit(limits=1)
+                self._limit.__enter__()
+            self._depth += self._owner == get_ident()
+
+    def __exit__(self, *error: object) -> None:
+        """Allow as many as before, if this is who limited them."""
+        with self._lock:
+            if self._owner == get_ident():
+                self._depth -= 1
+                if self._depth == 0:
+                    self._owner = None
+                    self._limit.__exit__(*error)
+
+
+#: Around a block, or above a function.
+one_thread = OneThread()
