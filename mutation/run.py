@@ -118,6 +118,7 @@ MODULES = {
     "divergence/slots.py": ["tests/divergence/test_swap.py", "tests/divergence/test_row_swap.py"],
     "divergence/smooth.py": _NOISE_SUMS,
     "divergence/smooth_jumps.py": [*_NOISE_SUMS, "tests/divergence/test_noise_rows.py"],
+    "divergence/rough_bound.py": ["tests/divergence/test_rough_bound.py"],
     "divergence/row_contour.py": ["tests/divergence/test_many_sums.py"],
     "divergence/noise_points.py": _ROWS,
     "divergence/point.py": _ROWS,

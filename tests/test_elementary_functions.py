@@ -187,6 +187,17 @@ def test_the_complex_exponential_of_a_phase(part, layout):
     check(f"{part} part of np.exp(1j * x) for x = ", elementary, getattr(circle, part))
 
 
+@pytest.mark.parametrize("layout", [in_one_call, by_few, with_gaps])
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_single_precision_of_up_to_half_a_turn(name, layout):
+    angles = np.concatenate([uniform(-math.pi, math.pi), signed(logarithmic(1e-30, 3.1415926))])
+    singles = angles.astype(np.float32)
+    computed = layout(getattr(np, name), (singles,)).astype(np.float64)
+    near, rest = Elementary(getattr(mp, name), (singles.astype(np.float64),)).values
+    errors = np.abs((computed - near) - rest)
+    assert errors.max() <= 8 * 2.0**-24, f"np.{name} of single precision"
+
+
 @pytest.mark.parametrize("name", ["sin", "cos"])
 def test_huge_phases_stay_on_the_circle(name):
     near, rest = Elementary(getattr(mp, name), (HUGE,)).values

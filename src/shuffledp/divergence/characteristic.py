@@ -219,7 +219,7 @@ def bound_square(tilted: Atoms, centre: FloatArray, half: FloatArray) -> FloatAr
     # that are left cover those of the slope and of the width, where they can matter: while the
     # sum of the three terms is below 1.
     error = 8 * (relative_error(tilted) + 4 * UNIT * centre * tilted.mean_deviation)
-    return _bounded(tilted, centre, half, square, slope, error)
+    return bounded(tilted, centre, half, square, slope, error)
 
 
 def bound_stretches(
@@ -253,7 +253,7 @@ def bound_stretches(
     square = phi.real**2 + phi.imag**2
     slopes = 2 * np.abs(phi.imag * slope.real - phi.real * slope.imag)
     error = 16 * (rough + 4 * UNIT * t * math.sqrt(tilted.variance) * (1 + 1e-12))
-    return _bounded(tilted, t, half, square, slopes, error)
+    return bounded(tilted, t, half, square, slopes, error)
 
 
 def bound_largest(
@@ -266,7 +266,7 @@ def bound_largest(
     return largest
 
 
-def _bounded(
+def bounded(
     tilted: Atoms,
     centre: FloatArray,
     half: FloatArray,

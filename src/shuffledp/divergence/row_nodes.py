@@ -16,6 +16,7 @@ from shuffledp.divergence.characteristic import bound_far, bound_square, evaluat
 from shuffledp.divergence.integrand import Integrand
 from shuffledp.divergence.nodes import ROUND_UP, NodeSums
 from shuffledp.divergence.proposals.rows import RowGrids
+from shuffledp.divergence.rough_bound import MANY_ATOMS, bound_roughly, loses_little
 from shuffledp.divergence.row_selection import add_rows, select_nodes
 from shuffledp.divergence.row_sums import RowSums
 from shuffledp.divergence.row_tilt import RowAtoms, TiltedRows
@@ -69,6 +70,10 @@ class _Rows:
     def select(self, allowances: FloatArray) -> None:
         """Find the nodes that cannot be skipped, and bound the others."""
         bounds = [partial(self.bounds, bound=bound_square)]
+        if self.tilted.atoms >= MANY_ATOMS:
+            bounds.insert(0, partial(self.bounds, bound=bound_roughly))
+            if all(loses_little(own.laws.size, own.times.max()) for own in self.tilted.blocks):
+                bounds.pop()
         if any(block.atoms.transform is not None for block in self.tilted.blocks):
             bounds.insert(0, partial(self.bounds, bound=bound_far))
         found = select_nodes(
