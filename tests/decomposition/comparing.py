@@ -55,7 +55,9 @@ def cells(seed: int, count: int, per_cell: int = 6) -> tuple[Decomposition, Deco
     """Cells and the law they stand for: random atoms on random segments, plus one lone atom."""
     rng = np.random.default_rng(seed)
     starts = 1 + rng.uniform(0, 2, (count, 2))
-    stops = starts + rng.uniform(0.1, 1, (count, 2)) * rng.choice([0, 1], (count, 2))
+    along = rng.choice([0, 1], (count, 2))
+    along[0, 0] = 1  # not all of them are atoms
+    stops = starts + rng.uniform(0.1, 1, (count, 2)) * along
     shares = rng.uniform(0, 1, (count, per_cell, 1))
     ratios = starts[:, None, :] + shares * (stops - starts)[:, None, :]
     mass = rng.dirichlet(np.ones(per_cell), count) * rng.dirichlet(np.ones(count))[:, None]

@@ -105,6 +105,31 @@ def test_tails_enclose_the_bound(epsilon, n):
     assert exact <= enumerated_delta(gparv.upper, n) + gparv.singular_upper + 1e-13
 
 
+def test_cells_without_width_are_atoms():
+    a, b, c = np.array([0.5, 0.3, 0.2]), np.array([0.25, 0.25, 0.5]), np.array([0.25, 0.2, 0.2])
+    logs = np.log(a / c), np.log(b / c)
+    atoms = decompose_segments(
+        logs, c, start=logs, stop=logs, residual=0.35, log_ratio_error=1e-15, weight_error=0.0
+    )
+    assert atoms.spread is None
+    law, exact = atoms.at(0.3).lower, Decomposition.from_coefficients(a, b, c).at(0.3).lower
+    order, other = np.argsort(law.values), np.argsort(exact.values)
+    assert law.values[order] == pytest.approx(exact.values[other], abs=1e-14)
+    assert law.weights[order] == pytest.approx(exact.weights[other], abs=1e-14)
+
+
+def test_atoms_whose_ends_are_rounded_otherwise_have_larger_errors():
+    logs, moved = np.log([2.0, 0.5]), np.array([1e-13, 0.0])
+    one = decompose_segments(
+        (logs, logs[::-1]),
+        [0.4, 0.4],
+        start=(logs + moved, logs[::-1] + moved),
+        stop=(logs + moved, logs[::-1] + moved),
+        residual=0.2,
+    )
+    assert one.log_ratio_error.max() >= 1e-13
+
+
 def test_a_mean_outside_its_cell_is_rejected():
     with pytest.raises(ValueError, match="mean of every cell must lie between its ends"):
         decompose_segments(

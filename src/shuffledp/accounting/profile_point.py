@@ -9,7 +9,7 @@ is what the next question finds.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from shuffledp.interval import Interval, exp_down, exp_up
 
 _FLAT = 0.02  # of delta at epsilon = 0, about; below, log delta falls quickly with log epsilon
 _SMALLEST_RTOL = 1e-9
+_NEAR = 0.5  # neighbours on a curve, relatively
 
 
 def enclose_log_delta(
@@ -41,7 +42,8 @@ def enclose_log_delta(
     True
     """
     value = log_delta_at(decomposition, n, epsilon, rtol=rtol)
-    needed = _closer(Point(decomposition, n, epsilon), value, rtol)
+    point = Point(decomposition, n, epsilon)
+    needed = _closer(point, _slope(point), value, rtol) if _is_flat(point, value, rtol) else None
     if needed is None:
         return value
     return value.intersect(log_delta_at(decomposition, n, epsilon, rtol=needed))
@@ -50,11 +52,12 @@ def enclose_log_delta(
 def enclose_log_deltas(points: Sequence[Point], rtols: Sequence[float]) -> list[LogEnclosure]:
     """Do as :func:`enclose_log_delta` at several points at once."""
     values = log_deltas_at(points, rtols)
-    asked = zip(points, values, rtols, strict=True)
+    flat = {i: point for i, point in enumerate(points) if _is_flat(point, values[i], rtols[i])}
+    slopes = _slopes(flat, points, values)
     closer = {
         i: needed
-        for i, (point, value, rtol) in enumerate(asked)
-        if (needed := _closer(point, value, rtol)) is not None
+        for i, point in flat.items()
+        if (needed := _closer(point, slopes[i], values[i], rtols[i])) is not None
     }
     again = log_deltas_at([points[i] for i in closer], list(closer.values()))
     for i, value in zip(closer, again, strict=True):
@@ -62,18 +65,46 @@ def enclose_log_deltas(points: Sequence[Point], rtols: Sequence[float]) -> list[
     return values
 
 
-def _closer(point: Point, value: LogEnclosure, rtol: float) -> float | None:
-    """Return how closely to look again where delta hardly depends on epsilon, else None.
-
-    There is no point in it where the first look has failed.
-    """
+def _is_flat(point: Point, value: LogEnclosure, rtol: float) -> bool:
+    """Whether delta may hardly depend on epsilon, and the first look has not failed."""
     if point.epsilon == 0 or value.width > rtol:
-        return None
-    if not _may_be_flat(point.decomposition.start, point.n, value):
-        return None
-    _, slope = estimate_log_delta(point.decomposition, point.n, point.epsilon)
+        return False
+    return _may_be_flat(point.decomposition.start, point.n, value)
+
+
+def _closer(point: Point, slope: float, value: LogEnclosure, rtol: float) -> float | None:
+    """Return how closely to look again for epsilon to be known to ``rtol``; None if that is so."""
     needed = max(-slope * point.epsilon * rtol, _SMALLEST_RTOL)
     return needed if needed < min(value.width, rtol) else None
+
+
+def _slope(point: Point) -> float:
+    return estimate_log_delta(point.decomposition, point.n, point.epsilon)[1]
+
+
+def _slopes(
+    flat: Mapping[int, Point], points: Sequence[Point], values: Sequence[LogEnclosure]
+) -> dict[int, float]:
+    """Estimate the derivatives of log delta at some points, from neighbours if there are any.
+
+    Of the slopes to both sides the one that is nearer to 0, which asks for a closer look.
+    """
+    found = {}
+    for i, point in flat.items():
+        beside = [
+            (values[j].upper - values[i].upper) / (points[j].epsilon - point.epsilon)
+            for j in (i - 1, i + 1)
+            if 0 <= j < len(points) and _are_neighbours(points[j], point)
+        ]
+        found[i] = max(beside) if beside else _slope(point)
+    return found
+
+
+def _are_neighbours(one: Point, other: Point) -> bool:
+    """Whether they lie on one curve, and close enough for its slope to be seen between them."""
+    if one.decomposition is not other.decomposition or one.n != other.n:
+        return False
+    return 0 < abs(one.epsilon - other.epsilon) <= _NEAR * max(one.epsilon, other.epsilon)
 
 
 def _may_be_flat(law: Law, n: int, value: LogEnclosure) -> bool:

@@ -12,7 +12,13 @@ from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.series import prepare, prepare_swap_bounds
 from shuffledp.comparison.bounds import OURS
 from shuffledp.comparison.question import Question, Value, accountants, answer_by
-from shuffledp.randomizers import AnyPureLDP, Gaussian, Laplace, LocalRandomizer
+from shuffledp.randomizers import (
+    AnyPureLDP,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    LocalRandomizer,
+)
 from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.support import SupportRandomizer
 
@@ -119,7 +125,7 @@ def _has_few_reports(randomizer: LocalRandomizer) -> bool:
     if isinstance(randomizer, Joint):
         parts = randomizer.parts
         return len(parts) <= _MOST_PARTS and all(map(_has_few_reports, parts))
-    return isinstance(randomizer, SupportRandomizer | AnyPureLDP)
+    return isinstance(randomizer, SupportRandomizer | AnyPureLDP | DiscreteLaplace)
 
 
 def _is_continuous(randomizer: LocalRandomizer) -> bool:

@@ -76,9 +76,22 @@ def decompose_segments(
     error = np.broadcast_to(np.asarray(log_ratio_error, dtype=np.float64), mass.shape)
     mass_error = np.broadcast_to(np.asarray(weight_error, dtype=np.float64), mass.shape)
     split = _split(first, middle, last, error)
+    residual_error = _RESIDUAL_UNITS * UNIT
+    if not tails and (first == last).all():  # nothing but atoms
+        # Means and ends may be two roundings of one number.
+        moved = np.maximum(np.abs(log0 - start0), np.abs(log1 - start1))
+        return Decomposition(
+            log_ratio0=log0,
+            log_ratio1=log1,
+            weight=mass,
+            residual=residual,
+            log_ratio_error=error + moved,
+            weight_error=mass_error,
+            residual_error=residual_error,
+        ).merge()
     kept = np.concatenate([split.to_start, split.to_stop]) > 0  # all but one end of an atom
     a, b, c = np.array(tails, dtype=np.float64).reshape(-1, 3).T
-    residual_error, given = _RESIDUAL_UNITS * UNIT, float(c.sum())
+    given = float(c.sum())
     spread_error = residual_error
     if given > 0:
         spread_error = (residual * residual_error + given * _TAIL_ERROR) / (residual + given)

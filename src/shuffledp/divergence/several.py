@@ -15,12 +15,14 @@ from shuffledp.divergence.noise_points import NoisePoints
 from shuffledp.divergence.point import Point
 from shuffledp.divergence.row_contour import chernoff_log_means, contour_log_means
 from shuffledp.divergence.smooth import log_delta_at, log_delta_bound_at
+from shuffledp.threads import one_thread
 
 _FEWEST_ROWS = 3
 _FEWEST_USERS = 64  # sums of fewer are enumerated
-_MOST_ATOMS = 64
+_MOST_ATOMS = 1024
 
 
+@one_thread
 def log_deltas_at(points: Sequence[Point], rtols: Sequence[float]) -> list[LogEnclosure]:
     """Enclose log delta at every point to its relative width, as ``log_delta_at`` does one by one.
 
@@ -52,6 +54,7 @@ def log_deltas_at(points: Sequence[Point], rtols: Sequence[float]) -> list[LogEn
     ]
 
 
+@one_thread
 def log_delta_bounds_at(points: Sequence[Point]) -> list[float]:
     """Return upper bounds on log delta from one tilt at every point, cheaper than enclosures."""
     found = [math.inf] * len(points)
