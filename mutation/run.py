@@ -133,6 +133,7 @@ MODULES = {
     "divergence/stretches.py": ["tests/divergence/test_stretches.py"],
     "divergence/swap.py": ["tests/divergence/test_swap.py"],
     "divergence/swap_integrand.py": [
+        "tests/divergence/test_swap_integrand.py",
         "tests/divergence/test_swap.py",
         "tests/divergence/test_row_swap.py",
     ],
