@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.divergence.characteristic import Characteristic
+from shuffledp.divergence.characteristic import Characteristic, log_largest_modulus
 from shuffledp.divergence.geometric import geometric_sum, log_geometric_bound
 
 _VAGUE = 0.1  # nodes whose relative error is larger are bounded, not evaluated
@@ -149,11 +149,11 @@ class SwapIntegrand:
         for slot in types:
             phi = slot.phi
             modulus = np.exp(phi.log_modulus)
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):
                 worst = np.where(
                     modulus > 2 * phi.error, phi.error / (modulus - phi.error), math.inf
                 )
-                above = np.minimum(_log_plus(phi.log_modulus, modulus, phi.error), 0.0)
+            above = log_largest_modulus(phi)
             # Logarithm, argument and drift have a few roundings each.
             drift = t * slot.mean
             levels = np.abs(slot.log_mgf) + np.abs(self.top)
@@ -242,14 +242,3 @@ class SwapIntegrand:
         bound: FloatArray = np.logaddexp(log_mean, log_tail)
         bound += 8 * UNIT * (np.abs(bound) + np.where(whole, 0.0, np.abs(log_tail)) + 8)
         return np.where(np.isnan(bound), math.inf, bound)
-
-
-def _log_plus(log_modulus: FloatArray, modulus: FloatArray, error: FloatArray) -> FloatArray:
-    """Bound the logarithm of a modulus and its error from above, to a few units of itself.
-
-    Powers of a modulus next to 1 leave nothing of a logarithm that is good to some units of 1.
-    """
-    # Exponential, quotient and logarithm are good to 4, 1 and 4 units; where the error is the
-    # larger one, the logarithm is that of a sum, which is good to 5 units.
-    near = log_modulus + np.log1p(error / modulus) * (1 + 16 * UNIT)
-    return np.where(modulus > error, near, np.log(modulus + error) + 8 * UNIT)
