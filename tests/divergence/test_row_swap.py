@@ -15,12 +15,14 @@ from tiers import examples
 
 from shuffledp import parse
 from shuffledp.decomposition import Decomposition, LawRows
-from shuffledp.divergence import row_swap
-from shuffledp.divergence.lead import leading_type, loss_of_leading
+from shuffledp.divergence import lead as single_leads
+from shuffledp.divergence import row_lead, row_swap
+from shuffledp.divergence.lead import leading_type, loss_of_leading, terms_of_one
 from shuffledp.divergence.row_lead import RowLeads, RowNodes
 from shuffledp.divergence.row_swap import swap_log_deltas
 from shuffledp.divergence.slots import SlotRows, Slots
-from shuffledp.divergence.swap import swap_log_delta
+from shuffledp.divergence.swap import _Spectrum, swap_log_delta
+from shuffledp.divergence.swap_integrand import Nodes
 
 Rows = list[list[Fraction]]
 EPSILONS = np.array([0.0, 0.02, 0.1])
@@ -287,14 +289,9 @@ MANY_USERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("text", "n", "epsilon"), [*MANY_USERS, *CASES], ids=lambda value: str(value)[:24]
-)
-def test_losses_are_those_of_single_bounds(text: str, n: int, epsilon: float) -> None:
-    nodes, spectrum = nodes_of(slots_of(text, epsilon), n)
-    lead, log_ratio = leading_type(nodes), spectrum.log_rest - spectrum.top
-    terms = [1, min(2, spectrum.terms), spectrum.terms]
-    rows, count = len(terms), nodes.t.size
+def several_of(nodes: Nodes, spectrum: _Spectrum, terms: list[int]) -> tuple[RowLeads, RowNodes]:
+    """One sum several times, each time over another number of users who are examined."""
+    lead, rows, count = leading_type(nodes), len(terms), nodes.t.size
     several = RowNodes(
         nodes.chosen(np.tile(np.arange(count), rows)),
         np.repeat(np.arange(rows), count),
@@ -304,15 +301,61 @@ def test_losses_are_those_of_single_bounds(text: str, n: int, epsilon: float) ->
     leads = RowLeads(
         np.full(rows, lead),
         np.tile(own[:, None], rows),
-        np.full(rows, float(n - 1)),
+        np.full(rows, float(spectrum.others)),
         np.array(terms, dtype=np.float64),
-        np.full(rows, log_ratio),
+        np.full(rows, spectrum.log_rest - spectrum.top),
         np.full(rows, spectrum.gamma),
     )
-    found = leads.losses(several)
-    for k, loss in zip(terms, found.tolist(), strict=True):
+    return leads, several
+
+
+@pytest.mark.parametrize("vague", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize(
+    ("text", "n", "epsilon"), [*MANY_USERS, *CASES], ids=lambda value: str(value)[:24]
+)
+def test_losses_are_those_of_single_bounds(
+    text: str, n: int, epsilon: float, vague: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nodes have errors that count, and sums are rounded up by as much."""
+    nodes, spectrum = nodes_of(slots_of(text, epsilon), n)
+    log_ratio = spectrum.log_rest - spectrum.top
+    terms = [1, min(2, spectrum.terms), spectrum.terms]
+    size = vague / n * np.linspace(0.5, 1.0, nodes.t.size)
+    nodes = replace(nodes, relative=nodes.relative + size, error=nodes.error + size * nodes.size)
+    for module in (single_leads, row_lead):
+        monkeypatch.setattr(module, "ROUND_UP", 1 + 1e-9 + vague)
+    leads, several = several_of(nodes, spectrum, terms)
+    for k, loss in zip(terms, leads.losses(several).tolist(), strict=True):
         single = loss_of_leading(nodes, n - 1, k, log_ratio, spectrum.gamma)
         assert loss == pytest.approx(single, rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_of_leading_types_are_rounded_down(sign: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the errors of all nodes and by those of adding them up, here with a large unit."""
+    unit, up, k = 1e-5, 1.5, 3
+    nodes, spectrum = nodes_of(slots_of("blh(epsilon0=2)", 0.3), 300)
+    nodes = replace(nodes, error=nodes.error + 1e-4 * nodes.size, kernel=sign * nodes.kernel)
+    leads, several = several_of(nodes, spectrum, [1, 5])
+    values, errors = terms_of_one(nodes, nodes.exponent[leading_type(nodes)], 299.0 - k)
+    monkeypatch.setattr(row_lead, "UNIT", unit)
+    monkeypatch.setattr(row_lead, "ROUND_UP", up)
+    expected = float(values.real.sum()) - up * float(errors.sum())
+    expected -= (values.size + 64) * unit * float(np.abs(values).sum())
+    found = leads._alone(several, np.full(2, float(k)))
+    assert found.tolist() == pytest.approx([expected, expected], rel=1e-9)
+
+
+@pytest.mark.parametrize("log_ratio", [-0.4, -0.01, 0.0, 0.01, 0.4])
+def test_weights_of_blocks_are_above_their_sum(log_ratio: float) -> None:
+    one = np.ones(1)
+    leads = RowLeads(
+        np.zeros(1, dtype=np.int64), one[None, :], 50 * one, 9 * one, log_ratio * one, 0.3 * one
+    )
+    for first, last in ((0, 0), (0, 3), (2, 2), (2, 8)):
+        [weight] = leads._weights(first * one, last * one).tolist()
+        terms = [0.3 * math.exp(k * log_ratio) for k in range(first, last + 1)]
+        assert sum(terms) <= weight <= len(terms) * max(terms) * (1 + 1e-8)
 
 
 def test_types_that_do_not_fall_short_have_no_leader() -> None:
