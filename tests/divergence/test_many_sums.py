@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -217,6 +218,7 @@ def test_tilted_rows_are_tilted_laws() -> None:
     for row, (law, n, theta) in enumerate(zip(LAWS, times.tolist(), thetas, strict=True)):
         one = tilt_sum(BlockSum.of((law.scaled(float(theta)), n)), 1.0)
         own, single = rows.sum_of(row), one.laws[0]
+        assert own.theta == 1
         atoms = rows.atoms_of(np.array([row]))
         for name in ("log_mgf", "mean", "mean_size", "variance", "log_zero"):
             assert getattr(own, name) == pytest.approx(getattr(one, name), rel=1e-9, abs=1e-9)
@@ -248,8 +250,121 @@ def test_errors_of_values_shift_the_sum() -> None:
     rows = tilt_rows(rows_of(law), np.array([6]), np.full(1, 0.8))
     one = tilt(law.scaled(0.8), 1.0)
     assert float(rows.value_shift[0]) == pytest.approx(6 * one.value_shift, rel=1e-3)
-    vague = Law(law.values, law.weights, np.full(4, 3.0), np.zeros(4))
-    assert not tilt_rows(rows_of(vague), np.array([6]), np.ones(1)).is_sound[0]
+    for size in (1.2, 3.0):
+        vague = Law(law.values, law.weights, np.full(4, size), np.zeros(4))
+        assert not tilt_rows(rows_of(vague), np.array([6]), np.ones(1)).is_sound[0]
+
+
+def without_errors_of_k(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K is exact, so that the other errors of a tilted law can be seen."""
+    found = row_tilt._log_mgf
+
+    def exact(laws: LawRows, points: Array) -> row_tilt._LogMgfs:
+        sure = replace(laws, weight_error=np.zeros_like(laws.weight_error))
+        return replace(found(sure, points), error=np.zeros(points.shape))
+
+    monkeypatch.setattr(row_tilt, "_log_mgf", exact)
+
+
+#: Values, and weights such that all of them count once tilted.
+APART = [[0.0, -3.0, 2.0, 6.0], [0.0, 9.0, 12.0, 3.0], [0.0, -0.1, 0.01, 0.02]]
+
+
+@pytest.mark.parametrize("values", APART)
+def test_every_rounding_of_a_probability_counts(
+    values: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the exponential, of the product, of an exponent and of its distance from K."""
+    unit = 1e-6
+    monkeypatch.setattr(row_tilt, "UNIT", unit)
+    without_errors_of_k(monkeypatch)
+    x = np.array(values)
+    weights = np.exp(-x) / np.exp(-x).sum()
+    wrong = np.array([1e-5, 0.0, 2e-5, 3e-5])
+    law = Law(x, weights, np.zeros(4), wrong)
+    rows, n = tilt_rows(rows_of(law), np.array([9]), np.ones(1)), 9
+    k = float(rows.log_mgf[0]) / n
+    needed = wrong + unit * (5 + np.abs(x) + np.abs(x - k))
+    p, atoms = np.full(4, 0.25), rows.atoms
+    np.testing.assert_allclose(atoms.probability[0], p, rtol=1e-9)
+    stated = float(atoms.probability_error[0])
+    assert float(p @ needed) <= stated <= 3 * float(needed.max())
+    assert float(p @ (needed * np.abs(x - p @ x))) <= stated * float(atoms.mean_deviation[0])
+    # A product is rounded; so are a logarithm, to four units, and a sum over the atoms.
+    log_zero = n * math.log(0.25)
+    assert float(rows.log_mgf_error[0]) >= 2 * unit * abs(n * k)
+    (mgfs,) = log_mgfs_of(rows, np.array([[0.4, 1.0, 1.7]]))
+    assert (mgfs.errors >= 2 * unit * np.abs(mgfs.values)).all()
+    allowed = n * (needed[0] + 4 * unit) + 5 * unit * abs(log_zero)
+    assert allowed <= float(rows.zero_error[0]) <= 3 * allowed
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 5.0])
+def test_errors_of_far_atoms_are_weighed_with_their_distance(
+    scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a wrong weight adds to the characteristic function at small t."""
+    monkeypatch.setattr(row_tilt, "UNIT", 0.0)
+    without_errors_of_k(monkeypatch)
+    x = scale * np.array([1.0, -0.1, 0.01, 0.0])
+    weights = np.array([0.01, 0.3, 0.19, 0.5])
+    for far in range(3):
+        wrong = np.where(np.arange(4) == far, 0.1, 0.0)
+        rows = tilt_rows(rows_of(Law(x, weights, np.zeros(4), wrong)), np.ones(1, int), np.ones(1))
+        p, centred = rows.atoms.probability[0], rows.atoms.centred[0]
+        stated, deviation = rows.atoms.probability_error[0], rows.atoms.mean_deviation[0]
+        needed = max(0.1 * p[far] * abs(centred[far]) / deviation, 0.1 * p[far])
+        assert needed <= stated <= 1.1 * needed
+
+
+def test_shifts_are_those_of_tilted_laws_with_wrong_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum of p e^d d where weights may be larger, too."""
+    without_errors_of_k(monkeypatch)
+    law, n = LAWS[0], 6
+    wrong, vague = np.array([0.3, 0.01, 0.2, 0.0]), np.array([0.2, 0.02, 0.0, 0.1])
+    rows = tilt_rows(rows_of(replace(law, value_error=wrong, weight_error=vague)), *one_row(n))
+    p = rows.atoms.probability[0]
+    exact = n * float(p @ (np.exp(wrong + vague) * wrong))
+    assert exact <= float(rows.value_shift[0])
+    whole = n * float(p @ wrong) * math.exp(float((wrong + vague).max()))
+    assert whole * (1 + 5e-10) <= float(rows.value_shift[0]) <= whole * (1 + 1e-8)
+    nothing = tilt_rows(rows_of(replace(law, values=np.zeros(4))), *one_row(n))
+    assert float(nothing.value_shift[0]) > 0  # products that underflow
+
+
+def one_row(n: int) -> tuple[NDArray[np.int64], Array]:
+    return np.array([n]), np.ones(1)
+
+
+@pytest.mark.parametrize("size", [-40.0, -5.0, 5.0, 60.0, 200.0])
+@pytest.mark.parametrize("share", [0.5, 1e-3])
+def test_rounded_exponents_are_in_the_error_of_the_transform(
+    size: float, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exponent is moved by a large unit; its atom makes up some share of the transform."""
+    unit = 1e-8
+    monkeypatch.setattr(row_tilt, "UNIT", unit)
+    weight = share * math.exp(-max(size, 0.0))
+    values = np.array([size, 0.0])
+    law = Law(values, np.array([weight, 1 - weight]), np.zeros(2), np.zeros(2))
+    found = row_tilt._log_mgf(rows_of(law), np.array([[1.0]]))
+    moved = weight * (math.exp(size * (1 + unit)) - math.exp(size)) / (1 - weight + share)
+    assert abs(moved) <= float(found.error[0, 0]) <= 30 * (1 + abs(size)) * unit
+
+
+def test_shifts_of_transforms_are_those_of_wrong_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums of w e^{sg} d, with weights that may be larger and exponentials that are rounded."""
+    unit = 1e-4
+    monkeypatch.setattr(row_tilt, "UNIT", unit)
+    law, s = LAWS[0], np.array([0.3, 1.0, 2.0])
+    wrong, vague = np.array([0.3, 0.01, 0.2, 0.4]), np.array([0.2, 0.02, 0.0, 0.1])
+    rows = rows_of(replace(law, value_error=wrong, weight_error=vague))
+    found = row_tilt._log_mgf(rows, s[None, :]).shift[0]
+    for own, shift in zip(s, found, strict=True):
+        power = np.exp(own * law.values)
+        rounded = power + 8 * unit * (1 + np.abs(power - 1))
+        needed = float((law.weights * np.exp(vague) * wrong) @ rounded)
+        assert needed * (1 - 1e-9) <= shift <= needed * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -257,6 +372,7 @@ def test_errors_of_values_shift_the_sum() -> None:
     [
         [1e-300, -1e-300, 0.0, 0.0],  # units of round-off underflow
         [1e120, -1e120, 0.0, 0.0],
+        [1.0, -1e120, 0.0, 0.0],
         [0.0, 0.0, 0.0, 0.0],  # nothing varies
         [1.0, -1e-295, 0.0, 0.0],
     ],
@@ -267,6 +383,12 @@ def test_rows_beyond_doubles_are_left_to_others(values: list[float]) -> None:
     assert rows.is_sound.tolist() == [False, True]
     _, kept = contour_log_means(rows_of(law, LAWS[0]), np.array([100, 100]), [1e-3, 1e-3])
     assert kept is not None
+
+
+def test_a_huge_value_that_hardly_counts_is_left_to_others() -> None:
+    weights = np.array([0.1, 1e-130, 0.4, 0.5])
+    law = Law(np.array([1.0, -1e120, 0.0, 0.0]), weights, np.zeros(4), np.zeros(4))
+    assert not tilt_rows(rows_of(law), *one_row(100)).is_sound[0]
 
 
 def test_what_underflows_is_not_taken_for_an_atom_at_zero() -> None:
