@@ -24,6 +24,7 @@ from shuffledp.divergence import (
     log_delta_bound_at,
     log_delta_bounds_at,
     log_deltas_at,
+    row_contour,
     row_nodes,
     row_selection,
     row_tilt,
@@ -34,8 +35,15 @@ from shuffledp.divergence.contour import chernoff_log_mean
 from shuffledp.divergence.nodes import _Nodes
 from shuffledp.divergence.proposals import rows as proposals
 from shuffledp.divergence.proposals.rows import RowGrids, saddle_points, saddle_points_of
-from shuffledp.divergence.row_contour import chernoff_log_means, contour_log_means
+from shuffledp.divergence.row_contour import (
+    SaddleRows,
+    chernoff_bounds,
+    chernoff_log_means,
+    contour_enclosures,
+    contour_log_means,
+)
 from shuffledp.divergence.row_nodes import sum_rows
+from shuffledp.divergence.row_sums import RowBlock, RowSums
 from shuffledp.divergence.row_tilt import TiltedRows, log_mgfs_of, tilt_rows
 from shuffledp.divergence.tilt import log_mgf, tilt, tilt_sum
 
@@ -113,6 +121,57 @@ def test_bounds_from_one_tilt_are_those_of_single_sums_and_hold() -> None:
             assert mpmath.mpf(bound) >= mpmath.log(mpmath.mpf(mean.numerator) / mean.denominator)
     lost = Law(np.zeros(4), WEIGHTS, np.zeros(4), np.zeros(4))
     assert chernoff_log_means(rows_of(lost), np.array([5])) == [math.inf]
+
+
+def vague_rows(error: float) -> RowBlock:
+    """Sums whose weights and values may be off by as much."""
+    laws = [replace(law, value_error=error * np.abs(law.values)) for law in LAWS]
+    rows = rows_of(*(replace(law, weight_error=np.full(4, error)) for law in laws))
+    return RowBlock(rows, np.array([7, 2000, 3]))
+
+
+def test_bounds_from_one_tilt_know_their_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values and K that are larger by their errors; every term is rounded by a large unit."""
+    unit, error = 1e-4, 1e-5
+    saddles = SaddleRows.of([vague_rows(error)])
+    [block] = saddles.sums.blocks
+    assert saddles.sums.is_sound.all()
+    plain = chernoff_bounds(saddles)
+    monkeypatch.setattr(row_contour, "UNIT", unit)
+    for row, (law, bound) in enumerate(zip(LAWS, chernoff_bounds(saddles), strict=True)):
+        n, theta = int(block.times[row]), float(saddles.thetas[row])
+        k, wrong = n * float(exact_log_mgf(law, theta)), float(block.log_mgf_error[row])
+        larger = replace(law, values=law.values + error * np.abs(law.values))
+        moved = n * float(exact_log_mgf(larger, theta))
+        assert wrong > 1e-7
+        assert plain[row].log_mean >= moved + wrong - 1 - math.log(theta)
+        errors = wrong + float(block.value_shift[row])
+        exact = k + errors - 1 - math.log(theta)
+        assert plain[row].log_mean == pytest.approx(exact, rel=1e-9)
+        sizes = abs(k) + errors + 1 + abs(math.log(theta))
+        assert bound.log_mean == pytest.approx(exact + 16 * unit * sizes, rel=1e-9)
+        # K of a single summand, from a quotient.
+        assert bound.log_mgf == pytest.approx(k / n, rel=1e-9)
+        assert plain[row].log_mgf_error == pytest.approx(wrong / n, rel=1e-9)
+        needed = wrong / n * (1 + 4 * unit) + 2 * unit * abs(float(block.log_mgf[row]) / n)
+        assert bound.log_mgf_error == pytest.approx(needed, rel=1e-11)
+
+
+def test_enclosures_in_units_of_the_tilt_are_rounded_outwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The logarithm of the tilt is good to four units, and a sum to one."""
+    unit = 1e-4
+    saddles = SaddleRows.of([RowBlock(rows_of(*LAWS), np.array([70, 2000, 300]))])
+    plain = contour_enclosures(saddles, [1e-3] * 3)
+    monkeypatch.setattr(row_contour, "UNIT", unit)
+    for theta, own, wide in zip(
+        saddles.thetas.tolist(), plain, contour_enclosures(saddles, [1e-3] * 3), strict=True
+    ):
+        slack = unit * (4 * abs(math.log(theta)) + 1)
+        assert own.width < 1e-3
+        for gap in (wide.upper - own.upper, own.lower - wide.lower):
+            assert slack <= gap <= slack + 2 * unit
 
 
 @pytest.mark.parametrize("n", [5, 1000, 10**9])
@@ -432,6 +491,29 @@ def test_skipped_nodes_are_bounded_row_by_row(allowance: float) -> None:
         assert found.rounding_mean >= whole.rounding_mean * 0.1
 
 
+@pytest.mark.parametrize("step", [0.03, 0.4, 1.6])
+def test_stretches_of_rows_are_above_all_their_nodes(step: float) -> None:
+    """Both sums of moduli, of one block and of one with few copies beside it."""
+    tilted, times = tilted_rows(), np.array([2, 3, 1])
+    beside = tilt_rows(tilted.laws.chosen(np.array([2, 0, 0])), times, np.array([0.1, 0.2, 0.3]))
+    for blocks in ((tilted,), (tilted, beside)):
+        grids = replace(GRIDS, step=np.full(3, step))
+        rows = row_nodes._Rows(RowSums(blocks), TAUS, grids)
+        rises = 0
+        for row, start, size in product(range(3), range(1, 90, 7), (1, 2, 5)):
+            where = np.array([row]), np.array([start]), np.array([size])
+            mean, density = rows.bounds(*where, bound=characteristics.bound_square)[:, 0].tolist()
+            t = step * np.arange(start, start + size)
+            moduli = np.exp(-((TAUS[row] * t) ** 2) / 2) * step / math.pi
+            for block in blocks:
+                p, centred = block.atoms.probability[row], block.atoms.centred[row]
+                moduli *= np.abs(np.exp(1j * np.outer(t, centred)) @ p) ** block.times[row]
+            assert float(moduli.sum()) <= density * (1 + 1e-9)
+            assert float((moduli / (1 + t**2)).sum()) <= mean * (1 + 1e-9)
+            rises += bool(moduli[-1] > 2 * size * moduli[0])
+        assert rises > 0 or step < 0.4
+
+
 @pytest.mark.parametrize("proposed", ["none", "outside", "twice", "backwards"])
 def test_every_node_is_kept_or_bounded_whatever_is_proposed(
     proposed: str, monkeypatch: pytest.MonkeyPatch
@@ -474,6 +556,13 @@ def test_a_node_adds_what_it_adds_to_a_single_sum(monkeypatch: pytest.MonkeyPatc
         for name in ("rounding_mean", "rounding_density"):
             assert getattr(whole, name) < getattr(found, name) < 3 * getattr(whole, name)
         assert found.rounding_density - whole.rounding_density > 5 * 1e-7 * abs(found.density)
+    once = sum_rows(tilted, TAUS, grids, np.full(3, 1e-30))
+    monkeypatch.setattr(row_nodes, "ROUND_UP", 2.0)
+    for one, two in zip(once, sum_rows(tilted, TAUS, grids, np.full(3, 1e-30)), strict=True):
+        assert one is not None
+        assert two is not None
+        assert two.rounding_mean == pytest.approx(2 * one.rounding_mean, rel=1e-3)
+        assert two.rounding_density == pytest.approx(2 * one.rounding_density, rel=1e-3)
 
 
 def test_rows_with_too_many_nodes_are_given_up_alone() -> None:
