@@ -27,6 +27,7 @@ from shuffledp.divergence import (
     row_contour,
     row_nodes,
     row_selection,
+    row_sums,
     row_tilt,
 )
 from shuffledp.divergence import characteristic as characteristics
@@ -43,7 +44,7 @@ from shuffledp.divergence.row_contour import (
     contour_log_means,
 )
 from shuffledp.divergence.row_nodes import sum_rows
-from shuffledp.divergence.row_sums import RowBlock, RowSums
+from shuffledp.divergence.row_sums import RowBlock, RowSums, tilt_blocks
 from shuffledp.divergence.row_tilt import TiltedRows, log_mgfs_of, tilt_rows
 from shuffledp.divergence.tilt import log_mgf, tilt, tilt_sum
 
@@ -453,6 +454,41 @@ def test_a_huge_value_that_hardly_counts_is_left_to_others() -> None:
 def test_what_underflows_is_not_taken_for_an_atom_at_zero() -> None:
     law = Law(np.array([1.0, -1.0, 1e-200, 0.0]), WEIGHTS, np.zeros(4), np.zeros(4))
     assert not tilt_rows(rows_of(law), np.array([2]), np.full(1, 1e-200)).is_sound[0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_sums_over_blocks_are_rounded(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a unit of the size of every term, for each of them, and two more; one block has none."""
+    unit = 1e-4
+    orders = [[0, 1, 2], [2, 0, 1], [1, 2, 0]][:count]
+    vague = vague_rows(1e-6)
+    blocks = [RowBlock(vague.laws.chosen(np.array(own)), np.array([7, 20, 3])) for own in orders]
+    sums = tilt_blocks(blocks, np.array([0.4, 0.1, 0.05]))
+    points = np.tile(np.array([0.5, 1.0, 1.3]), (3, 1))
+    mgfs = [log_mgfs_of(block, points) for block in sums.blocks]
+    monkeypatch.setattr(row_sums, "UNIT", unit)
+    units = (count + 2) * unit if count > 1 else 0.0
+    together = sums.log_mgfs(points)
+    for row in range(3):
+        parts, own = [block.sum_of(row) for block in sums.blocks], sums.sum_of(row)
+        assert own.theta == 1
+        for name in ("log_mgf", "mean", "mean_size", "variance", "log_zero"):
+            total = sum(getattr(part, name) for part in parts)
+            assert getattr(own, name) == pytest.approx(total, rel=1e-12)
+        size = sum(abs(part.log_mgf) for part in parts)
+        wrong = sum(part.log_mgf_error for part in parts) + units * size
+        assert own.log_mgf_error == pytest.approx(wrong, rel=1e-9)
+        shift = sum(part.value_shift for part in parts) * (1 + units)
+        assert own.value_shift == pytest.approx(shift, rel=1e-9)
+        wrong = sum(part.zero_error for part in parts) + units * abs(own.log_zero)
+        if own.log_zero > -math.inf:
+            assert own.zero_error == pytest.approx(wrong, rel=1e-9)
+        values = np.array([part[row].values for part in mgfs])
+        errors = np.array([part[row].errors for part in mgfs]).sum(axis=0)
+        np.testing.assert_allclose(together[row].values, values.sum(axis=0), rtol=1e-12)
+        errors = errors + units * np.abs(values).sum(axis=0)
+        np.testing.assert_allclose(together[row].errors, errors, rtol=1e-9)
+    assert any(sums.sum_of(row).log_zero > -math.inf for row in range(3)) or count == 3
 
 
 # -- nodes ----------------------------------------------------------------------------------------
