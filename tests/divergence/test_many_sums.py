@@ -578,6 +578,71 @@ def test_every_node_is_kept_or_bounded_whatever_is_proposed(
         assert abs(whole.mean - found.mean) <= found.skipped_mean + 1e-11
 
 
+@pytest.mark.parametrize("kinds", [1, 2])
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("allowance", [0.0, 1.0, 30.0, 1e6])
+def test_every_node_is_kept_once_or_counted_once(
+    kinds: int, several: bool, allowance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With bounds that are exact sums: what is skipped is what the nodes that are left lack."""
+    up = 1.5
+    monkeypatch.setattr(row_selection, "ROUND_UP", up)
+    weights = np.random.default_rng(3).uniform(0.5, 1.5, (kinds, 4, 600))
+    weights[:, :, ::41] = 20.0
+    count = np.array([500, 37, 0, 1])
+
+    def bound(rows: NDArray[np.int64], starts: Array, sizes: Array) -> Array:
+        return np.array(
+            [
+                [
+                    float(own[r, a : a + n].sum())
+                    for r, a, n in zip(rows, starts, sizes, strict=True)
+                ]
+                for own in weights
+            ]
+        ).reshape(kinds, rows.size)
+
+    def rough(rows: NDArray[np.int64], starts: Array, sizes: Array) -> Array:
+        found = bound(rows, starts, sizes)
+        return np.where(starts % 3 == 0, found, math.inf)
+
+    none = np.zeros(4, dtype=np.int64)
+    grids = RowGrids(np.array([0.02, 0.3, 0.1, 0.2]), count, none, none)
+    bounds = [rough, bound] if several else [bound]
+    deviations = np.array([2.0, 0.3, 1.0, 1.0]), np.array([30.0, 4.0, 9.0, 1e3])
+    allowances = np.full((kinds, 4), 300 * allowance)
+    found = row_selection.select_nodes(grids, deviations, bounds, allowances)
+    assert found.left.tolist() == [True, True, False, True]
+    assert not (found.rows == 2).any()
+    for row, last in ((0, 500), (1, 37), (3, 1)):
+        kept = found.nodes[found.rows == row]
+        assert kept.size == np.unique(kept).size
+        assert 0 <= kept.min() <= kept.max() <= last
+        assert 0 in kept
+        lacking = weights[:, row, : last + 1].sum(axis=1) - weights[:, row, kept].sum(axis=1)
+        np.testing.assert_allclose(found.skipped[:, row], up * lacking, rtol=1e-9, atol=1e-9)
+        assert kept.size == last + 1 or allowance > 0
+        assert kept.size <= 50 or allowance < 1e6
+
+
+def test_rows_that_keep_too_many_nodes_are_given_up() -> None:
+    """Whether the main lobe has too many or all stretches together; the others stay."""
+    none = np.zeros(3, dtype=np.int64)
+    grids = RowGrids(np.full(3, 0.02), np.array([500, 100, 500]), none, none)
+
+    def nothing(rows: NDArray[np.int64], starts: Array, sizes: Array) -> Array:
+        return np.full((1, rows.size), 1.0)
+
+    deviations = np.ones(3), np.array([30.0, 30.0, 0.1])
+    for most, left in ((600, [True] * 3), (501, [True] * 3), (400, [False, True, False])):
+        found = row_selection.select_nodes(grids, deviations, [nothing], np.zeros((1, 3)), most)
+        assert found.left.tolist() == left
+        assert np.unique(found.rows).tolist() == np.flatnonzero(left).tolist()
+        for row in np.flatnonzero(left).tolist():
+            count = int(grids.count[row])
+            assert np.sort(found.nodes[found.rows == row]).tolist() == list(range(count + 1))
+
+
 def test_a_node_adds_what_it_adds_to_a_single_sum(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also its error, with a unit that is large enough to see, and one more for adding up."""
     for module in (row_nodes, integrands, characteristics):

@@ -90,6 +90,29 @@ def test_a_row_is_the_law_at_its_epsilon(mechanism: Gaussian | Laplace) -> None:
             )
 
 
+@pytest.mark.parametrize("atoms", [False, True])
+def test_laws_given_some_panels_are_vague_by_the_error_of_their_mass(atoms: bool) -> None:
+    """Weights may be larger by it, and so may sizes and densities, rounded up."""
+    rule, error = rule_of(Laplace(epsilon0=3.0), 6.0, 0.9), 0.05
+    log_mass = math.log(0.4)
+    rows = rule.rows(EPSILONS)
+    panels = np.arange(rows.bound.piece.size) < 3
+    found = rows.given(panels, log_mass, error, atoms=atoms)
+    kept = np.append(np.repeat(panels, rows.bound.points), np.full(rows.size - rows.nodes, atoms))
+    np.testing.assert_array_equal(found.values, rows.values[:, kept])
+    np.testing.assert_allclose(found.weights, rows.weights[:, kept] / 0.4, rtol=1e-12)
+    np.testing.assert_array_equal(found.value_error, rows.value_error[:, kept])
+    assert (found.weight_error >= rows.weight_error[:, kept] + error).all()
+    assert (found.weight_error <= rows.weight_error[:, kept] + error + 1e-12).all()
+    for name in ("log_size", "log_density"):
+        own, before = getattr(found.bound, name), getattr(rows.bound, name)[:, panels]
+        known = before < math.inf
+        assert (own[~known] == math.inf).all()
+        raised = own[known] - before[known]
+        assert (raised > error - log_mass + 5e-10).all()
+        assert (raised < error - log_mass + 1e-8).all()
+
+
 def test_rows_of_other_panels_are_not_joined() -> None:
     first, second = (rule_of(Gaussian(sigma=1.0), 6.0, width).rows(EPSILONS) for width in (1, 2))
     assert SmoothRows.together([first, first]).values.shape[0] == 6
@@ -441,6 +464,8 @@ def test_a_division_that_leaves_something_out_says_nothing() -> None:
     for plan, n in ((bad, 1000), (good, 2)):
         (found,) = log_means_with_jumps(plan, np.array([n]), np.array([0.1]), [1e-3])
         assert found == LogEnclosure(-math.inf, math.inf)
+    few = log_means_with_jumps(good, np.array([1000, 2]), np.array([0.1, 0.1]), [1e-3, 1e-3])
+    assert few == [LogEnclosure(-math.inf, math.inf)] * 2
 
 
 def test_more_jumps_and_their_bounds_are_in_the_remainder() -> None:
