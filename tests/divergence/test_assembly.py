@@ -135,6 +135,20 @@ def test_the_probability_of_zero_is_rounded(tau: float, monkeypatch: pytest.Monk
     assert rounded.enclosure.lower < min(inner.enclosure.lower for inner in moved)
 
 
+def test_much_noise_is_in_the_rounding_of_the_probability_of_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where the density is 0, the bias is what this probability may be off."""
+    unit, tau = 1e-4, 20.0
+    certain = replace(tilted_sum(WITH_ZERO, 5, 0.3), zero_error=0.0)
+    lift = (tau * 0.3) ** 2 / 2
+    zero = math.exp(certain.log_zero - lift)
+    monkeypatch.setattr(contour, "UNIT", unit)
+    found = assemble(certain, tau, NONE, NodeSums(mean=1.0, density=zero / (tau * SQRT_2PI)))
+    wrong = unit * (8 + abs(certain.log_zero) + 4 * lift)
+    assert found.bias == pytest.approx(tau * zero * math.expm1(wrong) * (1 + 16 * unit), rel=1e-9)
+
+
 def test_a_small_probability_of_zero_is_rounded_as_its_logarithm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
