@@ -128,12 +128,16 @@ MODULES = {
     "divergence/row_tilt.py": _ROWS,
     "divergence/row_transform.py": _ROWS,
     "divergence/row_lead.py": ["tests/divergence/test_row_swap.py"],
-    "divergence/row_selection.py": ["tests/divergence/test_row_swap.py"],
+    "divergence/row_selection.py": [
+        "tests/divergence/test_row_swap.py",
+        "tests/divergence/test_many_sums.py",
+    ],
     "divergence/row_swap.py": ["tests/divergence/test_row_swap.py"],
     "divergence/several.py": _ROWS,
     "divergence/stretches.py": ["tests/divergence/test_stretches.py"],
     "divergence/swap.py": ["tests/divergence/test_swap.py"],
     "divergence/swap_integrand.py": [
+        "tests/divergence/test_swap_integrand.py",
         "tests/divergence/test_swap.py",
         "tests/divergence/test_row_swap.py",
     ],

@@ -93,20 +93,30 @@ def test_sums_that_say_nothing(mean: float) -> None:
     assert (enclosure.upper == math.inf) == (mean < 0)
 
 
+@pytest.mark.parametrize("error", [1e-3, 0.5, 4.0])
+@pytest.mark.parametrize("density", [10.0, 0.0])
 @pytest.mark.parametrize("tau", [0.05, 4.0])
-def test_an_uncertain_probability_of_zero_is_covered(tau: float) -> None:
+def test_an_uncertain_probability_of_zero_is_covered(
+    tau: float, density: float, error: float
+) -> None:
     """The part of S = 0 that is subtracted may be too large or too small."""
-    error = 1e-3
     certain = replace(tilted_sum(WITH_ZERO, 5, 0.3), zero_error=0.0)
-    sums = NodeSums(mean=30.0 * tau, density=10.0 / tau)
+    sums = NodeSums(mean=30.0 * tau, density=density / tau)
     stated = assemble(replace(certain, zero_error=error), tau, NONE, sums)
     for sign in (-1, 1):
         moved = replace(certain, log_zero=certain.log_zero + sign * error)
         inner = assemble(moved, tau, NONE, sums)
         assert stated.enclosure.lower < inner.enclosure.lower + 1e-9
         assert stated.enclosure.upper > inner.enclosure.upper - 1e-9
-        assert stated.bias > inner.bias * (1 - 1e-9)
+        assert stated.bias >= inner.bias * (1 - 1e-9)
     assert stated.enclosure.width > assemble(certain, tau, NONE, sums).enclosure.width
+
+
+def test_a_probability_of_zero_that_is_not_known_says_nothing() -> None:
+    unknown = replace(tilted_sum(WITH_ZERO, 5, 0.3), zero_error=1e3)
+    found = assemble(unknown, 0.5, NONE, NodeSums(mean=30.0, density=10.0)).enclosure
+    assert found.lower == -math.inf
+    assert found.upper == math.inf
 
 
 @pytest.mark.parametrize("tau", [0.05, 4.0])
@@ -123,6 +133,20 @@ def test_the_probability_of_zero_is_rounded(tau: float, monkeypatch: pytest.Monk
     assert rounded.bias > max(other.bias for other in moved)
     assert rounded.enclosure.upper > max(inner.enclosure.upper for inner in moved)
     assert rounded.enclosure.lower < min(inner.enclosure.lower for inner in moved)
+
+
+def test_much_noise_is_in_the_rounding_of_the_probability_of_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where the density is 0, the bias is what this probability may be off."""
+    unit, tau = 1e-4, 20.0
+    certain = replace(tilted_sum(WITH_ZERO, 5, 0.3), zero_error=0.0)
+    lift = (tau * 0.3) ** 2 / 2
+    zero = math.exp(certain.log_zero - lift)
+    monkeypatch.setattr(contour, "UNIT", unit)
+    found = assemble(certain, tau, NONE, NodeSums(mean=1.0, density=zero / (tau * SQRT_2PI)))
+    wrong = unit * (8 + abs(certain.log_zero) + 4 * lift)
+    assert found.bias == pytest.approx(tau * zero * math.expm1(wrong) * (1 + 16 * unit), rel=1e-9)
 
 
 def test_a_small_probability_of_zero_is_rounded_as_its_logarithm(

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from shuffledp.divergence import characteristic
-from shuffledp.divergence.characteristic import bound_stretches, evaluate, evaluate_nodes
+from shuffledp.divergence.characteristic import (
+    Characteristic,
+    bound_stretches,
+    evaluate,
+    evaluate_nodes,
+    log_largest_modulus,
+)
 from shuffledp.divergence.tilt import tilt
 from shuffledp.randomizers import KRR, Laplace, Pair
 
@@ -73,3 +79,23 @@ def test_products_bound_stretches_as_well_as_sines():
     first, second = (bound_stretches(tilted, 0.002, starts, sizes, 10, s) for s in (256, 0))
     assert np.abs(first - second).max() < 1e-9
     assert first.min() < 0.9
+
+
+def test_moduli_next_to_one_keep_their_digits(monkeypatch):
+    """The logarithm of the modulus and its error, to a few units of itself; it is at most 0."""
+    rng = np.random.default_rng(14)
+    x = np.append(-(10.0 ** rng.uniform(-22, 1, 60)), [-3.0, -5.0, -800.0, -2.0])
+    error = np.append(-x[:60] * 10.0 ** rng.uniform(-6, 1, 60), [0.3, 0.9, 1e-3, 1.5])
+    phi = Characteristic(x, np.zeros(x.size), error)
+    found = log_largest_modulus(phi)
+    for own, vague, bound in zip(x, error, found, strict=True):
+        with mpmath.workdps(40):
+            exact = min(mpmath.log(mpmath.exp(mpmath.mpf(own)) + mpmath.mpf(vague)), 0)
+            gap = float(mpmath.mpf(float(bound)) - exact)
+        assert -2e-16 * abs(bound) <= gap <= 1e-13 * (abs(own) + vague)
+    for unit in (1e-6, 1e-4):
+        monkeypatch.setattr(characteristic, "UNIT", unit)
+        with np.errstate(over="ignore"):
+            growth = np.where(error < np.exp(x), 9 * np.log1p(error * np.exp(-x)), 5)
+        moved = np.minimum(found + growth * unit * 0.999, 0.0)
+        assert (log_largest_modulus(phi) >= moved).all()

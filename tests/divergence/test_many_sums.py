@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -23,8 +24,10 @@ from shuffledp.divergence import (
     log_delta_bound_at,
     log_delta_bounds_at,
     log_deltas_at,
+    row_contour,
     row_nodes,
     row_selection,
+    row_sums,
     row_tilt,
 )
 from shuffledp.divergence import characteristic as characteristics
@@ -33,8 +36,15 @@ from shuffledp.divergence.contour import chernoff_log_mean
 from shuffledp.divergence.nodes import _Nodes
 from shuffledp.divergence.proposals import rows as proposals
 from shuffledp.divergence.proposals.rows import RowGrids, saddle_points, saddle_points_of
-from shuffledp.divergence.row_contour import chernoff_log_means, contour_log_means
+from shuffledp.divergence.row_contour import (
+    SaddleRows,
+    chernoff_bounds,
+    chernoff_log_means,
+    contour_enclosures,
+    contour_log_means,
+)
 from shuffledp.divergence.row_nodes import sum_rows
+from shuffledp.divergence.row_sums import RowBlock, RowSums, tilt_blocks
 from shuffledp.divergence.row_tilt import TiltedRows, log_mgfs_of, tilt_rows
 from shuffledp.divergence.tilt import log_mgf, tilt, tilt_sum
 
@@ -112,6 +122,57 @@ def test_bounds_from_one_tilt_are_those_of_single_sums_and_hold() -> None:
             assert mpmath.mpf(bound) >= mpmath.log(mpmath.mpf(mean.numerator) / mean.denominator)
     lost = Law(np.zeros(4), WEIGHTS, np.zeros(4), np.zeros(4))
     assert chernoff_log_means(rows_of(lost), np.array([5])) == [math.inf]
+
+
+def vague_rows(error: float) -> RowBlock:
+    """Sums whose weights and values may be off by as much."""
+    laws = [replace(law, value_error=error * np.abs(law.values)) for law in LAWS]
+    rows = rows_of(*(replace(law, weight_error=np.full(4, error)) for law in laws))
+    return RowBlock(rows, np.array([7, 2000, 3]))
+
+
+def test_bounds_from_one_tilt_know_their_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values and K that are larger by their errors; every term is rounded by a large unit."""
+    unit, error = 1e-4, 1e-5
+    saddles = SaddleRows.of([vague_rows(error)])
+    [block] = saddles.sums.blocks
+    assert saddles.sums.is_sound.all()
+    plain = chernoff_bounds(saddles)
+    monkeypatch.setattr(row_contour, "UNIT", unit)
+    for row, (law, bound) in enumerate(zip(LAWS, chernoff_bounds(saddles), strict=True)):
+        n, theta = int(block.times[row]), float(saddles.thetas[row])
+        k, wrong = n * float(exact_log_mgf(law, theta)), float(block.log_mgf_error[row])
+        larger = replace(law, values=law.values + error * np.abs(law.values))
+        moved = n * float(exact_log_mgf(larger, theta))
+        assert wrong > 1e-7
+        assert plain[row].log_mean >= moved + wrong - 1 - math.log(theta)
+        errors = wrong + float(block.value_shift[row])
+        exact = k + errors - 1 - math.log(theta)
+        assert plain[row].log_mean == pytest.approx(exact, rel=1e-9)
+        sizes = abs(k) + errors + 1 + abs(math.log(theta))
+        assert bound.log_mean == pytest.approx(exact + 16 * unit * sizes, rel=1e-9)
+        # K of a single summand, from a quotient.
+        assert bound.log_mgf == pytest.approx(k / n, rel=1e-9)
+        assert plain[row].log_mgf_error == pytest.approx(wrong / n, rel=1e-9)
+        needed = wrong / n * (1 + 4 * unit) + 2 * unit * abs(float(block.log_mgf[row]) / n)
+        assert bound.log_mgf_error == pytest.approx(needed, rel=1e-11)
+
+
+def test_enclosures_in_units_of_the_tilt_are_rounded_outwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The logarithm of the tilt is good to four units, and a sum to one."""
+    unit = 1e-4
+    saddles = SaddleRows.of([RowBlock(rows_of(*LAWS), np.array([70, 2000, 300]))])
+    plain = contour_enclosures(saddles, [1e-3] * 3)
+    monkeypatch.setattr(row_contour, "UNIT", unit)
+    for theta, own, wide in zip(
+        saddles.thetas.tolist(), plain, contour_enclosures(saddles, [1e-3] * 3), strict=True
+    ):
+        slack = unit * (4 * abs(math.log(theta)) + 1)
+        assert own.width < 1e-3
+        for gap in (wide.upper - own.upper, own.lower - wide.lower):
+            assert slack <= gap <= slack + 2 * unit
 
 
 @pytest.mark.parametrize("n", [5, 1000, 10**9])
@@ -217,6 +278,7 @@ def test_tilted_rows_are_tilted_laws() -> None:
     for row, (law, n, theta) in enumerate(zip(LAWS, times.tolist(), thetas, strict=True)):
         one = tilt_sum(BlockSum.of((law.scaled(float(theta)), n)), 1.0)
         own, single = rows.sum_of(row), one.laws[0]
+        assert own.theta == 1
         atoms = rows.atoms_of(np.array([row]))
         for name in ("log_mgf", "mean", "mean_size", "variance", "log_zero"):
             assert getattr(own, name) == pytest.approx(getattr(one, name), rel=1e-9, abs=1e-9)
@@ -248,8 +310,121 @@ def test_errors_of_values_shift_the_sum() -> None:
     rows = tilt_rows(rows_of(law), np.array([6]), np.full(1, 0.8))
     one = tilt(law.scaled(0.8), 1.0)
     assert float(rows.value_shift[0]) == pytest.approx(6 * one.value_shift, rel=1e-3)
-    vague = Law(law.values, law.weights, np.full(4, 3.0), np.zeros(4))
-    assert not tilt_rows(rows_of(vague), np.array([6]), np.ones(1)).is_sound[0]
+    for size in (1.2, 3.0):
+        vague = Law(law.values, law.weights, np.full(4, size), np.zeros(4))
+        assert not tilt_rows(rows_of(vague), np.array([6]), np.ones(1)).is_sound[0]
+
+
+def without_errors_of_k(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K is exact, so that the other errors of a tilted law can be seen."""
+    found = row_tilt._log_mgf
+
+    def exact(laws: LawRows, points: Array) -> row_tilt._LogMgfs:
+        sure = replace(laws, weight_error=np.zeros_like(laws.weight_error))
+        return replace(found(sure, points), error=np.zeros(points.shape))
+
+    monkeypatch.setattr(row_tilt, "_log_mgf", exact)
+
+
+#: Values, and weights such that all of them count once tilted.
+APART = [[0.0, -3.0, 2.0, 6.0], [0.0, 9.0, 12.0, 3.0], [0.0, -0.1, 0.01, 0.02]]
+
+
+@pytest.mark.parametrize("values", APART)
+def test_every_rounding_of_a_probability_counts(
+    values: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the exponential, of the product, of an exponent and of its distance from K."""
+    unit = 1e-6
+    monkeypatch.setattr(row_tilt, "UNIT", unit)
+    without_errors_of_k(monkeypatch)
+    x = np.array(values)
+    weights = np.exp(-x) / np.exp(-x).sum()
+    wrong = np.array([1e-5, 0.0, 2e-5, 3e-5])
+    law = Law(x, weights, np.zeros(4), wrong)
+    rows, n = tilt_rows(rows_of(law), np.array([9]), np.ones(1)), 9
+    k = float(rows.log_mgf[0]) / n
+    needed = wrong + unit * (5 + np.abs(x) + np.abs(x - k))
+    p, atoms = np.full(4, 0.25), rows.atoms
+    np.testing.assert_allclose(atoms.probability[0], p, rtol=1e-9)
+    stated = float(atoms.probability_error[0])
+    assert float(p @ needed) <= stated <= 3 * float(needed.max())
+    assert float(p @ (needed * np.abs(x - p @ x))) <= stated * float(atoms.mean_deviation[0])
+    # A product is rounded; so are a logarithm, to four units, and a sum over the atoms.
+    log_zero = n * math.log(0.25)
+    assert float(rows.log_mgf_error[0]) >= 2 * unit * abs(n * k)
+    (mgfs,) = log_mgfs_of(rows, np.array([[0.4, 1.0, 1.7]]))
+    assert (mgfs.errors >= 2 * unit * np.abs(mgfs.values)).all()
+    allowed = n * (needed[0] + 4 * unit) + 5 * unit * abs(log_zero)
+    assert allowed <= float(rows.zero_error[0]) <= 3 * allowed
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 5.0])
+def test_errors_of_far_atoms_are_weighed_with_their_distance(
+    scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a wrong weight adds to the characteristic function at small t."""
+    monkeypatch.setattr(row_tilt, "UNIT", 0.0)
+    without_errors_of_k(monkeypatch)
+    x = scale * np.array([1.0, -0.1, 0.01, 0.0])
+    weights = np.array([0.01, 0.3, 0.19, 0.5])
+    for far in range(3):
+        wrong = np.where(np.arange(4) == far, 0.1, 0.0)
+        rows = tilt_rows(rows_of(Law(x, weights, np.zeros(4), wrong)), np.ones(1, int), np.ones(1))
+        p, centred = rows.atoms.probability[0], rows.atoms.centred[0]
+        stated, deviation = rows.atoms.probability_error[0], rows.atoms.mean_deviation[0]
+        needed = max(0.1 * p[far] * abs(centred[far]) / deviation, 0.1 * p[far])
+        assert needed <= stated <= 1.1 * needed
+
+
+def test_shifts_are_those_of_tilted_laws_with_wrong_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum of p e^d d where weights may be larger, too."""
+    without_errors_of_k(monkeypatch)
+    law, n = LAWS[0], 6
+    wrong, vague = np.array([0.3, 0.01, 0.2, 0.0]), np.array([0.2, 0.02, 0.0, 0.1])
+    rows = tilt_rows(rows_of(replace(law, value_error=wrong, weight_error=vague)), *one_row(n))
+    p = rows.atoms.probability[0]
+    exact = n * float(p @ (np.exp(wrong + vague) * wrong))
+    assert exact <= float(rows.value_shift[0])
+    whole = n * float(p @ wrong) * math.exp(float((wrong + vague).max()))
+    assert whole * (1 + 5e-10) <= float(rows.value_shift[0]) <= whole * (1 + 1e-8)
+    nothing = tilt_rows(rows_of(replace(law, values=np.zeros(4))), *one_row(n))
+    assert float(nothing.value_shift[0]) > 0  # products that underflow
+
+
+def one_row(n: int) -> tuple[NDArray[np.int64], Array]:
+    return np.array([n]), np.ones(1)
+
+
+@pytest.mark.parametrize("size", [-40.0, -5.0, 5.0, 60.0, 200.0])
+@pytest.mark.parametrize("share", [0.5, 1e-3])
+def test_rounded_exponents_are_in_the_error_of_the_transform(
+    size: float, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exponent is moved by a large unit; its atom makes up some share of the transform."""
+    unit = 1e-8
+    monkeypatch.setattr(row_tilt, "UNIT", unit)
+    weight = share * math.exp(-max(size, 0.0))
+    values = np.array([size, 0.0])
+    law = Law(values, np.array([weight, 1 - weight]), np.zeros(2), np.zeros(2))
+    found = row_tilt._log_mgf(rows_of(law), np.array([[1.0]]))
+    moved = weight * (math.exp(size * (1 + unit)) - math.exp(size)) / (1 - weight + share)
+    assert abs(moved) <= float(found.error[0, 0]) <= 30 * (1 + abs(size)) * unit
+
+
+def test_shifts_of_transforms_are_those_of_wrong_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums of w e^{sg} d, with weights that may be larger and exponentials that are rounded."""
+    unit = 1e-4
+    monkeypatch.setattr(row_tilt, "UNIT", unit)
+    law, s = LAWS[0], np.array([0.3, 1.0, 2.0])
+    wrong, vague = np.array([0.3, 0.01, 0.2, 0.4]), np.array([0.2, 0.02, 0.0, 0.1])
+    rows = rows_of(replace(law, value_error=wrong, weight_error=vague))
+    found = row_tilt._log_mgf(rows, s[None, :]).shift[0]
+    for own, shift in zip(s, found, strict=True):
+        power = np.exp(own * law.values)
+        rounded = power + 8 * unit * (1 + np.abs(power - 1))
+        needed = float((law.weights * np.exp(vague) * wrong) @ rounded)
+        assert needed * (1 - 1e-9) <= shift <= needed * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -257,6 +432,7 @@ def test_errors_of_values_shift_the_sum() -> None:
     [
         [1e-300, -1e-300, 0.0, 0.0],  # units of round-off underflow
         [1e120, -1e120, 0.0, 0.0],
+        [1.0, -1e120, 0.0, 0.0],
         [0.0, 0.0, 0.0, 0.0],  # nothing varies
         [1.0, -1e-295, 0.0, 0.0],
     ],
@@ -269,9 +445,50 @@ def test_rows_beyond_doubles_are_left_to_others(values: list[float]) -> None:
     assert kept is not None
 
 
+def test_a_huge_value_that_hardly_counts_is_left_to_others() -> None:
+    weights = np.array([0.1, 1e-130, 0.4, 0.5])
+    law = Law(np.array([1.0, -1e120, 0.0, 0.0]), weights, np.zeros(4), np.zeros(4))
+    assert not tilt_rows(rows_of(law), *one_row(100)).is_sound[0]
+
+
 def test_what_underflows_is_not_taken_for_an_atom_at_zero() -> None:
     law = Law(np.array([1.0, -1.0, 1e-200, 0.0]), WEIGHTS, np.zeros(4), np.zeros(4))
     assert not tilt_rows(rows_of(law), np.array([2]), np.full(1, 1e-200)).is_sound[0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_sums_over_blocks_are_rounded(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a unit of the size of every term, for each of them, and two more; one block has none."""
+    unit = 1e-4
+    orders = [[0, 1, 2], [2, 0, 1], [1, 2, 0]][:count]
+    vague = vague_rows(1e-6)
+    blocks = [RowBlock(vague.laws.chosen(np.array(own)), np.array([7, 20, 3])) for own in orders]
+    sums = tilt_blocks(blocks, np.array([0.4, 0.1, 0.05]))
+    points = np.tile(np.array([0.5, 1.0, 1.3]), (3, 1))
+    mgfs = [log_mgfs_of(block, points) for block in sums.blocks]
+    monkeypatch.setattr(row_sums, "UNIT", unit)
+    units = (count + 2) * unit if count > 1 else 0.0
+    together = sums.log_mgfs(points)
+    for row in range(3):
+        parts, own = [block.sum_of(row) for block in sums.blocks], sums.sum_of(row)
+        assert own.theta == 1
+        for name in ("log_mgf", "mean", "mean_size", "variance", "log_zero"):
+            total = sum(getattr(part, name) for part in parts)
+            assert getattr(own, name) == pytest.approx(total, rel=1e-12)
+        size = sum(abs(part.log_mgf) for part in parts)
+        wrong = sum(part.log_mgf_error for part in parts) + units * size
+        assert own.log_mgf_error == pytest.approx(wrong, rel=1e-9)
+        shift = sum(part.value_shift for part in parts) * (1 + units)
+        assert own.value_shift == pytest.approx(shift, rel=1e-9)
+        wrong = sum(part.zero_error for part in parts) + units * abs(own.log_zero)
+        if own.log_zero > -math.inf:
+            assert own.zero_error == pytest.approx(wrong, rel=1e-9)
+        values = np.array([part[row].values for part in mgfs])
+        errors = np.array([part[row].errors for part in mgfs]).sum(axis=0)
+        np.testing.assert_allclose(together[row].values, values.sum(axis=0), rtol=1e-12)
+        errors = errors + units * np.abs(values).sum(axis=0)
+        np.testing.assert_allclose(together[row].errors, errors, rtol=1e-9)
+    assert any(sums.sum_of(row).log_zero > -math.inf for row in range(3)) or count == 3
 
 
 # -- nodes ----------------------------------------------------------------------------------------
@@ -310,6 +527,29 @@ def test_skipped_nodes_are_bounded_row_by_row(allowance: float) -> None:
         assert found.rounding_mean >= whole.rounding_mean * 0.1
 
 
+@pytest.mark.parametrize("step", [0.03, 0.4, 1.6])
+def test_stretches_of_rows_are_above_all_their_nodes(step: float) -> None:
+    """Both sums of moduli, of one block and of one with few copies beside it."""
+    tilted, times = tilted_rows(), np.array([2, 3, 1])
+    beside = tilt_rows(tilted.laws.chosen(np.array([2, 0, 0])), times, np.array([0.1, 0.2, 0.3]))
+    for blocks in ((tilted,), (tilted, beside)):
+        grids = replace(GRIDS, step=np.full(3, step))
+        rows = row_nodes._Rows(RowSums(blocks), TAUS, grids)
+        rises = 0
+        for row, start, size in product(range(3), range(1, 90, 7), (1, 2, 5)):
+            where = np.array([row]), np.array([start]), np.array([size])
+            mean, density = rows.bounds(*where, bound=characteristics.bound_square)[:, 0].tolist()
+            t = step * np.arange(start, start + size)
+            moduli = np.exp(-((TAUS[row] * t) ** 2) / 2) * step / math.pi
+            for block in blocks:
+                p, centred = block.atoms.probability[row], block.atoms.centred[row]
+                moduli *= np.abs(np.exp(1j * np.outer(t, centred)) @ p) ** block.times[row]
+            assert float(moduli.sum()) <= density * (1 + 1e-9)
+            assert float((moduli / (1 + t**2)).sum()) <= mean * (1 + 1e-9)
+            rises += bool(moduli[-1] > 2 * size * moduli[0])
+        assert rises > 0 or step < 0.4
+
+
 @pytest.mark.parametrize("proposed", ["none", "outside", "twice", "backwards"])
 def test_every_node_is_kept_or_bounded_whatever_is_proposed(
     proposed: str, monkeypatch: pytest.MonkeyPatch
@@ -338,6 +578,71 @@ def test_every_node_is_kept_or_bounded_whatever_is_proposed(
         assert abs(whole.mean - found.mean) <= found.skipped_mean + 1e-11
 
 
+@pytest.mark.parametrize("kinds", [1, 2])
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("allowance", [0.0, 1.0, 30.0, 1e6])
+def test_every_node_is_kept_once_or_counted_once(
+    kinds: int, several: bool, allowance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With bounds that are exact sums: what is skipped is what the nodes that are left lack."""
+    up = 1.5
+    monkeypatch.setattr(row_selection, "ROUND_UP", up)
+    weights = np.random.default_rng(3).uniform(0.5, 1.5, (kinds, 4, 600))
+    weights[:, :, ::41] = 20.0
+    count = np.array([500, 37, 0, 1])
+
+    def bound(rows: NDArray[np.int64], starts: Array, sizes: Array) -> Array:
+        return np.array(
+            [
+                [
+                    float(own[r, a : a + n].sum())
+                    for r, a, n in zip(rows, starts, sizes, strict=True)
+                ]
+                for own in weights
+            ]
+        ).reshape(kinds, rows.size)
+
+    def rough(rows: NDArray[np.int64], starts: Array, sizes: Array) -> Array:
+        found = bound(rows, starts, sizes)
+        return np.where(starts % 3 == 0, found, math.inf)
+
+    none = np.zeros(4, dtype=np.int64)
+    grids = RowGrids(np.array([0.02, 0.3, 0.1, 0.2]), count, none, none)
+    bounds = [rough, bound] if several else [bound]
+    deviations = np.array([2.0, 0.3, 1.0, 1.0]), np.array([30.0, 4.0, 9.0, 1e3])
+    allowances = np.full((kinds, 4), 300 * allowance)
+    found = row_selection.select_nodes(grids, deviations, bounds, allowances)
+    assert found.left.tolist() == [True, True, False, True]
+    assert not (found.rows == 2).any()
+    for row, last in ((0, 500), (1, 37), (3, 1)):
+        kept = found.nodes[found.rows == row]
+        assert kept.size == np.unique(kept).size
+        assert 0 <= kept.min() <= kept.max() <= last
+        assert 0 in kept
+        lacking = weights[:, row, : last + 1].sum(axis=1) - weights[:, row, kept].sum(axis=1)
+        np.testing.assert_allclose(found.skipped[:, row], up * lacking, rtol=1e-9, atol=1e-9)
+        assert kept.size == last + 1 or allowance > 0
+        assert kept.size <= 50 or allowance < 1e6
+
+
+def test_rows_that_keep_too_many_nodes_are_given_up() -> None:
+    """Whether the main lobe has too many or all stretches together; the others stay."""
+    none = np.zeros(3, dtype=np.int64)
+    grids = RowGrids(np.full(3, 0.02), np.array([500, 100, 500]), none, none)
+
+    def nothing(rows: NDArray[np.int64], starts: Array, sizes: Array) -> Array:
+        return np.full((1, rows.size), 1.0)
+
+    deviations = np.ones(3), np.array([30.0, 30.0, 0.1])
+    for most, left in ((600, [True] * 3), (501, [True] * 3), (400, [False, True, False])):
+        found = row_selection.select_nodes(grids, deviations, [nothing], np.zeros((1, 3)), most)
+        assert found.left.tolist() == left
+        assert np.unique(found.rows).tolist() == np.flatnonzero(left).tolist()
+        for row in np.flatnonzero(left).tolist():
+            count = int(grids.count[row])
+            assert np.sort(found.nodes[found.rows == row]).tolist() == list(range(count + 1))
+
+
 def test_a_node_adds_what_it_adds_to_a_single_sum(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also its error, with a unit that is large enough to see, and one more for adding up."""
     for module in (row_nodes, integrands, characteristics):
@@ -352,6 +657,13 @@ def test_a_node_adds_what_it_adds_to_a_single_sum(monkeypatch: pytest.MonkeyPatc
         for name in ("rounding_mean", "rounding_density"):
             assert getattr(whole, name) < getattr(found, name) < 3 * getattr(whole, name)
         assert found.rounding_density - whole.rounding_density > 5 * 1e-7 * abs(found.density)
+    once = sum_rows(tilted, TAUS, grids, np.full(3, 1e-30))
+    monkeypatch.setattr(row_nodes, "ROUND_UP", 2.0)
+    for one, two in zip(once, sum_rows(tilted, TAUS, grids, np.full(3, 1e-30)), strict=True):
+        assert one is not None
+        assert two is not None
+        assert two.rounding_mean == pytest.approx(2 * one.rounding_mean, rel=1e-3)
+        assert two.rounding_density == pytest.approx(2 * one.rounding_density, rel=1e-3)
 
 
 def test_rows_with_too_many_nodes_are_given_up_alone() -> None:

@@ -344,6 +344,21 @@ def test_a_large_error_of_phi() -> None:
         assert sums.rounding_density <= 5 * error * (1 + 1e-8)
 
 
+@pytest.mark.parametrize("error", [1e-25, 1e-18, 1e-17])
+@pytest.mark.parametrize("x", [3e-17, 5e-17, 7e-17, 1.4e-16])
+def test_the_power_of_a_modulus_next_to_one(x: float, error: float) -> None:
+    """The logarithm of a modulus that is rounded to a unit of 1 would be off by a factor of 2."""
+    n = 2**53
+    integrand_ = _Nodes(copies(SKEWED, n), 1e-9, step=math.pi)
+    phi = Characteristic(np.array([-x]), np.zeros(1), np.array([error]))
+    terms = integrand_.integrand.terms(np.ones(1, dtype=np.int64), np.zeros(1), [phi])
+    wobble = 9 * characteristics.UNIT * (8 + n * x) * math.exp(-n * x)
+    moved = float(terms.rounding_density[0]) - wobble
+    worst = math.exp(-n * (x - error)) - math.exp(-n * x)
+    assert worst * (1 - 1e-6) <= moved or worst < 1e-3 * wobble
+    assert moved <= 2 * worst + 1e-3 * wobble
+
+
 @pytest.mark.parametrize(
     ("phi", "n", "t", "tau", "mean"),
     [

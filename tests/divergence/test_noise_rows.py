@@ -23,6 +23,9 @@ from shuffledp.divergence import (
     log_delta_bounds_at,
     log_deltas_at,
     row_contour,
+    row_tilt,
+    row_transform,
+    transform,
 )
 from shuffledp.divergence import several as several_points
 from shuffledp.divergence.blocks import BlockSum
@@ -39,9 +42,11 @@ from shuffledp.divergence.row_contour import (
 from shuffledp.divergence.row_jumps import log_means_with_jumps
 from shuffledp.divergence.row_sums import RowBlock, tilt_blocks
 from shuffledp.divergence.row_tilt import log_mgfs_of, tilt_rows
+from shuffledp.divergence.row_transform import RowTransform, TransformErrors, row_log_mgf_errors
 from shuffledp.divergence.smooth import with_tails
 from shuffledp.divergence.smooth_jumps import JumpRule, divide
-from shuffledp.divergence.tilt import log_mgf_of_sum, tilt, tilt_sum
+from shuffledp.divergence.tilt import log_mgf, log_mgf_of_sum, tilt, tilt_sum
+from shuffledp.divergence.transform import TransformError, log_mgf_errors
 from shuffledp.randomizers import Gaussian, Laplace, Pair
 
 Array = NDArray[np.float64]
@@ -83,6 +88,29 @@ def test_a_row_is_the_law_at_its_epsilon(mechanism: Gaussian | Laplace) -> None:
             np.testing.assert_allclose(
                 getattr(rows.bound, name)[row], getattr(law.bound, name), rtol=1e-12
             )
+
+
+@pytest.mark.parametrize("atoms", [False, True])
+def test_laws_given_some_panels_are_vague_by_the_error_of_their_mass(atoms: bool) -> None:
+    """Weights may be larger by it, and so may sizes and densities, rounded up."""
+    rule, error = rule_of(Laplace(epsilon0=3.0), 6.0, 0.9), 0.05
+    log_mass = math.log(0.4)
+    rows = rule.rows(EPSILONS)
+    panels = np.arange(rows.bound.piece.size) < 3
+    found = rows.given(panels, log_mass, error, atoms=atoms)
+    kept = np.append(np.repeat(panels, rows.bound.points), np.full(rows.size - rows.nodes, atoms))
+    np.testing.assert_array_equal(found.values, rows.values[:, kept])
+    np.testing.assert_allclose(found.weights, rows.weights[:, kept] / 0.4, rtol=1e-12)
+    np.testing.assert_array_equal(found.value_error, rows.value_error[:, kept])
+    assert (found.weight_error >= rows.weight_error[:, kept] + error).all()
+    assert (found.weight_error <= rows.weight_error[:, kept] + error + 1e-12).all()
+    for name in ("log_size", "log_density"):
+        own, before = getattr(found.bound, name), getattr(rows.bound, name)[:, panels]
+        known = before < math.inf
+        assert (own[~known] == math.inf).all()
+        raised = own[known] - before[known]
+        assert (raised > error - log_mass + 5e-10).all()
+        assert (raised < error - log_mass + 1e-8).all()
 
 
 def test_rows_of_other_panels_are_not_joined() -> None:
@@ -135,6 +163,84 @@ def test_the_error_enters_where_it_does_for_a_single_law(
         bounds, expected = bound_square(atoms, t, half), bound_square(one, t, half)
         np.testing.assert_allclose(bounds, expected, rtol=1e-3)
         assert (bound_far(atoms, t, half) >= bounds).all()
+
+
+@pytest.mark.parametrize(("mechanism", "end", "width", "theta"), COARSE)
+def test_large_errors_are_those_of_single_laws(
+    mechanism: Gaussian | Laplace,
+    end: float,
+    width: float,
+    theta: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Values are off by so much that all terms count; the last row says nothing."""
+    for module in (row_transform, transform):
+        monkeypatch.setattr(module, "ROUND_UP", 1.1)
+    rule, theta = rule_of(mechanism, end, width), 5 * theta if end < 5 else 2.5 * theta
+    shifts = np.array([0.1, 0.3, 0.6])
+    vague = np.linspace(0.01, 0.1, rule.law(0.0).size)
+    rows = rule.rows(EPSILONS).scaled(np.full(3, theta))
+    errors = {"value_error": vague, "weight_error": vague[::-1] + 0.1}
+    laws = [replace(rule.law(e).scaled(theta), **errors) for e in EPSILONS.tolist()]
+    rows = replace(rows, **{name: np.tile(own, (3, 1)) for name, own in errors.items()})
+    k = np.array([float(log_mgf(law, np.ones(1))[0][0]) for law in laws])
+    deviations = np.array([0.1, 0.2, 0.3])
+    found = TransformErrors(rows, k, shifts, deviations)
+    own = RowTransform(found, np.arange(3))
+    for row, law in enumerate(laws):
+        one = TransformError(law, 1.0, float(k[row]), float(shifts[row]), float(deviations[row]))
+        assert found.log_mgf_error[row] == pytest.approx(one.log_mgf_error, rel=1e-9)
+        for t in (0.0, 1e-3, 0.2, 3.0, 40.0, 1e6):
+            times = np.full(1, t)
+            here = own.chosen(np.array([row]))
+            np.testing.assert_allclose(here.at(times), one.at(times), rtol=1e-9)
+            np.testing.assert_allclose(here.modulus(times), one.modulus(times), rtol=1e-9)
+    assert (found.log_mgf_error < math.inf).tolist() == [True, True, False]
+
+
+def test_errors_of_values_are_in_those_of_transforms() -> None:
+    """As for a single law if all values are equally vague, and no less if some are more."""
+    rule, points = rule_of(Laplace(epsilon0=4.0), 4.0, 4.0), np.array([0.3, 1.5, 0.9, 2.2, 1.0])
+    size = rule.law(0.0).size
+    for vague in (np.full(size, 0.02), np.linspace(0.0, 0.05, size), np.linspace(0.05, 0.0, size)):
+        laws = [replace(rule.law(e).scaled(0.1), value_error=vague) for e in EPSILONS.tolist()]
+        rows = rule.rows(EPSILONS).scaled(np.full(3, 0.1))
+        rows = replace(
+            rows, value_error=np.tile(vague, (3, 1)), weight_error=np.zeros_like(rows.weights)
+        )
+        mgfs = row_tilt._log_mgf(rows, np.tile(points, (3, 1)))
+        found = row_log_mgf_errors(rows, np.tile(points, (3, 1)), mgfs.log_mgf, mgfs.shift)
+        for row, law in enumerate(laws):
+            single = log_mgf_errors(law, points, mgfs.log_mgf[row])
+            assert (single > 1e-4).all()
+            assert (found[row] >= single * (1 - 1e-9)).all()
+            assert (found[row] <= single * (1 + (1e-9 if vague[0] == vague[-1] else 9))).all()
+
+
+def test_errors_of_transforms_are_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product and a sum, by a unit each, at least; here with a large one."""
+    unit, n = 1e-3, 300
+    laws = rule_of(Gaussian(sigma=1.0), 6.0, 3.0).rows(EPSILONS)
+    tilted = tilt_rows(laws, np.full(3, n), np.full(3, 0.02))
+    plain = replace(tilted, log_mgf_error=np.full(3, 1e-3), zero_error=np.full(3, 2e-3))
+    k, shift = tilted.log_mgf / n, np.full(3, 1e-9)
+    monkeypatch.setattr(row_tilt, "UNIT", 0.0)
+    exact = row_tilt._with_transform(plain, tilted.laws, k, shift)
+    monkeypatch.setattr(row_tilt, "UNIT", unit)
+    rounded = row_tilt._with_transform(plain, tilted.laws, k, shift)
+    for name in ("log_mgf_error", "zero_error"):
+        own, added = getattr(plain, name), getattr(exact, name) - getattr(plain, name)
+        assert (added > 1e-4 * own).all()
+        needed = (own + added * (1 + unit)) * (1 + unit)
+        assert (getattr(rounded, name) >= needed).all()
+        assert (getattr(rounded, name) <= needed * (1 + 10 * unit)).all()
+    # The errors themselves dwarf those of nodes, so that both factors count.
+    none = replace(plain, log_mgf_error=np.zeros(3))
+    rounded = row_tilt._with_transform(none, tilted.laws, k, shift)
+    monkeypatch.setattr(row_tilt, "UNIT", 0.0)
+    exact = row_tilt._with_transform(none, tilted.laws, k, shift)
+    assert (exact.log_mgf_error < 1).all()
+    assert (rounded.log_mgf_error >= exact.log_mgf_error * (1 + unit) ** 2).all()
 
 
 @pytest.mark.parametrize("share", [20.0, 60.0])
@@ -358,6 +464,8 @@ def test_a_division_that_leaves_something_out_says_nothing() -> None:
     for plan, n in ((bad, 1000), (good, 2)):
         (found,) = log_means_with_jumps(plan, np.array([n]), np.array([0.1]), [1e-3])
         assert found == LogEnclosure(-math.inf, math.inf)
+    few = log_means_with_jumps(good, np.array([1000, 2]), np.array([0.1, 0.1]), [1e-3, 1e-3])
+    assert few == [LogEnclosure(-math.inf, math.inf)] * 2
 
 
 def test_more_jumps_and_their_bounds_are_in_the_remainder() -> None:

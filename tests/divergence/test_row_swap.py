@@ -15,12 +15,14 @@ from tiers import examples
 
 from shuffledp import parse
 from shuffledp.decomposition import Decomposition, LawRows
-from shuffledp.divergence import row_swap
-from shuffledp.divergence.lead import leading_type, loss_of_leading
+from shuffledp.divergence import lead as single_leads
+from shuffledp.divergence import row_lead, row_swap
+from shuffledp.divergence.lead import leading_type, loss_of_leading, terms_of_one
 from shuffledp.divergence.row_lead import RowLeads, RowNodes
 from shuffledp.divergence.row_swap import swap_log_deltas
 from shuffledp.divergence.slots import SlotRows, Slots
-from shuffledp.divergence.swap import swap_log_delta
+from shuffledp.divergence.swap import _Spectrum, swap_log_delta
+from shuffledp.divergence.swap_integrand import Nodes
 
 Rows = list[list[Fraction]]
 EPSILONS = np.array([0.0, 0.02, 0.1])
@@ -287,14 +289,9 @@ MANY_USERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("text", "n", "epsilon"), [*MANY_USERS, *CASES], ids=lambda value: str(value)[:24]
-)
-def test_losses_are_those_of_single_bounds(text: str, n: int, epsilon: float) -> None:
-    nodes, spectrum = nodes_of(slots_of(text, epsilon), n)
-    lead, log_ratio = leading_type(nodes), spectrum.log_rest - spectrum.top
-    terms = [1, min(2, spectrum.terms), spectrum.terms]
-    rows, count = len(terms), nodes.t.size
+def several_of(nodes: Nodes, spectrum: _Spectrum, terms: list[int]) -> tuple[RowLeads, RowNodes]:
+    """One sum several times, each time over another number of users who are examined."""
+    lead, rows, count = leading_type(nodes), len(terms), nodes.t.size
     several = RowNodes(
         nodes.chosen(np.tile(np.arange(count), rows)),
         np.repeat(np.arange(rows), count),
@@ -304,15 +301,61 @@ def test_losses_are_those_of_single_bounds(text: str, n: int, epsilon: float) ->
     leads = RowLeads(
         np.full(rows, lead),
         np.tile(own[:, None], rows),
-        np.full(rows, float(n - 1)),
+        np.full(rows, float(spectrum.others)),
         np.array(terms, dtype=np.float64),
-        np.full(rows, log_ratio),
+        np.full(rows, spectrum.log_rest - spectrum.top),
         np.full(rows, spectrum.gamma),
     )
-    found = leads.losses(several)
-    for k, loss in zip(terms, found.tolist(), strict=True):
+    return leads, several
+
+
+@pytest.mark.parametrize("vague", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize(
+    ("text", "n", "epsilon"), [*MANY_USERS, *CASES], ids=lambda value: str(value)[:24]
+)
+def test_losses_are_those_of_single_bounds(
+    text: str, n: int, epsilon: float, vague: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nodes have errors that count, and sums are rounded up by as much."""
+    nodes, spectrum = nodes_of(slots_of(text, epsilon), n)
+    log_ratio = spectrum.log_rest - spectrum.top
+    terms = [1, min(2, spectrum.terms), spectrum.terms]
+    size = vague / n * np.linspace(0.5, 1.0, nodes.t.size)
+    nodes = replace(nodes, relative=nodes.relative + size, error=nodes.error + size * nodes.size)
+    for module in (single_leads, row_lead):
+        monkeypatch.setattr(module, "ROUND_UP", 1 + 1e-9 + vague)
+    leads, several = several_of(nodes, spectrum, terms)
+    for k, loss in zip(terms, leads.losses(several).tolist(), strict=True):
         single = loss_of_leading(nodes, n - 1, k, log_ratio, spectrum.gamma)
         assert loss == pytest.approx(single, rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_of_leading_types_are_rounded_down(sign: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the errors of all nodes and by those of adding them up, here with a large unit."""
+    unit, up, k = 1e-5, 1.5, 3
+    nodes, spectrum = nodes_of(slots_of("blh(epsilon0=2)", 0.3), 300)
+    nodes = replace(nodes, error=nodes.error + 1e-4 * nodes.size, kernel=sign * nodes.kernel)
+    leads, several = several_of(nodes, spectrum, [1, 5])
+    values, errors = terms_of_one(nodes, nodes.exponent[leading_type(nodes)], 299.0 - k)
+    monkeypatch.setattr(row_lead, "UNIT", unit)
+    monkeypatch.setattr(row_lead, "ROUND_UP", up)
+    expected = float(values.real.sum()) - up * float(errors.sum())
+    expected -= (values.size + 64) * unit * float(np.abs(values).sum())
+    found = leads._alone(several, np.full(2, float(k)))
+    assert found.tolist() == pytest.approx([expected, expected], rel=1e-9)
+
+
+@pytest.mark.parametrize("log_ratio", [-0.4, -0.01, 0.0, 0.01, 0.4])
+def test_weights_of_blocks_are_above_their_sum(log_ratio: float) -> None:
+    one = np.ones(1)
+    leads = RowLeads(
+        np.zeros(1, dtype=np.int64), one[None, :], 50 * one, 9 * one, log_ratio * one, 0.3 * one
+    )
+    for first, last in ((0, 0), (0, 3), (2, 2), (2, 8)):
+        [weight] = leads._weights(first * one, last * one).tolist()
+        terms = [0.3 * math.exp(k * log_ratio) for k in range(first, last + 1)]
+        assert sum(terms) <= weight <= len(terms) * max(terms) * (1 + 1e-8)
 
 
 def test_types_that_do_not_fall_short_have_no_leader() -> None:
@@ -345,3 +388,132 @@ def test_laws_with_singular_components_are_refused() -> None:
             Slots.of(blanket, [background], 0.1)
         with pytest.raises(ValueError, match="singular"):
             SlotRows.of(blanket, [background], np.array([0.1]))
+
+
+# -- each term of the bound -----------------------------------------------------------------------
+
+
+def sums_of(slots: SlotRows, n: int = 3000) -> row_swap._Sums:
+    with np.errstate(all="ignore"):
+        bounds = row_swap._Bounds(slots, np.array([n]), 2e-3)
+        return row_swap._Sums(bounds, np.arange(1))
+
+
+def log_mgf_of(law: LawRows, theta: float, weights: np.ndarray | None = None) -> float:
+    used = law.weights[0] if weights is None else weights
+    return math.log1p(float(used @ np.expm1(theta * law.values[0])))
+
+
+def tilted_up(law: LawRows, error: float) -> np.ndarray:
+    """Weights that are off by no more than the error and favour positive values; they sum to 1."""
+    weights, up = law.weights[0], law.values[0] > 0
+    size = error * min(float(weights[up].sum()), float(weights[~up].sum()))
+    sign = np.where(up, 1 / weights[up].sum(), -1 / weights[~up].sum())
+    return weights * (1 + size * sign)
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_errors_of_the_transforms_are_in_the_scale(kind: int) -> None:
+    """Weights of one slot are moved by their errors: K of slot 0 counts once, of a type n - 1."""
+    slots, n, error = krr_slots(), 3000, 1e-5
+    laws = [*slots.types, slots.first]
+    laws[kind] = replace(
+        laws[kind],
+        weight_error=laws[kind].weight_error + error,
+        value_error=laws[kind].value_error + error,
+    )
+    scale = sums_of(replace(slots, types=tuple(laws[:-1]), first=laws[-1]), n).scale
+    theta, times = float(np.asarray(scale.theta)[0]), n - 1 if kind < 3 else 1
+    own = laws[kind]
+    moved = log_mgf_of(own, theta, tilted_up(own, error)) - log_mgf_of(own, theta)
+    assert moved > 1e-8
+    assert float(np.asarray(scale.log_mgf_error)[0]) >= times * moved
+    assert float(np.asarray(scale.value_shift)[0]) >= times * theta * error
+
+
+def test_losses_are_weighed_with_who_is_examined() -> None:
+    """Where mixtures matter: what is lost, with weights from the laws themselves."""
+    epsilon, n = 0.33, 1000
+    mechanism = parse("krr(k=2, epsilon0=2)")
+    laws = mechanism.slot_laws(mechanism.neighbours()[0])
+    assert laws is not None
+    slots = SlotRows.joined([SlotRows.of(laws.blanket, laws.backgrounds, np.array([epsilon]))])
+    sums = sums_of(slots, n)
+    theta = float(np.asarray(sums.scale.theta)[0])
+    gamma, terms = float(slots.blanket_mass[0]), int(np.asarray(sums.integrand.terms)[0])
+    log_ratio = math.log(1 - gamma) - max(log_mgf_of(law, theta) for law in slots.types)
+    expected = loss_of_leading(sums.nodes.nodes, n - 1, terms, log_ratio, gamma)
+    assert terms > 3
+    assert expected > 0
+    assert sums.leads.losses(sums.nodes).tolist() == pytest.approx([expected], rel=1e-6)
+
+
+@pytest.mark.parametrize("step", [0.02, 0.3, 1.7])
+def test_stretches_are_above_all_their_nodes(step: float) -> None:
+    """With nodes at any distance: what the largest type adds at each of them, added up."""
+    slots, n = krr_slots(), 300
+    sums = sums_of(slots, n)
+    sums.integrand = replace(sums.integrand, step=np.array([step]))
+    integrand = sums.integrand.of(np.zeros(1, dtype=np.int64))
+    theta = float(np.asarray(sums.scale.theta)[0])
+    rises = 0
+    for start in range(1, 120, 7):
+        for size in (1, 2, 5):
+            where = (np.array([start]), np.array([size]))
+            [[bound]] = sums._bound_stretches(np.zeros(1, dtype=np.int64), *where).tolist()
+            t = step * np.arange(start, start + size)
+            moduli = []
+            for law in slots.types:
+                x = theta * law.values[0]
+                mean = (law.weights[0] * np.exp(x)) @ np.exp(1j * np.outer(x, t))
+                moduli.append(np.abs(mean) / math.exp(log_mgf_of(law, theta)))
+            most = np.minimum(np.max(moduli, axis=0), 1.0)
+            heights = np.array([float(integrand.height(np.log(own))[0]) for own in most])
+            tau = float(np.asarray(integrand.tau)[0])
+            added = step / math.pi * heights * np.exp(-((tau * t) ** 2) / 2) / (1 + t**2)
+            assert float(added.sum()) <= bound * (1 + 1e-6)
+            rises += bool(added[-1] > 2 * size * added[0])
+    assert rises > 0 or step < 0.3
+
+
+def test_sums_over_nodes_are_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors of the nodes and of adding them up, with units that are large enough to see."""
+    unit, up = 1e-6, 3.0
+    sums = sums_of(krr_slots())
+    nodes = sums.nodes.nodes
+    integrand = sums.integrand.of(sums.nodes.row)
+    lead = int(sums.bounds.lead[0])
+    height = integrand.height(nodes.largest[lead])
+    values, rounding = integrand.at(nodes, nodes.exponent[lead], height)
+    monkeypatch.setattr(row_swap, "UNIT", unit)
+    monkeypatch.setattr(row_swap, "ROUND_UP", up)
+    sums.nodes = replace(sums.nodes, nodes=replace(nodes, error=nodes.error + 1e-5 * nodes.size))
+    more = 1e-5 * float((nodes.size * height).sum())
+    [upper] = sums.of_leading()[0].tolist()
+    expected = float(values.real.sum()) + up * (float(rounding.sum()) + more)
+    expected += (values.size + 64) * unit * float(np.abs(values).sum())
+    assert upper == pytest.approx(expected, rel=1e-9)
+
+
+def test_what_useless_nodes_may_add_is_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = sums_of(krr_slots()).left_out[0]
+    monkeypatch.setattr("shuffledp.divergence.swap_integrand._VAGUE", 5e-13)
+    once = sums_of(krr_slots()).left_out[0] - whole
+    monkeypatch.setattr(row_swap, "ROUND_UP", 3.0)
+    thrice = sums_of(krr_slots()).left_out[0] - whole
+    assert once > 0
+    assert thrice == pytest.approx(3 * once, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_a_single_huge_value_is_left_to_others(kind: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    slots = krr_slots()
+    laws = [*slots.types, slots.first]
+    values = laws[kind].values.copy()
+    values[0, -1] = -1e150
+    laws[kind] = replace(laws[kind], values=values)
+    asked: list[int] = []
+    monkeypatch.setattr(row_swap, "_Bounds", lambda *_: asked.append(kind))
+    slots = replace(slots, types=tuple(laws[:-1]), first=laws[-1])
+    assert swap_log_deltas(slots, np.array([3000]), 2e-3) == [None]
+    assert not asked

@@ -95,6 +95,18 @@ def test_what_lies_beyond_the_nodes_is_bounded() -> None:
     assert float(integrand.cut(count, np.zeros(1))[0]) == 0
 
 
+def test_the_end_knows_its_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end, its square and the exponential are all off by as many units as are allowed."""
+    unit, up = 1e-4, 2.0
+    integrand = draw_integrand(np.random.default_rng(4), tau=0.1, step=0.5)
+    x = 80 * integrand.step * integrand.tau * (1 - 4 * unit)
+    gaussian = math.exp(-x * x / 2 * (1 - 4 * unit)) * (1 + 16 * unit)
+    expected = 2.0 * integrand.tau * gaussian / (math.pi * x**3) * up
+    monkeypatch.setattr(swap_integrand, "UNIT", unit)
+    monkeypatch.setattr(swap_integrand, "ROUND_UP", up)
+    assert integrand.cut(80, np.array([2.0])).tolist() == pytest.approx([expected], rel=1e-5)
+
+
 def slot(rng: np.random.Generator, size: int, error: float) -> SlotValues:
     log_modulus = -rng.uniform(0.0, 1.5, size)
     phi = Characteristic(log_modulus, rng.uniform(-3, 3, size), np.full(size, error))
@@ -127,6 +139,14 @@ def test_exponents_are_off_by_what_they_say() -> None:
         assert (np.abs(nodes.exponent.imag - nodes.exponent[0].imag) <= math.pi * 1.001).all()
 
 
+def test_exponents_next_to_zero_keep_their_digits() -> None:
+    """A unit of 1 would be a factor of e in the power that very many users make of it."""
+    own = SlotValues(Characteristic(np.array([-1e-17]), np.zeros(1), np.zeros(1)), 0.0, 0.0)
+    integrand = draw_integrand(np.random.default_rng(14), top=0.0)
+    nodes, _, _ = integrand.evaluate(np.ones(1, dtype=np.int64), own, [own])
+    assert float(nodes.largest[0, 0]) == pytest.approx(-1e-17, rel=1e-9, abs=0)
+
+
 def test_exponents_know_their_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(swap_integrand, "UNIT", 1e-7)
     rng = np.random.default_rng(6)
@@ -146,7 +166,33 @@ def test_exponents_know_their_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (nodes.phase_error >= phase).all()
 
 
-def test_nodes_that_rounding_makes_useless_are_bounded() -> None:
+def test_kernels_are_those_of_the_formula() -> None:
+    """With much smoothing; slot 0 is moved by its error, which the bounds know."""
+    rng = np.random.default_rng(13)
+    numbers = np.arange(0, 40, 3)
+    for _ in range(examples(35)):
+        integrand = draw_integrand(rng, tau=float(rng.uniform(0.3, 1.2)), top=0.0)
+        first = slot(rng, numbers.size, float(rng.choice([0.0, 1e-3, 0.3])))
+        still = Characteristic(*np.zeros((3, numbers.size)))
+        nodes, useful, _ = integrand.evaluate(numbers, first, [SlotValues(still, 0.0, 0.0)])
+        assert useful.all()
+        for i, k in enumerate(numbers.tolist()):
+            with mpmath.workdps(DIGITS):
+                t, tau = k * mpmath.mpf(integrand.step), mpmath.mpf(integrand.tau)
+                exponent = mpmath.mpc(-((tau * t) ** 2) / 2, t * first.mean + tau**2 * t)
+                weight = integrand.step / mpmath.pi * (1 if k else 0.5)
+                factor = complex(weight * mpmath.exp(exponent) / (1 + 1j * t) ** 2)
+            phi = np.exp(first.phi.log_modulus[i] + 1j * first.phi.argument[i])
+            assert complex(nodes.kernel[i]) == pytest.approx(factor * phi, rel=1e-11, abs=1e-300)
+            for turn in (1, 1j, -1, -1j):
+                moved = phi + turn * first.phi.error[i]
+                true = factor * moved / max(abs(moved), 1.0)
+                assert abs(true) <= nodes.size[i]
+            error = abs(factor) * float(first.phi.error[i])
+            assert error == pytest.approx(float(nodes.error[i]), rel=1e-11, abs=1e-300)
+
+
+def test_nodes_that_rounding_makes_useless_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """As large as the types and slot 0 can be, twice the error included."""
     rng = np.random.default_rng(7)
     numbers = np.arange(1, 8)
@@ -168,6 +214,9 @@ def test_nodes_that_rounding_makes_useless_are_bounded() -> None:
     for i, exponent in enumerate(np.max(largest, axis=0).tolist()):
         most = float(exact_sum(integrand, exponent).real) * float(scale[i] * modulus0[i])
         assert most * (1 - 1e-9) <= left_out[i] <= 1.6 * most
+    monkeypatch.setattr(swap_integrand, "ROUND_UP", 2.0)  # of a height, and of a product with it
+    _, _, rounded = integrand.evaluate(numbers, first, types)
+    np.testing.assert_allclose(rounded, 4 * left_out, rtol=1e-8)
 
 
 def test_sums_move_by_no_more_than_is_said() -> None:
@@ -204,27 +253,68 @@ def test_sums_move_by_no_more_than_is_said() -> None:
             assert abs(true - complex(values[i])) <= rounding[i] * (1 + 1e-9)
 
 
-def test_the_rounding_of_sums_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("top", "others"), [(-0.8, 900), (-0.69, 900), (-0.4, 3000), (0.4, 900)])
+def test_many_terms_are_added_from_the_largest_one_on(top: float, others: int) -> None:
+    """Ratios on both sides of 1, with powers beyond doubles; one row has a single term."""
+    gamma = 0.5
+    exponent = np.array([-1e-3 + 2e-3j, -2e-3 + 1j, -1e-4 + 0.1j])
+    terms = np.array([others, others, 1])
+    nodes = Nodes(
+        t=np.zeros(3),
+        kernel=np.ones(3, dtype=np.complex128),
+        size=np.ones(3),
+        error=np.zeros(3),
+        phase_error=np.zeros(3),
+        exponent=exponent[None, :],
+        largest=exponent.real[None, :],
+        relative=np.zeros(3),
+    )
+    integrand = SwapIntegrand(others, gamma, math.log(gamma), top, terms, 0.1, 0.1)
+    height = integrand.height(exponent.real)
+    values, rounding = integrand.at(nodes, exponent, height)
+    for i, k in enumerate(terms.tolist()):
+        alone = SwapIntegrand(others, gamma, math.log(gamma), top, k, 0.1, 0.1)
+        with mpmath.workdps(DIGITS):
+            exact = exact_sum(alone, complex(exponent[i]))
+            assert abs(exact - mpmath.mpc(complex(values[i]))) <= rounding[i]
+            assert rounding[i] <= 1e-8 * height[i]
+
+
+@pytest.mark.parametrize("exponent", [-0.4 + 0j, -0.1 + 2j, -0.01 - 1j])
+def test_the_rounding_of_sums_is_counted(
+    exponent: complex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the power and of the sum over k, with units that are large enough to see."""
+    unit, off = 1e-6, 1e-3
     rng = np.random.default_rng(9)
-    integrand = draw_integrand(rng, others=50, terms=20)
+    integrand = draw_integrand(rng, others=50, terms=1)
     nodes = Nodes(
         t=np.zeros(1),
         kernel=np.ones(1, dtype=np.complex128),
         size=np.ones(1),
         error=np.zeros(1),
         phase_error=np.zeros(1),
-        exponent=np.array([[-0.1 + 2j]]),
-        largest=np.array([[-0.1]]),
+        exponent=np.array([[exponent]]),
+        largest=np.array([[exponent.real]]),
         relative=np.zeros(1),
     )
     height = integrand.height(nodes.largest[0])
-    monkeypatch.setattr(swap_integrand, "UNIT", 1e-6)
+    monkeypatch.setattr(swap_integrand, "UNIT", unit)
     _, rounding = integrand.at(nodes, nodes.exponent[0], height)
-    power = 50 * abs(-0.1 + 2j)
-    assert float(rounding[0]) >= 8e-6 * (8 + power) * 0.5 * float(height[0])
+    power = 50 * (abs(exponent.real) + abs(exponent.imag))
+    expected = 8 * unit * (8 + power) * float(height[0])
+    assert float(rounding[0]) == pytest.approx(expected, rel=1e-9)
+    # A ratio below 1, so that the first term is the largest.
+    integrand = draw_integrand(rng, others=50, terms=20, gamma=0.5, log_rest=-9.0, top=0.0)
+    monkeypatch.setattr(
+        swap_integrand, "geometric_sum", lambda ratio, _: (np.ones_like(ratio), np.full(1, off))
+    )
+    _, rounding = integrand.at(nodes, nodes.exponent[0], height)
+    added = off * 0.5 * math.exp(50 * exponent.real)
+    assert float(rounding[0]) == pytest.approx(expected + added, rel=1e-9)
 
 
-def test_the_bound_on_delta_is_that_of_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bound_on_delta_is_that_of_its_parts() -> None:
     rng = np.random.default_rng(10)
     for _ in range(examples(70)):
         integrand = draw_integrand(rng)
@@ -244,17 +334,41 @@ def test_the_bound_on_delta_is_that_of_its_parts(monkeypatch: pytest.MonkeyPatch
         assert exact - 1e-15 <= found <= exact + 1e-12
     assert float(integrand.log_delta(0.0, scale)) == math.inf
     assert float(integrand.log_delta(math.nan, scale)) == math.inf
-    monkeypatch.setattr(swap_integrand, "UNIT", 1e-6)
-    assert float(integrand.log_delta(total, scale)) >= found + 8e-6 * 16
 
 
-def test_errors_of_values_add_their_mean() -> None:
+def test_the_bound_on_delta_is_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every number that enters has eight units, and so has every sum of them."""
+    unit = 1e-6
+    rng = np.random.default_rng(15)
+    for _ in range(examples(35)):
+        integrand = draw_integrand(rng)
+        scale = SwapScale(float(rng.uniform(0.01, 3)), float(rng.uniform(-9, 9)), 0.0, 0.0)
+        total = 10.0 ** float(rng.uniform(-9, 1))
+        with monkeypatch.context() as patch:
+            patch.setattr(swap_integrand, "UNIT", unit)
+            found = float(integrand.log_delta(total, scale))
+        n = integrand.others + 1
+        sizes = [integrand.others * abs(integrand.top), abs(scale.log_mgf)]
+        base = integrand.others * integrand.top + scale.log_mgf + integrand.tau**2 / 2
+        shift = math.log(n) + math.log(scale.theta)
+        mean = math.log(total) + base - shift
+        mean += 8 * unit * (sum(sizes) + 8 + abs(base) + abs(shift) + abs(math.log(total)) + 8)
+        tail = integrand.terms * integrand.log_rest if integrand.terms < n else -math.inf
+        bound = float(np.logaddexp(mean, tail))
+        bound += 8 * unit * (abs(bound) + (abs(tail) if integrand.terms < n else 0) + 8)
+        assert found == pytest.approx(bound, rel=1e-12, abs=1e-12)
+
+
+def test_errors_of_values_add_their_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(11)
     integrand = draw_integrand(rng)
     whole = float(exact_sum(integrand, 0.0).real)
     for shift in (0.0, 1e-6, 0.1, 2.0):
         added = float(integrand.moved(SwapScale(1.0, 0.0, 0.0, shift)))
         assert whole * shift * math.exp(shift) <= added <= 1.6 * whole * shift * math.exp(shift)
+    monkeypatch.setattr(swap_integrand, "ROUND_UP", 2.0)  # of a height, and of a product with it
+    rounded = float(integrand.moved(SwapScale(1.0, 0.0, 0.0, 2.0)))
+    assert rounded == pytest.approx(4 * added, rel=1e-8)
 
 
 def test_rows_are_several_bounds_at_once() -> None:

@@ -101,6 +101,21 @@ class Characteristic:
     limit: FloatArray | None = None
 
 
+def log_largest_modulus(phi: Characteristic) -> FloatArray:
+    """Bound the logarithm of the modulus of the true phi, which is at most 0, to a few units of it.
+
+    Powers of a modulus next to 1 leave nothing of a logarithm that is good to a unit of 1.
+    """
+    modulus, error = np.exp(phi.log_modulus), phi.error
+    # Exponential, quotient and logarithm are good to 4, 1 and 4 units; where the error is the
+    # larger one, the logarithm is that of a sum, which is good to 5 units.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        above = phi.log_modulus + np.log1p(error / modulus) * (1 + 16 * UNIT)
+        if not (clear := modulus > error).all():
+            above = np.where(clear, above, np.log(modulus + error) + 8 * UNIT)
+    return np.minimum(above, 0.0)
+
+
 def relative_error(tilted: Atoms) -> float | FloatArray:
     """Return the relative error of a sum over the atoms.
 

@@ -183,7 +183,8 @@ def assemble(
     if tilted.log_zero > -math.inf and kernel.curvature == 0:
         zero = math.exp(tilted.log_zero - lift)
         # The exponent is rounded, the exponential has 4 units, and four more factors one each.
-        zero_error = zero * (tilted.zero_error + UNIT * (8 + abs(tilted.log_zero) + 4 * lift))
+        wrong = tilted.zero_error + UNIT * (8 + abs(tilted.log_zero) + 4 * lift)
+        zero_error = zero * (math.expm1(wrong) if wrong < _MAX_LOG else math.inf)
     mean = sums.mean - zero * tau / _SQRT_2PI
     density = sums.density - zero / (tau * _SQRT_2PI)
     shift = tilted.value_shift * _exp(theta * tilted.value_shift)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.divergence.characteristic import Characteristic
+from shuffledp.divergence.characteristic import Characteristic, log_largest_modulus
 
 _TINY = 1e-300
 
@@ -99,7 +99,7 @@ class Integrand:
                 size += np.abs(shrink) + np.abs(turn)
                 modulus = np.exp(phi.log_modulus)
                 largest = np.maximum(modulus, np.minimum(modulus + phi.error, 1.0))
-                log_largest += times * np.log(largest)
+                log_largest += times * np.maximum(phi.log_modulus, log_largest_modulus(phi))
                 share += times * phi.error / np.maximum(largest, _TINY)
                 if phi.limit is not None:
                     log_limit += times * np.log(phi.limit)

@@ -144,8 +144,9 @@ def chernoff_bounds(saddles: SaddleRows) -> list[ChernoffRow]:
     value_shift = sum(block.value_shift for block in tilted.blocks)
     # x_+ <= e^x/e. Values with errors raise the transform by at most their mean error. Every term
     # is good to 8 units, and rounded once in each sum.
-    sizes = np.abs(tilted.log_mgf) + np.abs(shift) + 1
-    bounds = tilted.log_mgf - 1 - shift + tilted.log_mgf_error + value_shift
+    errors = tilted.log_mgf_error + value_shift
+    sizes = np.abs(tilted.log_mgf) + np.abs(shift) + 1 + errors
+    bounds = tilted.log_mgf - 1 - shift + errors
     bounds = np.where(tilted.is_sound, bounds + 16 * UNIT * sizes, math.inf)
     # A quotient is rounded.
     own, errors = first.log_mgf / first.times, first.log_mgf_error / first.times

@@ -144,8 +144,9 @@ def _tilt(laws: LawRows, times: FloatArray, usable: NDArray[np.bool_]) -> Tilted
     centred = x - mean[:, None]
     distance = np.abs(centred)
     deviation = (probability * distance).sum(axis=1)
-    # Errors of probabilities act through sums of p |e^{itc} - 1| <= p min(t|c|, 2).
-    weighted = probability * errors
+    # Errors of probabilities act through sums of p |e^{itc} - 1| <= p min(t|c|, 2). Those of
+    # factors multiply.
+    weighted = probability * np.expm1(errors)
     by_distance = (weighted * distance).sum(axis=1) / deviation
     is_zero = x == 0
     zero = np.where(is_zero, probability, 0.0).sum(axis=1)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.divergence.characteristic import Characteristic
+from shuffledp.divergence.characteristic import Characteristic, log_largest_modulus
 from shuffledp.divergence.geometric import geometric_sum, log_geometric_bound
 
 _VAGUE = 0.1  # nodes whose relative error is larger are bounded, not evaluated
@@ -153,7 +153,7 @@ class SwapIntegrand:
                 worst = np.where(
                     modulus > 2 * phi.error, phi.error / (modulus - phi.error), math.inf
                 )
-                above = np.minimum(np.log(modulus + phi.error), 0.0)
+            above = log_largest_modulus(phi)
             # Logarithm, argument and drift have a few roundings each.
             drift = t * slot.mean
             levels = np.abs(slot.log_mgf) + np.abs(self.top)
