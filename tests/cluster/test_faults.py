@@ -118,6 +118,18 @@ def test_no_workers(monkeypatch, tmp_path):
     assert names(tmp_path) == ["people"]
 
 
+def test_a_result_is_lost_with_the_last_worker(monkeypatch):
+    """It was there, and nobody is left who could compute it again."""
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    with local_cluster(workers=1) as client:
+        future = client.submit(abs, -1)
+        wait_until(future.done)
+        client.cluster.scale(0)
+        wait_until(lambda: not client.nthreads())
+        with pytest.raises(ClusterError, match="the cluster has no workers"):
+            cluster._fetched(future, client)
+
+
 @pytest.mark.parametrize("place", [SPILL, MIX])
 def test_a_worker_runs_out_of_memory(tmp_path, place):
     """Its nanny ends it, another one takes over, and the work is done."""
