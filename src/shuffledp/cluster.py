@@ -375,11 +375,15 @@ def _check_workers(client: Any) -> None:
         ClusterError: if the cluster is lost, or has no workers.
     """
     _check(client)
-    if not client.nthreads():
+    try:
+        threads = client.sync(client.scheduler.ncores, callback_timeout=_TIMEOUT)
+    except TimeoutError:
+        raise ClusterError(f"the scheduler has not answered for {_TIMEOUT} s") from None
+    if not threads:
         raise ClusterError(
             "the cluster has no workers; if it had some, they ended, as those do that cannot "
             "import shuffledp: see their logs"
-        ) from None
+        )
 
 
 def _call(version: str, function: Callable[..., _Result], *arguments: Any) -> _Result:

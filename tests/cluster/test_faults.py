@@ -233,6 +233,19 @@ def wait_until(happened):
         time.sleep(0.02)
 
 
+def test_the_scheduler_is_frozen(tmp_path, monkeypatch):
+    """Its machine has stopped: no connection is lost, and nothing will come."""
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    monkeypatch.setattr(cluster, "_TIMEOUT", 1)
+    with scheduler(tmp_path) as (address, process), connected(address) as client:
+        process.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(ClusterError, match="the scheduler has not answered for 1 s"):
+                cluster.spread(abs, [1], client)
+        finally:
+            process.send_signal(signal.SIGCONT)
+
+
 LINES = {
     "randomize": ["people", "--column", "value", "--mechanism", CLEAR, "--delta", "1e-6"],
     "estimate": ["reports", "--chart", "out.csv"],
