@@ -46,10 +46,12 @@ _Result = TypeVar("_Result")
 
 _LOCAL = "local"
 _ADDRESS = re.compile(
-    r"local(:[1-9][0-9]{0,3})?|(?!local:)((tcp|tls|ucx|wss?)://)?[^\s/]+:(?P<port>[0-9]{1,5})",
+    r"local(:(?P<count>[1-9][0-9]{0,8}))?|"
+    r"(?!local:)((tcp|tls|ucx|wss?)://)?[^\s/]+:(?P<port>[1-9][0-9]{0,4})",
     re.ASCII,
 )
 _MAX_PORT = 65535
+_MAX_LOCAL = 256  # processes: more is a mistake, such as the number of a port
 _MAX_ECHO, _MAX_WHY = 60, 200
 _TIMEOUT = 30  # seconds to reach a scheduler
 _PATIENCE = 60  # seconds without a result after which there should be a worker
@@ -65,13 +67,14 @@ def connected(address: str) -> Iterator[Client]:
 
     Args:
         address: of a scheduler, such as ``tcp://127.0.0.1:8786``; or ``local``, or ``local:4`` for
-            so many processes on this machine, which end with the context.
+            so many processes on this machine, which end with the context. They import the main
+            module, so a script asks for them under ``if __name__ == "__main__":``.
 
     Raises:
         MissingExtraError: if dask is not installed.
         TypeError: if the address is no text.
         ValueError: if it is no address.
-        ClusterError: if nobody answers there.
+        ClusterError: if nobody answers there, or the processes do not start.
     """
     kind, _, count = check_address(address).partition(":")
     distributed = import_extra("distributed")
@@ -79,10 +82,8 @@ def connected(address: str) -> Iterator[Client]:
         with _local(int(count) if count else None) as client:
             yield client
         return
-    try:
-        client = distributed.Client(address, timeout=_TIMEOUT, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ClusterError(f"no scheduler answers at {address!r}: {error}") from None
+    _call_on(address)
+    client = distributed.Client(address, timeout=_TIMEOUT, set_as_default=False)
     try:
         yield client
     finally:
@@ -102,6 +103,11 @@ def check_address(text: str) -> str:
     if not isinstance(text, str):
         raise TypeError(f"cluster must be a text such as 'local:4', got {text!r}")
     found = _ADDRESS.fullmatch(text)
+    if found is not None and found["count"] is not None and int(found["count"]) > _MAX_LOCAL:
+        raise ValueError(
+            f"cluster must be local:{_MAX_LOCAL} at most, so many processes, got "
+            f"{shorten(text, _MAX_ECHO)!r}; a scheduler on this machine is tcp://127.0.0.1:8786"
+        )
     if found is None or int(found["port"] or 0) > _MAX_PORT:
         raise ValueError(
             "cluster must be local, local:4 or an address such as tcp://10.0.0.5:8786, got "
@@ -110,20 +116,63 @@ def check_address(text: str) -> str:
     return text
 
 
+def _first(error: BaseException) -> BaseException:
+    """Return what an error comes from."""
+    return error if error.__cause__ is None else _first(error.__cause__)
+
+
+def _line(error: BaseException) -> str:
+    return shorten(" ".join((str(error) or type(error).__name__).split()), _MAX_WHY)
+
+
+def _call_on(address: str) -> None:
+    """Find out whether a scheduler answers.
+
+    A client would find out, too, but waits forever for a server of another kind, and one that could
+    not be made complains once more when it is collected.
+
+    Raises:
+        ClusterError: if it does not.
+    """
+    distributed = import_extra("distributed")
+
+    async def ask() -> Any:
+        security = distributed.Security().get_connection_args("client")
+        async with distributed.rpc(address, connection_args=security, timeout=_TIMEOUT) as there:
+            return await there.identity()
+
+    try:
+        told = distributed.utils.LoopRunner().run_sync(ask, callback_timeout=_TIMEOUT + 1)
+        kind = str(told["type"]).lower()
+        why = "" if kind == "scheduler" else f"this is the address of a {kind}"
+    except TimeoutError:
+        why = f"what listens there has not answered for {_TIMEOUT} s"
+    except Exception as error:  # every protocol has some of its own
+        why = _line(error)
+    if why:
+        raise ClusterError(f"no scheduler answers at {address!r}: {why}")
+
+
 @contextmanager
 def _local(count: int | None) -> Iterator[Client]:
     distributed = import_extra("distributed")
     # Ctrl-C goes to all processes of a terminal. These never see it, and end with this one.
-    with interrupts_later():
-        cluster = distributed.LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.CRITICAL,
-        )
+    try:
+        with interrupts_later():
+            cluster = distributed.LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=logging.CRITICAL,
+            )
+    except (OSError, RuntimeError) as error:
+        raise ClusterError(
+            f"the processes on this machine did not start ({_line(_first(error))}); they import "
+            'the main module: a script asks for them under if __name__ == "__main__":'
+        ) from error
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
         yield client
 
@@ -220,7 +269,7 @@ def merged(
         level = list(futures)
         while len(level) > 1:
             both = [
-                client.submit(merge, one, other, pure=False)
+                client.submit(partial(_call, __version__, merge), one, other, pure=False)
                 for one, other in zip(level[::2], level[1::2], strict=False)
             ]
             futures.extend(both)
@@ -266,8 +315,7 @@ def _tasks(
         futures = client.map(partial(_call, __version__, function), arguments, pure=False)
         yield futures
     except (CancelledError, distributed.comm.CommClosedError) as error:
-        why = shorten(" ".join(str(error).split()), _MAX_WHY)
-        raise ClusterError(f"the connection to the cluster was lost ({why})") from None
+        raise ClusterError(f"the connection to the cluster was lost ({_line(error)})") from None
     except distributed.KilledWorker as error:
         tries = error.allowed_failures + 1
         raise ClusterError(
@@ -290,7 +338,7 @@ def _each(
         future.add_done_callback(done.put)
     for _ in futures:
         future = _next(done, client)
-        number, result = numbers[future.key], future.result()
+        number, result = numbers[future.key], _fetched(future, client)
         results[number] = result
         future.release()
         if report is not None:
@@ -299,24 +347,50 @@ def _each(
 
 
 def _next(done: SimpleQueue[Any], client: Any) -> Any:
-    """Return the next task that is done; tasks without a worker would be waited for forever.
-
-    Clusters that grow with their work start workers when there are tasks, so these come first.
-    """
+    """Return the next task that is done; tasks without a worker would be waited for forever."""
     while True:
         try:
             return done.get(timeout=_PATIENCE)
         except Empty:
-            _check(client)
-            if not client.nthreads():
-                raise ClusterError(
-                    "the cluster has no workers; if it had some, they ended, as those do that "
-                    "cannot import shuffledp: see their logs"
-                ) from None
+            _check_workers(client)
 
 
-def _call(version: str, function: Callable[[_Argument], _Result], argument: _Argument) -> _Result:
+def _fetched(future: Any, client: Any) -> Any:
+    """Return the result of a task that was done; if its worker is lost, it is computed again."""
+    while True:
+        try:
+            return future.result(timeout=_PATIENCE)
+        except TimeoutError:
+            if future.status == "error":  # the task itself has raised it
+                raise
+            _check_workers(client)
+
+
+def _check_workers(client: Any) -> None:
+    """Say that nothing will come of waiting, if so.
+
+    Clusters that grow with their work start workers when there are tasks, so these come first.
+
+    Raises:
+        ClusterError: if the cluster is lost, or has no workers.
+    """
+    _check(client)
+    try:
+        threads = client.sync(client.scheduler.ncores, callback_timeout=_TIMEOUT)
+    except TimeoutError:
+        raise ClusterError(f"the scheduler has not answered for {_TIMEOUT} s") from None
+    if not threads:
+        raise ClusterError(
+            "the cluster has no workers; if it had some, they ended, as those do that cannot "
+            "import shuffledp: see their logs"
+        )
+
+
+def _call(version: str, function: Callable[..., _Result], *arguments: Any) -> _Result:
     """Compute on a worker; another version might compute something else."""
     if version != __version__:
         raise ClusterError(f"a worker has shuffledp {__version__}, not {version}")
-    return function(argument)
+    try:
+        return function(*arguments)
+    except MemoryError:
+        raise ClusterError("a worker has not enough memory for one of the tasks") from None

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import os
 import pickle
 import shutil
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from breaking import CLEAR, USERS, names, randomize, reports, write_people
 from click.testing import CliRunner
@@ -22,9 +30,11 @@ from shuffledp.files import (
     Randomization,
     estimate_files,
     sidecar_path,
+    spread_buckets,
 )
 from shuffledp.files.draft import draft
 from shuffledp.files.estimation import _together
+from shuffledp.files.frame_table import FrameTable
 from shuffledp.files.parts import parts_of
 from shuffledp.files.sidecar import read_sidecar
 from shuffledp.planning import plan
@@ -209,6 +219,69 @@ def test_a_dask_frame(client, tmp_path):
     assert names(tmp_path) == ["out.csv", "out.csv.json", "people"]
 
 
+@pytest.mark.heavy
+def test_partitions_of_their_own_kind(client, tmp_path):
+    """Those without rows have no type; those that lack what the frame promises are named."""
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    made = Randomization(parse("krr(k=2, epsilon0=2)"), [Column("page", ("news", "mail"))])
+
+    def run(frame, name="out.csv"):
+        options = {"target_delta": 0.5, "assumptions": (), "client": client}
+        return made.run(frame, tmp_path / name, **options)
+
+    whole = pandas.DataFrame({"page": ["news", "mail"] * 20}).astype(object)
+    frame = frames.from_map(whole.head, [0, 3, 0, 40], meta=whole.head(0))
+    assert run(frame).n == 43
+
+    def other(number):
+        return whole.assign(more=1).rename(columns={"page": "title"} if number else {})
+
+    for meta, message in (
+        (whole.head(0), "a partition of the frame must have one column 'page', got 0"),
+        (whole.assign(more=1).head(0), "a partition of the frame lacks something"),
+    ):
+        with pytest.raises(DataError, match=message):
+            run(frames.from_map(other, [0, 1], meta=meta), "more.csv")
+    with pytest.raises(DataError, match="the frame must have one column 'page', got 0"):
+        run(frames.from_pandas(pandas.DataFrame({0: [1, 2]}), npartitions=1), "more.csv")
+    with pytest.raises(TypeError, match="must be a Path or a dask DataFrame, got Dask Series"):
+        run(frame["page"], "more.csv")
+    assert names(tmp_path) == ["out.csv", "out.csv.json"]
+
+
+def test_a_partition_that_is_another_one_when_it_is_computed_again():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"value": [1, 2, 3]})
+    assert len(next(FrameTable(frame, 3, ["value"]).chunks(10))[0]) == 3
+    with pytest.raises(DataError, match="had 2 rows, and 3 when it was computed again"):
+        FrameTable(frame, 2, ["value"])
+
+
+def test_a_file_without_rows_has_no_type(tmp_path):
+    (tmp_path / "answers").mkdir()
+    empty, full = pa.table({"value": pa.nulls(0)}), pa.table({"value": [1] * 40})
+    pq.write_table(empty, tmp_path / "answers" / "a.parquet")
+    pq.write_table(full, tmp_path / "answers" / "b.parquet")
+    assert randomize(tmp_path / "answers", tmp_path / "out.csv").n == 40
+    pq.write_table(pa.table({"value": pa.nulls(1)}), tmp_path / "answers" / "c.parquet")
+    with pytest.raises(DataError, match=r"c\.parquet', row 1, column 'value': the cell is empty"):
+        randomize(tmp_path / "answers", tmp_path / "more.csv")
+
+
+def test_workers_that_do_not_see_the_files(monkeypatch, tmp_path):
+    def elsewhere(function, own, _):
+        moved = next(tmp_path.glob(".out.csv.shuffledp-????????"))
+        shutil.rmtree(moved)
+        return list(map(function, own))
+
+    source = write_people(tmp_path / "people")
+    monkeypatch.setattr(spread_buckets, "spread", elsewhere)
+    with pytest.raises(DataError, match=r"a worker does not see .* under the same path"):
+        randomize(source, tmp_path / "out.csv", client=object())
+    assert names(tmp_path) == ["people"]
+
+
 MECHANISMS = [
     "krr(k=4, epsilon0=2.0)",
     "laplace(epsilon0=2.0, domain='interval')",
@@ -234,6 +307,26 @@ def test_estimates_are_the_same_to_the_last_bit(client, tmp_path, text):
         assert one.estimate.values.tobytes() == other.estimate.values.tobytes()
         assert one.estimate.standard_errors.tobytes() == other.estimate.standard_errors.tobytes()
     assert (far.n, far.guarantee) == (near.n, near.guarantee) == (200, near.guarantee)
+
+
+def test_files_of_a_folder_are_estimated_together(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reports").mkdir()
+    for i in range(3):
+        source = write_people(tmp_path / f"people{i}")
+        randomize(source, tmp_path / "reports" / f"{i}.csv", seed=i)
+    paths = sorted((tmp_path / "reports").glob("*.csv"))
+    listed = run("estimate", *(f"reports/{path.name}" for path in paths), "--json").stdout
+    assert run("estimate", "reports", "--json").stdout == listed
+    assert run("estimate", "reports/*.csv", "--json").stdout == listed
+    assert estimate_files([tmp_path / "reports"]).n == 3 * USERS
+    for own in ([tmp_path / "reports", paths[1]], [paths[0], paths[0]]):
+        with pytest.raises(DataError, match="hold the same reports"):
+            estimate_files(own)
+    for source, message in (("people0", "has no sidecar"), ("x*.csv", "has no files that end in")):
+        result = run("estimate", source)
+        assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+        assert message in result.stderr
 
 
 def test_merged_sums_stay_as_they_are():
@@ -277,6 +370,37 @@ def test_another_version_is_refused(client, monkeypatch):
         spread(abs, [1], client)
 
 
+def test_another_version_merges_nothing(client, monkeypatch):
+    """Those who merge may be others than those who add up."""
+    monkeypatch.setattr(cluster, "__version__", "0.0.0")
+    monkeypatch.setattr(cluster, "_tasks", _tasks_of_this_version)
+    with pytest.raises(ClusterError, match=r"a worker has shuffledp .*, not 0\.0\.0"):
+        merged(str.upper, ["a", "b"], _join, client)
+
+
+@contextmanager
+def _tasks_of_this_version(function, arguments, client):
+    yield client.map(function, arguments, pure=False)
+
+
+def test_a_task_without_enough_memory(client):
+    with pytest.raises(ClusterError, match="a worker has not enough memory for one of the tasks"):
+        spread(_hoard, [1], client)
+
+
+def _hoard(_: int) -> None:
+    raise MemoryError
+
+
+def test_a_task_that_times_out_itself(client):
+    with pytest.raises(TimeoutError, match="of its own"):
+        spread(_time_out, [1], client)
+
+
+def _time_out(_: int) -> None:
+    raise TimeoutError("of its own")
+
+
 def test_no_client():
     with pytest.raises(TypeError, match=r"client must be a distributed\.Client"):
         spread(abs, [1], "tcp://127.0.0.1:1")
@@ -295,10 +419,17 @@ def test_a_closed_client(client):
 BAD = ["", "x", "local:", "local:0", "local:-1", "local:x", "x:", ":1", "a b:1", "foo://a:1"]
 
 
-@pytest.mark.parametrize("text", [*BAD, "tcp://a:65536", "a:99999"])
+@pytest.mark.parametrize("text", [*BAD, "tcp://a:65536", "a:99999", "a:0", "local:" + "9" * 5000])
 def test_bad_addresses(text):
     with pytest.raises(ValueError, match="cluster must be local, local:4 or an address such as"):
         check_address(text)
+
+
+def test_the_number_of_a_port_is_not_a_number_of_processes():
+    assert check_address("local:256") == "local:256"
+    for text in ("local:257", "local:8786"):
+        with pytest.raises(ValueError, match=r"local:256 at most.* is tcp://127\.0\.0\.1:8786"):
+            check_address(text)
 
 
 @pytest.mark.parametrize("address", [None, 8786, b"local"])
@@ -319,6 +450,48 @@ def test_nobody_answers(monkeypatch):
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: no scheduler answers at '127.0.0.1:9'")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("scheme", ["tcp", "tls", "ucx", "ws", "wss"])
+def test_something_else_answers(monkeypatch, scheme):
+    """A server that is silent, or no scheduler: one line, and nothing is said later."""
+    monkeypatch.setattr(cluster, "_TIMEOUT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ClusterError, match=f"no scheduler answers at '{address}'") as caught:
+            connected(address).__enter__()
+    assert "\n" not in str(caught.value)
+    gc.collect()
+
+
+def test_a_worker_is_no_scheduler(client):
+    address = next(iter(client.nthreads()))
+    with pytest.raises(ClusterError, match="this is the address of a worker"), connected(address):
+        pass
+
+
+@pytest.mark.heavy
+def test_a_script_without_a_guard(tmp_path):
+    """Its processes would run it, too."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from shuffledp.cluster import connected\n"
+        "with connected('local:1') as client:\n    print('started')\n"
+    )
+    path = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("shuffledp.cluster.ClusterError: the processes on this machine did not")
+    assert last.endswith('under if __name__ == "__main__":')
 
 
 @pytest.mark.heavy

@@ -42,6 +42,7 @@ pytestmark = [
 SPILL, MIX = "shuffledp.files.spread_buckets:_spill", "shuffledp.files.spread_buckets:_mix"
 SUMS, MERGE = "shuffledp.files.estimation:sums_of", "shuffledp.files.estimation:_together"
 ANSWER = "shuffledp.comparison.question:answer"
+BLOCK = "shuffledp.comparison.together:answer_together"
 SEARCH = "shuffledp.planning.goal:least_error"
 QUESTION = {"n": 20_000, "target_delta": 1e-6, "target_epsilon": 0.5, "domain_size": 3}
 
@@ -116,6 +117,18 @@ def test_no_workers(monkeypatch, tmp_path):
     ):
         randomize(source, tmp_path / "out.csv", client=client)
     assert names(tmp_path) == ["people"]
+
+
+def test_a_result_is_lost_with_the_last_worker(monkeypatch):
+    """It was there, and nobody is left who could compute it again."""
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    with local_cluster(workers=1) as client:
+        future = client.submit(abs, -1)
+        wait_until(future.done)
+        client.cluster.scale(0)
+        wait_until(lambda: not client.nthreads())
+        with pytest.raises(ClusterError, match="the cluster has no workers"):
+            cluster._fetched(future, client)
 
 
 @pytest.mark.parametrize("place", [SPILL, MIX])
@@ -220,19 +233,54 @@ def wait_until(happened):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("place", [SPILL, MIX])
-def test_the_scheduler_is_lost(tmp_path, place):
+def test_the_scheduler_is_frozen(tmp_path, monkeypatch):
+    """Its machine has stopped: no connection is lost, and nothing will come."""
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    monkeypatch.setattr(cluster, "_TIMEOUT", 1)
+    with scheduler(tmp_path) as (address, process), connected(address) as client:
+        process.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(ClusterError, match="the scheduler has not answered for 1 s"):
+                cluster.spread(abs, [1], client)
+        finally:
+            process.send_signal(signal.SIGCONT)
+
+
+LINES = {
+    "randomize": ["people", "--column", "value", "--mechanism", CLEAR, "--delta", "1e-6"],
+    "estimate": ["reports", "--chart", "out.csv"],
+    "curve": ["krr(k=10, epsilon0=2)", "--delta", "1e-6", "--points", "3"],
+    "reproduce": ["krr-low", "--points", "2"],
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        ("randomize", SPILL),
+        ("randomize", MIX),
+        ("estimate", SUMS),
+        ("estimate", MERGE),
+        ("curve", BLOCK),
+        ("reproduce", BLOCK),
+    ],
+)
+def test_the_scheduler_is_lost(tmp_path, command, place):
     """The command ends with one line and a status, and nothing is half-written."""
-    for folder in ("dask", "work"):
+    for folder in ("dask", "work", "work/reports", "work/done"):
         (tmp_path / folder).mkdir()
-    write_people(tmp_path / "work" / "people")
+    source = write_people(tmp_path / "work" / "people", parts=2)
+    for i in range(2):
+        randomize(source / f"part{i}.parquet", tmp_path / "work" / "reports" / f"{i}.csv")
+    before = names(tmp_path / "work")
     marker = tmp_path / "reached"
     with scheduler(tmp_path / "dask") as (address, process):
         with connected(address) as client:
             client.wait_for_workers(1, timeout=60)
             break_in(client, place, wait, marker)
-        line = ["randomize", "people", "--column", "value", "--mechanism", CLEAR]
-        line += ["--delta", "1e-6", "--out", "out.csv", "--cluster", address]
+        line = [command, *LINES[command], "--cluster", address]
+        if command != "estimate":
+            line += ["--out", "done" if command == "reproduce" else "out.csv"]
         with subprocess.Popen(
             [sys.executable, "-m", "shuffledp", *line],
             cwd=tmp_path / "work",
@@ -240,14 +288,14 @@ def test_the_scheduler_is_lost(tmp_path, place):
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             text=True,
-        ) as command:
+        ) as started:
             wait_until(marker.exists)
             process.send_signal(signal.SIGKILL)
-            said, complained = command.communicate(timeout=120)
-    assert (command.returncode, said) == (1, "")
+            said, complained = started.communicate(timeout=120)
+    assert (started.returncode, said) == (1, "")
     assert complained.startswith("Error: the connection to the cluster was lost")
     assert complained.count("\n") == 1
-    assert names(tmp_path / "work") == ["people"]
+    assert (names(tmp_path / "work"), names(tmp_path / "work" / "done")) == (before, [])
 
 
 @pytest.mark.processes

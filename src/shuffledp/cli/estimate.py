@@ -25,13 +25,27 @@ from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, re
 from shuffledp.cli.study_reports import largest, read_given, study_notes, top_notes
 from shuffledp.cli.terminal import progress
 from shuffledp.cli.tiers import read_groups
-from shuffledp.files import Estimation, PooledEstimation, Section
+from shuffledp.files import DataError, Estimation, PooledEstimation, Section
+from shuffledp.files.parts import parts_of
 from shuffledp.randomizers import parse
 from shuffledp.rounding import decade, plain, round_up
 from shuffledp.study import StudyEstimation
 from shuffledp.wording import counted, fill, shorten
 
 _MAX_DECIMALS = 12
+
+
+def _read_reports(
+    ctx: click.Context, param: click.Parameter, given: tuple[Path, ...]
+) -> tuple[Path, ...]:
+    """Return the files, those of folders and patterns included."""
+    if ctx.resilient_parsing:  # the shell completes a line that is not whole yet
+        return given
+    try:
+        return tuple(part for path in given for part in parts_of(path))
+    except DataError as error:
+        raise click.ClickException(str(error)) from None
+
 
 _CORRUPTED = click.Option(
     ["--corrupted"],
@@ -43,7 +57,7 @@ _CORRUPTED = click.Option(
 )
 
 _PARAMETERS = [
-    click.Argument(["reports"], nargs=-1, type=click.Path(path_type=Path)),
+    click.Argument(["reports"], nargs=-1, type=click.Path(path_type=Path), callback=_read_reports),
     click.Option(
         ["--from-counts"],
         type=click.Path(path_type=Path),
@@ -120,7 +134,8 @@ def estimate(**options: Any) -> None:
     """Estimate frequencies and means from reports or their sum.
 
     REPORTS is a file that "shuffledp randomize" wrote, one or several of the same mechanism, whose
-    sidecar stands beside it. Estimates are unbiased, so that frequencies can be below 0 or above 1.
+    sidecar stands beside it; or a folder of such files, or a pattern in quotes such as
+    "reports/*.parquet". Estimates are unbiased, so that frequencies can be below 0 or above 1.
     """
     request = EstimateRequest(**options)
     with workers(request.cluster) as client, progress():

@@ -21,6 +21,7 @@ from shuffledp.files.attributes import Attribute, Shape
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.formats import is_csv, reports_in
+from shuffledp.files.parts import parts_of
 from shuffledp.files.problems import DataError
 from shuffledp.files.published import attributes_of, read_published
 from shuffledp.files.sidecar import Sidecar, read_sidecar, sidecar_path
@@ -96,7 +97,8 @@ def estimate_files(
     neighbouring pairs, and so on; with and without a cluster the result is the same.
 
     Args:
-        paths: the files.
+        paths: the files; also folders of such files, or patterns for their names, see
+            :func:`shuffledp.files.parts.parts_of`.
         corrupted: how many users may have chosen their reports, a number or a share.
         client: of a dask cluster. Its workers then add up and merge; they must see the files.
 
@@ -109,6 +111,7 @@ def estimate_files(
     """
     if not paths:
         raise ValueError("paths must hold at least one file, got none")
+    paths = [part for path in paths for part in parts_of(path)]
     sidecars = tuple(_sidecar(path) for path in paths)
     for path, sidecar in zip(paths, sidecars, strict=True):
         _check_alike(paths[0], sidecars[0], path, sidecar)
@@ -125,10 +128,12 @@ def estimate_files(
 
 def refuse_copies(paths: Sequence[Path], sidecars: Sequence[Sidecar]) -> None:
     """Refuse files that hold the same reports."""
-    for i, sidecar in enumerate(sidecars):
-        for j in range(i):
-            if sidecars[j].sha256 == sidecar.sha256:
-                raise DataError(f"{str(paths[j])!r} and {str(paths[i])!r} hold the same reports")
+    known: dict[str, Path] = {}
+    for path, sidecar in zip(paths, sidecars, strict=True):
+        if sidecar.sha256 in known:
+            first = known[sidecar.sha256]
+            raise DataError(f"{str(first)!r} and {str(path)!r} hold the same reports")
+        known[sidecar.sha256] = path
 
 
 def told_columns(path: Path, sidecar: Sidecar) -> list[tuple[Column, LocalRandomizer, str | None]]:

@@ -9,9 +9,10 @@ from shuffledp.cluster import Client, held, spread
 from shuffledp.files.columns import Cells
 from shuffledp.files.parquet import arrow, cells_of, check_kinds
 from shuffledp.files.problems import DataError
-from shuffledp.wording import shorten
+from shuffledp.wording import counted, shorten
 
 _MAX_ECHO = 60
+_DIMENSIONS = 2  # those of a frame; a series has one
 
 
 class DaskFrame(Protocol):
@@ -33,18 +34,26 @@ class FrameTable:
 
     Args:
         frame: the partition.
+        rows: how many rows it had before.
         names: the titles of the columns.
 
     Raises:
-        DataError: if a column holds something else.
+        DataError: if a column holds something else; or if the partition was lost and has other rows
+            now, since they may be those of people whom another partition has counted.
     """
 
     #: Stands for the name of the file in messages.
     label = "a partition of the frame"
 
-    def __init__(self, frame: Any, names: Sequence[str]) -> None:
+    def __init__(self, frame: Any, rows: int, names: Sequence[str]) -> None:
         pa = arrow()
+        if len(frame) != rows:
+            raise DataError(
+                f"{self.label} had {counted(rows, 'row')}, and {len(frame)} when it was computed "
+                "again: nobody can be sure to be counted once"
+            )
         self._names = tuple(names)
+        _check_titles(frame, names, self.label)
         try:
             self._table = pa.Table.from_pandas(frame[_once(names)], preserve_index=False)
         except pa.ArrowException as error:
@@ -61,25 +70,36 @@ class FrameTable:
 
 def partitions(
     frame: DaskFrame, names: Sequence[str], client: Client | None
-) -> tuple[list[Any], int]:
-    """Return the partitions of a frame, which stay with the workers, and the number of its rows.
+) -> tuple[list[tuple[Any, int]], int]:
+    """Return what stands for the partitions of a frame, each with the number of its rows.
+
+    The partitions stay with the workers. Beside the list stands the number of all rows.
 
     Raises:
         TypeError: if there is no client, or no frame.
         DataError: if it lacks a column, or has two of that name.
         ClusterError: if the cluster is lost.
     """
-    if not hasattr(frame, "to_delayed"):
+    if not hasattr(frame, "to_delayed") or getattr(frame, "ndim", 2) != _DIMENSIONS:
         given = shorten(" ".join(repr(frame).split()), _MAX_ECHO)
         raise TypeError(f"source must be a Path or a dask DataFrame, got {given}")
     if client is None:
         raise TypeError("a dask DataFrame is randomized on a cluster: give its client")
-    titles = list(map(str, frame.columns))
-    for name in names:
-        if titles.count(name) != 1:
-            raise DataError(f"the frame must have one column {name!r}, got {titles.count(name)}")
+    _check_titles(frame, names, "the frame")
     parts = held(frame[_once(names)].to_delayed(), client)
-    return parts, sum(spread(len, parts, client))
+    try:
+        rows = spread(len, parts, client)
+    except KeyError as error:  # of pandas, for a partition that has other columns than the frame
+        why = shorten(str(error), _MAX_ECHO)
+        raise DataError(f"{FrameTable.label} lacks something: {why}") from error
+    return list(zip(parts, rows, strict=True)), sum(rows)
+
+
+def _check_titles(frame: Any, names: Sequence[str], label: str) -> None:
+    titles = list(frame.columns)
+    for name in names:
+        if (count := titles.count(name)) != 1:
+            raise DataError(f"{label} must have one column {name!r}, got {count}")
 
 
 def _once(names: Sequence[str]) -> list[str]:

@@ -40,7 +40,7 @@ def remove_leftovers(out: Path) -> None:
             files = list(folder.iterdir())
             if _are_ours(files, out, is_marked=match["mark"] is not None):
                 for file in files:
-                    file.unlink()
+                    file.unlink(missing_ok=True)  # a worker that was given up may remove it, too
                 folder.rmdir()
 
 

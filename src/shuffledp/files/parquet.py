@@ -54,12 +54,15 @@ def is_text(kind: Any) -> bool:
 def check_kinds(schema: Any, names: Sequence[str], where: str, *, booleans: bool = False) -> None:
     """Refuse columns that hold other things than numbers, text, or booleans if these are allowed.
 
+    A column without a type has no rows, or nothing but empty cells, which are refused later.
+
     Raises:
         DataError: if one does.
     """
     for name in names:
         kind = schema.field(name).type
-        if not (is_number(kind) or is_text(kind) or (booleans and str(kind) == "bool")):
+        known = is_number(kind) or is_text(kind) or str(kind) == "null"
+        if not (known or (booleans and str(kind) == "bool")):
             raise DataError(f"{where}: column {name!r} must hold numbers or text, got {kind}")
 
 

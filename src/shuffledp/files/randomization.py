@@ -31,6 +31,7 @@ from shuffledp.files.problems import DataError
 from shuffledp.files.published import attributes_of, totals_of
 from shuffledp.files.sidecar import Guarantee, Sidecar, digest, sidecar_path
 from shuffledp.files.spread_buckets import SpreadBuckets
+from shuffledp.files.table import Table
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.support import SupportRandomizer
@@ -275,9 +276,12 @@ class Randomization:
     def _values(self, part: Any) -> Iterator[Values]:
         """Yield the inputs of some users at a time."""
         first_row, rows = 1, rows_per_chunk(self._randomizer.report_dtype)
-        is_file = isinstance(part, Path)
-        table = table_in(part, self._names) if is_file else FrameTable(part, self._names)
-        label = str(part) if is_file else FrameTable.label
+        table: Table | FrameTable
+        if isinstance(part, Path):
+            table, label = table_in(part, self._names), str(part)
+        else:
+            frame, count = part
+            table, label = FrameTable(frame, count, self._names), FrameTable.label
         for cells in table.chunks(rows):
             columns = [
                 reader.read(own, first_row, label)

@@ -150,6 +150,11 @@ class SpreadBuckets:
 def _spill(place: _Place, pour: Pour, count: int, numbered: tuple[int, Any]) -> list[Stretch]:
     """Randomize a part; return where the reports of each bucket are."""
     number, part = numbered
+    if not place.folder.is_dir():
+        raise DataError(
+            f"a worker does not see {str(place.folder.parent)!r}: all machines must have the files "
+            "that are read and the folder of the output under the same path"
+        )
     rng = place.rng(_SPILL, number)
     with (
         naming(place.folder, "write"),
