@@ -83,7 +83,10 @@ def connected(address: str) -> Iterator[Client]:
             yield client
         return
     _call_on(address)
-    client = distributed.Client(address, timeout=_TIMEOUT, set_as_default=False)
+    try:
+        client = distributed.Client(address, timeout=_TIMEOUT, set_as_default=False)
+    except OSError as error:  # it has just been lost
+        raise ClusterError(f"no scheduler answers at {address!r}: {_line(error)}") from None
     try:
         yield client
     finally:

@@ -335,7 +335,7 @@ def test_existing_reports_need_force(folder):
         (("nobody.csv",), "cannot read 'nobody.csv'", 1),
         (("people.csv",), "has no sidecar", 1),
         (("",), "the file name must end in .csv or .parquet", 1),
-        ((".",), "the file name must end in .csv or .parquet", 1),
+        ((".",), "has no sidecar", 1),
         (("reports.csv", "reports.csv"), "hold the same reports", 1),
         (("reports.csv", "other.csv"), "must be of the same mechanism as 'reports.csv'", 1),
         (("reports.csv", "id.csv"), "must have the same columns and labels", 1),

@@ -26,6 +26,7 @@ from shuffledp.cli.study_reports import largest, read_given, study_notes, top_no
 from shuffledp.cli.terminal import progress
 from shuffledp.cli.tiers import read_groups
 from shuffledp.files import DataError, Estimation, PooledEstimation, Section
+from shuffledp.files.formats import SUFFIXES
 from shuffledp.files.parts import parts_of
 from shuffledp.randomizers import parse
 from shuffledp.rounding import decade, plain, round_up
@@ -36,13 +37,15 @@ _MAX_DECIMALS = 12
 
 
 def _read_reports(
-    ctx: click.Context, param: click.Parameter, given: tuple[Path, ...]
+    ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
 ) -> tuple[Path, ...]:
     """Return the files, those of folders and patterns included."""
     if ctx.resilient_parsing:  # the shell completes a line that is not whole yet
-        return given
+        return ()
+    if "" in given:  # which would stand for the folder where the command runs
+        raise click.ClickException(f"the file name must end in {' or '.join(SUFFIXES)}, got ''")
     try:
-        return tuple(part for path in given for part in parts_of(path))
+        return tuple(part for text in given for part in parts_of(Path(text)))
     except DataError as error:
         raise click.ClickException(str(error)) from None
 
@@ -57,7 +60,7 @@ _CORRUPTED = click.Option(
 )
 
 _PARAMETERS = [
-    click.Argument(["reports"], nargs=-1, type=click.Path(path_type=Path), callback=_read_reports),
+    click.Argument(["reports"], nargs=-1, type=click.Path(), callback=_read_reports),
     click.Option(
         ["--from-counts"],
         type=click.Path(path_type=Path),
