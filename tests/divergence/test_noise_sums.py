@@ -23,7 +23,7 @@ from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence import LogEnclosure, log_delta, log_delta_at, log_delta_bound_at
 from shuffledp.divergence.characteristic import bound_square, evaluate, from_complex
 from shuffledp.divergence.proposals import panels
-from shuffledp.divergence.proposals.panels import choose_quadrature
+from shuffledp.divergence.proposals.panels import choose_jump_rule, choose_quadrature
 from shuffledp.divergence.smooth import log_delta_by_jumps, log_delta_by_rule
 from shuffledp.divergence.smooth_jumps import JumpRule
 from shuffledp.divergence.tilt import log_mgf, tilt
@@ -54,6 +54,7 @@ def meet(first: LogEnclosure, second: LogEnclosure) -> bool:
 @pytest.mark.parametrize(
     ("mechanism", "tilts"),
     [
+        (Gaussian(sigma=0.35), (1e-7, 1e-6)),
         (Gaussian(sigma=1.0), (0.004, 0.02)),
         (Gaussian(sigma=2.5), (0.1, 1.0)),
         (Laplace(epsilon0=2.0), (0.05, 0.5)),
@@ -119,6 +120,7 @@ def test_a_rule_that_cannot_follow_its_law_says_nothing():
 
 
 MECHANISMS = [
+    Gaussian(sigma=0.35),
     Gaussian(sigma=0.6),
     Gaussian(sigma=1.0),
     Gaussian(sigma=4.0),
@@ -149,7 +151,7 @@ def test_any_rule_meets_the_cells(mechanism, holder, n, depth, end, width):
 @pytest.mark.heavy
 @settings(max_examples=40, deadline=None)
 @given(
-    st.sampled_from([Gaussian(sigma=0.5), Gaussian(sigma=1.0)]),
+    st.sampled_from([Gaussian(sigma=0.35), Gaussian(sigma=0.5), Gaussian(sigma=1.0)]),
     st.sampled_from([None, 1]),
     st.integers(5, 10**7),
     st.floats(0.5, 60.0),
@@ -322,3 +324,39 @@ def test_rules_that_are_chosen_are_good_enough(epsilon0: float, n: int, holder: 
     cells = log_delta(made.at(epsilon), n, rtol=1e-3)
     assert cells.lower <= found.upper
     assert found.lower <= cells.upper
+
+
+@pytest.mark.parametrize(
+    ("sigma", "n", "epsilon", "width"),
+    [
+        (0.7, 10**4, 0.0543758, 1e-4),  # panels that are too fine, where jumps do better
+        (0.55, 10**6, 0.005118, 1e-4),
+        (0.5, 10**5, 0.471355, 1e-4),  # smaller jumps than are tried first
+        (0.4, 10**7, 0.173686, 1e-3),  # cells that are much too wide
+        (0.35, 10**9, 7.5e-6, 5e-4),  # ratios that only cells can follow
+    ],
+)
+def test_a_second_plan_helps_where_the_first_is_not_good_enough(
+    sigma: float, n: int, epsilon: float, width: float
+) -> None:
+    noise = Gaussian(sigma).blanket(Pair(0, 1))
+    found = log_delta_at(noise, n, epsilon)
+    cells = log_delta(noise.at(epsilon), n, rtol=1e-2)
+    assert found.width <= width
+    assert meet(found, cells)
+
+
+def test_the_second_plan_goes_further_out_or_takes_smaller_jumps() -> None:
+    smooth = Gaussian(0.5).blanket(Pair(0, 1)).smooth
+    assert smooth is not None
+    first = choose_jump_rule(smooth, 10**5, 0.471355, 1e-4)
+    lower = choose_jump_rule(smooth, 10**5, 0.471355, 1e-4, LogEnclosure(-math.inf, math.inf))
+    further = choose_jump_rule(smooth, 10**5, 0.471355, 1e-4, LogEnclosure(-40.0, -30.0))
+    assert first is not None
+    assert lower is not None
+    assert further is not None
+    assert lower.orders == first.orders + 1
+    assert lower.rule.panels.edges[lower.first] < first.rule.panels.edges[first.first]
+    assert further.orders == first.orders
+    assert further.rule.panels.edges[-1] > first.rule.panels.edges[-1]
+    assert choose_jump_rule(smooth, 500, 2.0, 1e-4, LogEnclosure(-9.0, -8.0)) is None

@@ -33,6 +33,7 @@ from shuffledp.decomposition.transform import SmoothLaw, TransformBound
 TAIL_ERROR, _RESIDUAL_UNITS = 1e-9, 24
 
 _ROUND_UP = 1e-6
+_STEEP = 1 / 0.45  # logarithms of ratios within a standard deviation
 _STRETCHES = 4  # of a panel, on which the density of G is bounded
 
 
@@ -112,6 +113,11 @@ class Smooth:
     def is_bounded(self) -> bool:
         """Whether nothing lies beyond the length."""
         return all(piece.curvature == 0 for piece in self.pieces)
+
+    @property
+    def is_steep(self) -> bool:
+        """Whether ratios grow so quickly that cells do better than nodes, mostly."""
+        return not self.is_bounded and any(abs(p.rate0 + p.rate1) > _STEEP for p in self.pieces)
 
     @property
     def max_epsilon(self) -> float:

@@ -93,7 +93,7 @@ def _noise(points: Sequence[Point]) -> list[NoisePoints]:
     kinds = defaultdict(list)
     for i, point in enumerate(points):
         smooth = point.decomposition.smooth
-        if smooth is not None and point.n >= _FEWEST_USERS:
+        if smooth is not None and not smooth.is_steep and point.n >= _FEWEST_USERS:
             kinds[smooth.kind].append((i, smooth))
     return [NoisePoints(points, own) for own in kinds.values()]
 

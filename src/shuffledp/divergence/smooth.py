@@ -30,6 +30,7 @@ _MAX_WORK_WITH_JUMPS = 3e6
 #: The least relative width to ask for where jumps rule.
 FINEST_WITH_JUMPS = 3e-5
 
+_WIDE = 5e-3  # enclosures by cells that nodes may improve
 _CELLS_WITH_JUMPS = 5e-4  # about the width of what cells can say where jumps rule
 
 #: Of the tolerance; the rest is for what lies beyond the end.
@@ -57,6 +58,11 @@ def log_delta_at(
         return log_delta(decomposition.at(epsilon), n, rtol=rtol)
     if epsilon >= smooth.max_epsilon:
         return LogEnclosure(-math.inf, -math.inf)
+    if smooth.is_steep:
+        cells = log_delta(decomposition.at(epsilon), n, rtol=rtol)
+        if cells.width <= _WIDE:
+            return cells
+        return cells.intersect(_by_quadrature(smooth, n, epsilon, rtol, cells.width))
     found = _by_quadrature(smooth, n, epsilon, rtol, useful)
     if found.width <= useful:
         return found
@@ -77,14 +83,22 @@ def _by_quadrature(
 
 def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float, useful: float) -> LogEnclosure:
     """Enclose log delta by the rule that is proposed, with jumps or without."""
+    found = LogEnclosure(-math.inf, math.inf)
     rule = choose_quadrature(smooth, n, epsilon, rtol)
     if rule is not None:
-        return log_delta_by_rule(rule, n, epsilon, rtol)
+        found = log_delta_by_rule(rule, n, epsilon, rtol)
+        if found.width <= rtol:
+            return found
     rtol = max(rtol, FINEST_WITH_JUMPS)
     plan = choose_jump_rule(smooth, n, epsilon, rtol)
     if plan is None:
-        return LogEnclosure(-math.inf, math.inf)
-    return log_delta_by_jumps(plan, n, epsilon, rtol, useful)
+        return found
+    jumps = log_delta_by_jumps(plan, n, epsilon, rtol, useful)
+    if jumps.width > rtol:
+        plan = choose_jump_rule(smooth, n, epsilon, rtol, jumps)
+        if plan is not None:
+            jumps = jumps.intersect(log_delta_by_jumps(plan, n, epsilon, rtol, useful))
+    return found.intersect(jumps)
 
 
 def log_delta_by_rule(rule: Quadrature, n: int, epsilon: float, rtol: float) -> LogEnclosure:
@@ -109,7 +123,7 @@ def log_delta_by_jumps(
 @one_thread
 def log_delta_bound_at(decomposition: Decomposition, n: int, epsilon: float) -> float:
     """Return an upper bound on log delta from one tilt, much cheaper than an enclosure."""
-    if decomposition.smooth is not None:
+    if decomposition.smooth is not None and not decomposition.smooth.is_steep:
         rule = choose_quadrature(decomposition.smooth, n, epsilon, USUAL_RTOL)
         if rule is not None:
             law = rule.law(epsilon)

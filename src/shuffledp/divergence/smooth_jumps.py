@@ -219,7 +219,7 @@ class Terms:
             return None
         tolerance = _SHARE_OF_TERM * self.rtol
         if known > -math.inf:
-            tolerance *= math.exp(min(max(known - self.above[i] + _CHERNOFF, 0.0), 30.0))
+            tolerance *= math.exp(0.5 * min(max(known - self.above[i] + _CHERNOFF, 0.0), 30.0))
         return min(tolerance, _ROUGHEST)
 
     def learn(self, i: int, found: LogEnclosure) -> None:

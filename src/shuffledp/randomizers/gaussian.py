@@ -23,9 +23,6 @@ _CELLS = 4096
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _MIN_SIGMA, _MAX_SIGMA = 0.3, 1e6
 
-#: Below, ratios grow so quickly that cells do better.
-_MIN_SMOOTH = 0.45
-
 
 @dataclass(frozen=True, repr=False)
 class Gaussian(SymmetricNoise):
@@ -133,7 +130,7 @@ class Gaussian(SymmetricNoise):
     def half_density(self) -> HalfDensity | None:
         """Return the density in units of sigma from the middle of the inputs."""
         # Exactly this class: one derived from it may state another law.
-        if type(self) is not Gaussian or self.sigma < _MIN_SMOOTH:
+        if type(self) is not Gaussian:
             return None
         half = 0.5 / self.sigma
         return HalfDensity(

@@ -12,7 +12,7 @@ import numpy as np
 from shuffledp.decomposition import Law, Smooth, SmoothLaw
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.blocks import BlockSum
-from shuffledp.divergence.enclosure import BEYOND_DOUBLES
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
 from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
 from shuffledp.divergence.proposals.size import below, estimate_saddle
 from shuffledp.divergence.proposals.smoothing import USEFUL_TAU
@@ -27,6 +27,8 @@ _HALVINGS = 5
 _PANEL_FACTOR, _CLASS_FACTOR = 0.5, 1.0  # logarithms of ratios within a panel, and a class
 _WAVES = 8 / 20  # waves that matter, over the deviation of the rest, and those a panel can follow
 _FEWEST_PANELS, _MOST_PANELS = 3, 64  # of a class
+_LOWER = 4.0  # the level of a second plan
+_FAR_BELOW = 0.5  # a guess of log delta
 _FEW = 1000
 _ROUNDING = 64  # of the mantissa of epsilon, so that neighbouring ones share a rule
 _SHARE_OF_WAVES = 0.05  # of the tolerance: errors of the transform where waves are short
@@ -65,9 +67,15 @@ def choose_fineness(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Fine
     return _choose(smooth, n, rounded if rounded < smooth.max_epsilon else epsilon, rtol)
 
 
-def choose_jump_rule(smooth: Smooth, n: int, epsilon: float, rtol: float) -> JumpRule | None:
-    """Choose rules and which panels are jumps; None if there are none, or cells are quicker."""
-    if n < _FEWEST_WITH_JUMPS or smooth.is_bounded:
+def choose_jump_rule(
+    smooth: Smooth, n: int, epsilon: float, rtol: float, found: LogEnclosure | None = None
+) -> JumpRule | None:
+    """Choose rules and which panels are jumps; None if there are none, or cells are quicker.
+
+    Where a first plan has ``found`` too little about log delta, the second one follows the law further
+    out if the first has ended too soon, else it takes smaller values for jumps, and more of them.
+    """
+    if n < (_FEWEST_WITH_JUMPS if found is None else _FEW) or smooth.is_bounded:
         return None
     growing = [piece for piece in smooth.pieces if piece.rate0 > 0]
     if len(growing) != 1:
@@ -78,6 +86,11 @@ def choose_jump_rule(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Jum
         return None
     if not 0 < plan.level < math.inf:
         return None
+    if found is not None:
+        if found.lower > -math.inf and found.upper < guess - _FAR_BELOW:
+            guess = found.lower
+        else:
+            plan = JumpPlan(plan.level / _LOWER, plan.orders + 1, plan.log_mean)
     end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
     rate = growing[0].rate0
     width = min(smooth.panel / 4, _PANEL_FACTOR / rate)
