@@ -72,8 +72,8 @@ def choose_jump_rule(
 ) -> JumpRule | None:
     """Choose rules and which panels are jumps; None if there are none, or cells are quicker.
 
-    Where a first plan has ``found`` too little about log delta, the second one follows the law further
-    out if the first has ended too soon, else it takes smaller values for jumps, and more of them.
+    Where a first plan has ``found`` too little about log delta, the second one follows the law
+    further out if the first ended too soon, else takes smaller values for jumps, and more of them.
     """
     if n < (_FEWEST_WITH_JUMPS if found is None else _FEW) or smooth.is_bounded:
         return None
