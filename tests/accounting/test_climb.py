@@ -73,6 +73,20 @@ def test_a_bound_with_a_kink_needs_few_looks():
     assert count <= 9
 
 
+def test_a_bound_that_is_torn_is_halved():
+    """It falls far below the target at some point and rises before it: lines lead nowhere."""
+    guide = Climb(1.0, 6.0, -20.0)
+    tear, seen = 1.7321, [1.01, 2.0, 1.3, 1.31]
+    for epsilon in seen:
+        guide.see(epsilon, -19.0 if epsilon < tear else -25.0, -10.0, meets=epsilon >= tear)
+    while (epsilon := guide.next()) is not None:
+        seen.append(epsilon)
+        guide.see(epsilon, epsilon - 20 if epsilon < tear else -25.0, -10.0, meets=epsilon >= tear)
+    best = min(epsilon for epsilon in seen if epsilon >= tear)
+    assert best <= tear * (1 + 5e-4)
+    assert len(seen) <= 4 + 10
+
+
 def test_a_target_that_is_met_at_0_is_the_last():
     guide = Climb(0.0, 1.0, -1.0)
     assert guide.next() == 0.0

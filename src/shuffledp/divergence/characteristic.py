@@ -275,7 +275,7 @@ def bound_largest(
     laws: Sequence[TiltedLaw], step: float, starts: IntArray, sizes: IntArray, times: int
 ) -> FloatArray:
     r"""Bound the largest :math:`|\varphi|^2` of several laws on stretches, in the same rows."""
-    side = side_of_rows(2 * starts + sizes - 1, max(law.centred.size for law in laws))
+    side = _side(max(laws, key=lambda law: law.centred.size), 2 * starts + sizes - 1)
     bounds = [bound_stretches(law, step, starts, sizes, times, side) for law in laws]
     largest: FloatArray = np.max(bounds, axis=0)
     return largest

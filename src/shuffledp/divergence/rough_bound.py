@@ -1,12 +1,13 @@
 r"""A quick bound on the characteristic function of a tilted law on stretches.
 
 Sines and cosines in single precision cost a tenth of those in double precision, and most stretches
-can be skipped by a bound that is good to four digits.
+can be skipped by a bound that is good to five digits.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.divergence.characteristic import (
     Atoms,
-    bound_stretches,
+    bound_largest,
     bounded,
     relative_error,
 )
@@ -24,6 +25,8 @@ _Singles = NDArray[np.float32]
 
 #: Unit round-off of single precision.
 _SINGLE = 2.0**-24
+
+_SMALLEST = 1e-300  # of deviations: some are 0
 
 MANY_ATOMS = 16  # that make it worth while
 _LITTLE_LOSS = 20  # in logarithms
@@ -36,12 +39,11 @@ def bound_roughly(tilted: Atoms, centre: FloatArray, half: FloatArray) -> FloatA
     r"""Bound :math:`|\varphi|^2` where t is within ``half`` of ``centre``, by its second order.
 
     Turns are reduced to at most half a one in doubles. Rounded to single precision, an angle of up
-    to :math:`\pi` moves by 4 units v of that precision, and a sine is good to 8; sums over ``size``
-    atoms add a unit for each, and 8 for weights and products. So :math:`\varphi` and
-    :math:`\varphi'` over the deviation s have real and imaginary parts that are off by at most
-    :math:`e=(\text{size}+20)v+r+8uts`, with r and u as in doubles. Where the bound is below 1, the
-    half width is less than 1/s, so that :math:`R=|\varphi|^2` and its derivative times the half
-    width move by at most :math:`6\sqrt2e+6e^2\le16e` together.
+    to :math:`\pi` moves by 4 units v of that precision, and a sine is good to 8; they are added up
+    in doubles. So :math:`\varphi` and :math:`\varphi'` over the deviation s have real and imaginary
+    parts that are off by at most :math:`e=12v+r+8uts`, with r and u as in doubles. Where the bound
+    is below 1, the half width is less than 1/s, so that :math:`R=|\varphi|^2` and its derivative
+    times the half width move by at most :math:`6\sqrt2e+6e^2\le16e` together.
 
     >>> from shuffledp.divergence.tilt import tilt
     >>> from shuffledp.decomposition import Law
@@ -51,9 +53,9 @@ def bound_roughly(tilted: Atoms, centre: FloatArray, half: FloatArray) -> FloatA
     True
     """
     p, c = tilted.probability, tilted.centred
-    deviation = np.sqrt(tilted.variance)
+    deviation = np.maximum(np.sqrt(tilted.variance), _SMALLEST)
     along = p * c / (deviation if p.ndim == 1 else deviation[:, None])
-    weights: tuple[_Singles, _Singles] = p.astype(np.float32), along.astype(np.float32)
+    weights = p, along
     turns = centre / (2 * math.pi)
     square, slope = np.empty_like(centre), np.empty_like(centre)
     rows = max(_CACHED // c.shape[-1], 1)
@@ -61,31 +63,33 @@ def bound_roughly(tilted: Atoms, centre: FloatArray, half: FloatArray) -> FloatA
         part = slice(begin, begin + rows)
         values, own = (c, weights) if c.ndim == 1 else (c[part], tuple(w[part] for w in weights))
         square[part], slope[part] = _square_and_slope(turns[part], values, *own)
-    error = (c.shape[-1] + 20) * _SINGLE + relative_error(tilted) + 8 * UNIT * centre * deviation
+    error = 12 * _SINGLE + relative_error(tilted) + 8 * UNIT * centre * deviation
     return bounded(tilted, centre, half, square, slope * deviation, 16 * error)
 
 
-def loses_little(atoms: int, times: float) -> bool:
+def loses_little(times: float) -> bool:
     """Whether a power of the modulus has about as good a bound as in doubles."""
-    return 8 * (atoms + 20) * _SINGLE * times <= _LITTLE_LOSS
+    return 8 * 12 * _SINGLE * times <= _LITTLE_LOSS
 
 
-def bound_power(
-    tilted: TiltedLaw, step: float, starts: IntArray, sizes: IntArray, times: int
+def bound_largest_power(
+    laws: Sequence[TiltedLaw], step: float, starts: IntArray, sizes: IntArray, times: int
 ) -> FloatArray:
-    r"""Bound :math:`|\varphi|^2` on stretches of nodes for its power ``times``, roughly if it pays.
+    r"""Bound the largest :math:`|\varphi|^2` of some laws on stretches of nodes, for its power.
 
-    Otherwise as :func:`shuffledp.divergence.characteristic.bound_stretches` does.
+    Roughly if that pays, else as :func:`shuffledp.divergence.characteristic.bound_largest` does.
     """
-    atoms = tilted.centred.size
-    if atoms < MANY_ATOMS or not loses_little(atoms, times):
-        return bound_stretches(tilted, step, starts, sizes, times)
+    atoms = max(law.centred.size for law in laws)
+    if atoms < MANY_ATOMS or not loses_little(times):
+        return bound_largest(laws, step, starts, sizes, times)
     half = 0.5 * step * (sizes - 1).astype(np.float64)
-    return bound_roughly(tilted, step * starts.astype(np.float64) + half, half)
+    centre = step * starts.astype(np.float64) + half
+    largest: FloatArray = np.max([bound_roughly(law, centre, half) for law in laws], axis=0)
+    return largest
 
 
 def _square_and_slope(
-    turns: FloatArray, values: FloatArray, p: _Singles, along: _Singles
+    turns: FloatArray, values: FloatArray, p: FloatArray, along: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     r"""Return :math:`|\varphi|^2` and the absolute value of its derivative over the deviation."""
     turned = np.multiply.outer(turns, values) if values.ndim == 1 else turns[:, None] * values
@@ -98,7 +102,9 @@ def _square_and_slope(
     return real**2 + imag**2, 2 * np.abs(real * real_slope + imag * imag_slope)
 
 
-def _mean(terms: _Singles, weights: _Singles) -> FloatArray:
+def _mean(terms: _Singles, weights: FloatArray) -> FloatArray:
     """Return the mean over the atoms, for every t."""
-    means = terms @ weights if weights.ndim == 1 else np.einsum("ij,ij->i", terms, weights)
-    return np.asarray(means, dtype=np.float64)
+    means: FloatArray = (
+        terms @ weights if weights.ndim == 1 else np.einsum("ij,ij->i", terms, weights)
+    )
+    return means

@@ -72,7 +72,7 @@ class _Rows:
         bounds = [partial(self.bounds, bound=bound_square)]
         if self.tilted.atoms >= MANY_ATOMS:
             bounds.insert(0, partial(self.bounds, bound=bound_roughly))
-            if all(loses_little(own.laws.size, own.times.max()) for own in self.tilted.blocks):
+            if all(loses_little(own.times.max()) for own in self.tilted.blocks):
                 bounds.pop()
         if any(block.atoms.transform is not None for block in self.tilted.blocks):
             bounds.insert(0, partial(self.bounds, bound=bound_far))

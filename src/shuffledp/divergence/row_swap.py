@@ -23,6 +23,7 @@ from shuffledp.divergence.proposals.row_swap import (
 )
 from shuffledp.divergence.proposals.rows import RowGrids
 from shuffledp.divergence.proposals.swap import share_of_cells, shrink_of
+from shuffledp.divergence.rough_bound import MANY_ATOMS, bound_roughly, loses_little
 from shuffledp.divergence.row_lead import RowLeads, RowNodes
 from shuffledp.divergence.row_selection import Selection, add_rows, select_nodes
 from shuffledp.divergence.row_tilt import TiltedRows, tilt_rows
@@ -190,13 +191,16 @@ class _Sums:
 
     def _bound_stretches(self, rows: IntArray, starts: IntArray, sizes: IntArray) -> FloatArray:
         """Bound what the nodes of each stretch add, whatever the others hold."""
+        many = self.bounds.slots.laws.size >= MANY_ATOMS
+        rough = many and loses_little(self.bounds.others[self.rows].max())
+        bound = bound_roughly if rough else bound_square
         integrand = self.integrand.of(rows)
         half = np.multiply(0.5 * np.asarray(integrand.step), sizes - 1)
         centre = np.multiply(integrand.step, starts) + half
         squares = []
         for kind in range(self.bounds.types):
-            atoms = self.bounds.slots.atoms_of(self.bounds.place(kind, self.rows[rows]))
-            squares.append(bound_square(atoms, centre, half))
+            own = self.bounds.slots.atoms_of(self.bounds.place(kind, self.rows[rows]))
+            squares.append(bound(own, centre, half))
         return integrand.bounds(starts, sizes, np.max(squares, axis=0))[None, :]
 
     def _evaluate(self) -> RowNodes:

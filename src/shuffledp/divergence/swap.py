@@ -39,7 +39,7 @@ import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
-from shuffledp.divergence.characteristic import bound_largest, evaluate_all
+from shuffledp.divergence.characteristic import evaluate_all
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.examined import Spread, most_variance
 from shuffledp.divergence.interpolation import largest_sums
@@ -50,6 +50,7 @@ from shuffledp.divergence.lead import (
     loss_of_leading,
 )
 from shuffledp.divergence.proposals.swap import SwapProposal
+from shuffledp.divergence.rough_bound import bound_largest_power
 from shuffledp.divergence.shares import Points, halve
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.stretches import cover, listed, split
@@ -184,7 +185,7 @@ class _Spectrum:
 
     def _bound_stretches(self, starts: IntArray, sizes: IntArray) -> FloatArray:
         """Bound what the nodes of each stretch add, whatever the others hold."""
-        square = bound_largest(self.types, self.step, starts, sizes, self.others)
+        square = bound_largest_power(self.types, self.step, starts, sizes, self.others)
         return self.integrand.bounds(starts, sizes, square)
 
     def _evaluate(self) -> None:
