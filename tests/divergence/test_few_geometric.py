@@ -365,6 +365,21 @@ def test_both_tails_are_rounded(t, monkeypatch):
     assert upper >= near - far + off
 
 
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("bound", [1, 2, 3, 4, 9])
+def test_means_of_masses_are_between_those_of_pairs(n, bound):
+    """Also where the masses bend most: with a single variable they have an edge at 0."""
+    for rate, epsilon in ((0.01, 0.002), (0.3, 0.0), (0.3, 0.1)):
+        sums = module._Sums(module._law(n, rate), bound, epsilon, epsilon - rate * bound)
+        for t in range(bound // 2 + 1, 2 * bound + 3):
+            with mpmath.workdps(DIGITS):
+                law, growth = law_of(n, rate), mpmath.exp(mpmath.mpf(epsilon))
+                exact = law.tail(t - bound) - growth * law.tail(t)
+                exact /= law.alpha ** max(t - bound, 0)
+            lower, upper = sums._narrow_tails(t)
+            assert lower <= exact <= upper
+
+
 def test_wide_brackets_say_nothing():
     sums = module._Sums(module._law(2, 1.0), 2, 0.5, -1.5)
     assert sums.between(3, 4) == 0
@@ -386,5 +401,6 @@ def test_logarithms_are_rounded(monkeypatch):
         found = sums.in_logs(value, value, t)
         assert found.lower <= log - away - off
         assert found.upper >= log - away + off
-    assert sums.in_logs(1e-300, 1.0, 2).lower <= -690 - 4 * unit * 690
+    assert sums.in_logs(1e-300, 1.0, 2).lower <= math.log(1e-300) * (1 + 4 * unit)
+    assert sums.in_logs(1.0, 1e300, 2).upper >= math.log(1e300) * (1 + 4 * unit)
     assert sums.in_logs(0.0, 1.0, 5).lower == sums.in_logs(-1.0, 1.0, 5).lower == -math.inf
