@@ -365,6 +365,52 @@ def test_both_tails_are_rounded(t, monkeypatch):
     assert upper >= near - far + off
 
 
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("bound", [1, 2, 3, 4, 9])
+def test_means_of_masses_are_between_those_of_pairs(n, bound):
+    """Also where the masses bend most: with a single variable they have an edge at 0."""
+    for rate, epsilon in ((0.01, 0.002), (0.3, 0.0), (0.3, 0.1)):
+        sums = module._Sums(module._law(n, rate), bound, epsilon, epsilon - rate * bound)
+        for t in range(bound // 2 + 1, 2 * bound + 3):
+            with mpmath.workdps(DIGITS):
+                law, growth = law_of(n, rate), mpmath.exp(mpmath.mpf(epsilon))
+                exact = law.tail(t - bound) - growth * law.tail(t)
+                exact /= law.alpha ** max(t - bound, 0)
+            lower, upper = sums._narrow_tails(t)
+            assert lower <= exact <= upper
+
+
+@pytest.mark.parametrize("t", [5, 7, 9])
+def test_tails_on_the_other_side_of_zero_are_rounded(t, monkeypatch):
+    """Where P(S >= t - B) is 1 less another tail, which is as good as stated and as large."""
+    sums, unit = module._Sums(module._law(3, 0.1), 9, 0.1, -0.8), 1e-6
+    with mpmath.workdps(DIGITS):
+        law = law_of(3, 0.1)
+        other, far = law.tail(10 - t), mpmath.exp(mpmath.mpf(0.1)) * law.tail(t)
+    monkeypatch.setattr(module, "UNIT", unit)
+    lower, upper = sums.tails(t)
+    off = 26 * 3 * unit * (other + far)
+    assert lower <= 1 - other - far - off
+    assert upper >= 1 - other - far + off
+
+
+def test_products_of_a_bracket_are_rounded_up(monkeypatch):
+    sums, unit = module._Sums(module._law(2, 1.0), 2, 0.5, -1.5), 1e-6
+    monkeypatch.setattr(module, "UNIT", unit)
+    monkeypatch.setattr(module._Sums, "difference", lambda *_: (0.1, 0.1))
+    exact = 4 * math.exp(5) * -math.expm1(-1) * 0.1
+    assert exact * (1 + 26 * 2 * unit) <= sums.between(3, 8) <= exact * (1 + 400 * unit)
+
+
+def test_exponents_of_any_size_are_rounded(monkeypatch):
+    """An exponent has a rounding of its own size, and so have both of its parts."""
+    unit = 1e-6
+    monkeypatch.setattr(module, "UNIT", unit)
+    for bound, epsilon in ((40, 0.0), (40, 39.0), (2, 1.5)):
+        sums = module._Sums(module._law(2, 1.0), bound, epsilon, epsilon - bound)
+        assert sums._error() >= unit * (26 * 2 + 2 * (bound + epsilon))
+
+
 def test_wide_brackets_say_nothing():
     sums = module._Sums(module._law(2, 1.0), 2, 0.5, -1.5)
     assert sums.between(3, 4) == 0
@@ -386,5 +432,6 @@ def test_logarithms_are_rounded(monkeypatch):
         found = sums.in_logs(value, value, t)
         assert found.lower <= log - away - off
         assert found.upper >= log - away + off
-    assert sums.in_logs(1e-300, 1.0, 2).lower <= -690 - 4 * unit * 690
+    assert sums.in_logs(1e-300, 1.0, 2).lower <= math.log(1e-300) * (1 + 4 * unit)
+    assert sums.in_logs(1.0, 1e300, 2).upper >= math.log(1e300) * (1 + 4 * unit)
     assert sums.in_logs(0.0, 1.0, 5).lower == sums.in_logs(-1.0, 1.0, 5).lower == -math.inf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import lru_cache
 
 import mpmath
 import pytest
@@ -17,37 +18,41 @@ from shuffledp.divergence.geometric_shift import geometric_log_shift
 from shuffledp.errors import AccuracyWarning
 
 
+@lru_cache(maxsize=MOST)
+def weights(n: int) -> list[mpmath.mpf]:
+    """Of gamma variables of shape n - j, on either side of 0."""
+    return [mpmath.binomial(n - 1 + j, j) / mpmath.mpf(2) ** (n + j) for j in range(n)]
+
+
+def tail(n: int, t: mpmath.mpf) -> mpmath.mpf:
+    if t < 0:
+        return 1 - tail(n, -t)
+    tails = [
+        mpmath.exp(-t) * sum(t**i / mpmath.factorial(i) for i in range(k + 1)) for k in range(n)
+    ]
+    return sum(w * tails[n - 1 - j] for j, w in enumerate(weights(n)))
+
+
+def density(n: int, t: mpmath.mpf) -> mpmath.mpf:
+    t = abs(t)
+    powers = (t ** (n - j - 1) / mpmath.factorial(n - j - 1) for j in range(n))
+    return mpmath.exp(-t) * sum(w * power for w, power in zip(weights(n), powers, strict=True))
+
+
 def exact_log_delta(n: int, shift: float, epsilon: float) -> mpmath.mpf:
     """Return log delta in 60 digits: the tail is a sum of gamma tails, the threshold a root."""
     with mpmath.workdps(60):
         gap, growth = mpmath.mpf(shift), mpmath.exp(mpmath.mpf(epsilon))
-        weights = [mpmath.binomial(n - 1 + j, j) / mpmath.mpf(2) ** (n + j) for j in range(n)]
-
-        def gamma_tail(shape: int, t: mpmath.mpf) -> mpmath.mpf:
-            return mpmath.exp(-t) * sum(t**i / mpmath.factorial(i) for i in range(shape))
-
-        def tail(t: mpmath.mpf) -> mpmath.mpf:
-            if t < 0:
-                return 1 - tail(-t)
-            return sum(w * gamma_tail(n - j, t) for j, w in enumerate(weights))
-
-        def density(t: mpmath.mpf) -> mpmath.mpf:
-            t = abs(t)
-            terms = (
-                w * t ** (n - j - 1) / mpmath.factorial(n - j - 1) for j, w in enumerate(weights)
-            )
-            return mpmath.exp(-t) * sum(terms)
-
         low, high = gap / 2, gap + 1
-        while density(high - gap) <= growth * density(high):
+        while density(n, high - gap) <= growth * density(n, high):
             low, high = high, 2 * high
         for _ in range(120):
             middle = (low + high) / 2
-            if density(middle - gap) > growth * density(middle):
+            if density(n, middle - gap) > growth * density(n, middle):
                 high = middle
             else:
                 low = middle
-        return mpmath.log(tail(high - gap) - growth * tail(high))
+        return mpmath.log(tail(n, high - gap) - growth * tail(n, high))
 
 
 @settings(max_examples=60, deadline=None)
@@ -112,3 +117,93 @@ def test_where_tails_cancel_nothing_is_said_from_below(
     found = few_laplace_log_shift(3, 1.0, 0.3)
     assert found is not None
     assert found.lower == -math.inf < found.upper
+
+
+PLACES = [
+    (shift, part, t)
+    for shift in (1e-9, 1.5e-7, 0.3, 4.0)
+    for part in (0.0, 0.4)
+    for t in (0.6, 1.0, 3.0)
+]
+
+
+@pytest.mark.parametrize("n", [2, 3, MOST])
+@pytest.mark.parametrize("unit", [0.0, 1e-6])
+def test_values_at_a_threshold_are_as_good_as_stated(
+    n: int, unit: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Densities and tails in many digits; terms may be off by as many units as are allowed."""
+    monkeypatch.setattr(few_laplace, "UNIT", unit or few_laplace.UNIT)
+    for shift, part, place in PLACES:
+        epsilon, t = part * shift, place * shift if place <= 1 else shift + place
+        sums = few_laplace._Sums(n, shift, epsilon)
+        narrow = shift < few_laplace._NARROW
+        with mpmath.workdps(60):
+            scale = mpmath.exp(t) if t >= shift else mpmath.mpf(1)
+            growth = mpmath.exp(mpmath.mpf(epsilon))
+            apart = mpmath.mpf(t) - mpmath.mpf(shift)
+            for enclosure, law in ((sums.difference(t), density), (sums.tails(t), tail)):
+                first, second = law(n, apart) * scale, growth * law(n, mpmath.mpf(t)) * scale
+                lower, upper = (mpmath.mpf(end) for end in enclosure)
+                assert lower <= first - second <= upper
+                error = unit * (4 * n + 32 + (4 * (shift + epsilon) if t < shift else 0))
+                if not narrow:
+                    whole = 1 if law is tail and t < shift else first
+                    slack = error * (whole + second)
+                elif law is density:
+                    slack = second * (error * (shift + epsilon) + unit * (6 * n + 16) * shift)
+                else:
+                    most = density(n, max(apart, 0)) * scale * shift
+                    slack = 2 * error * (most + epsilon * second)
+                for room in (upper - (first - second), first - second - lower):
+                    assert room >= 0.999 * slack
+                    assert narrow or room <= 1.001 * slack + 1e-12 * (first + second)
+            least, most = sorted((0.9 * t, t))
+            fall = density(n, mpmath.mpf(least)) / density(n, mpmath.mpf(most))
+            found = sums.fall(least, most) / fall
+            assert 1 + 1.999 * unit * (4 * n + 32) <= found <= 1 + 2.1 * unit * (4 * n + 99) + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("n", "shift", "epsilon"), [(2, 1.0, 0.3), (5, 3.0, 1.0), (3, 0.01, 0.002), (4, 2.0, 0.0)]
+)
+@pytest.mark.parametrize("width", [0.01, 0.2])
+def test_what_a_bracket_may_hide_is_added(
+    n: int, shift: float, epsilon: float, width: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(few_laplace, "_WIDTHS", (width,))
+    t = few_laplace._Sums(n, shift, epsilon).threshold()
+    assert t is not None
+    low, high = max(t * (1 - width), shift / 2), t * (1 + width)
+    found = few_laplace_log_shift(n, shift, epsilon)
+    assert found is not None
+    with mpmath.workdps(60):
+        gap, growth = mpmath.mpf(shift), mpmath.exp(mpmath.mpf(epsilon))
+        difference = density(n, high - gap) - growth * density(n, mpmath.mpf(high))
+        fall = density(n, mpmath.mpf(low)) / density(n, mpmath.mpf(high))
+        least = tail(n, high - gap) - growth * tail(n, mpmath.mpf(high))
+        most = least + (high - low) * fall * difference
+        assert abs(found.lower - mpmath.log(least)) < 1e-9
+        assert abs(found.upper - mpmath.log(most)) < 1e-9
+    assert found.lower <= exact_log_delta(n, shift, epsilon) <= found.upper
+
+
+def test_products_of_a_bracket_are_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here all of delta comes from between the ends."""
+    unit, shift = 1e-6, 1.0
+    t = few_laplace._Sums(2, shift, 0.3).threshold()
+    assert t is not None
+    for name, value in (
+        ("tails", lambda *_: (0.0, 0.0)),
+        ("fall", lambda *_: 0.5),
+        ("difference", lambda _, place: (1.0, 1.0) if place > t else (-1.0, -1.0)),
+    ):
+        monkeypatch.setattr(few_laplace._Sums, name, value)
+    monkeypatch.setattr(few_laplace, "_WIDTHS", (0.1,))
+    monkeypatch.setattr(few_laplace, "UNIT", unit)
+    found = few_laplace_log_shift(2, shift, 0.3)
+    assert found is not None
+    margin = 64 * 2 * 10 * unit / shift
+    high, low = t * 1.1 + margin, max(t * 0.9 - margin, shift / 2)
+    exact = math.log(0.5 * (high - low)) - (high if high >= shift else 0.0)
+    assert exact + 38 * unit <= found.upper <= exact + 60 * unit
