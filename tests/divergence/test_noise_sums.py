@@ -350,8 +350,8 @@ def test_the_second_plan_goes_further_out_or_takes_smaller_jumps() -> None:
     smooth = Gaussian(0.5).blanket(Pair(0, 1)).smooth
     assert smooth is not None
     first = choose_jump_rule(smooth, 10**5, 0.471355, 1e-4)
-    lower = choose_jump_rule(smooth, 10**5, 0.471355, 1e-4, LogEnclosure(-math.inf, math.inf))
-    further = choose_jump_rule(smooth, 10**5, 0.471355, 1e-4, LogEnclosure(-40.0, -30.0))
+    lower = choose_jump_rule(smooth, 10**5, 0.471355, 1e-4, (-math.inf, math.inf))
+    further = choose_jump_rule(smooth, 10**5, 0.471355, 1e-4, (-40.0, -30.0))
     assert first is not None
     assert lower is not None
     assert further is not None
@@ -359,4 +359,4 @@ def test_the_second_plan_goes_further_out_or_takes_smaller_jumps() -> None:
     assert lower.rule.panels.edges[lower.first] < first.rule.panels.edges[first.first]
     assert further.orders == first.orders
     assert further.rule.panels.edges[-1] > first.rule.panels.edges[-1]
-    assert choose_jump_rule(smooth, 500, 2.0, 1e-4, LogEnclosure(-9.0, -8.0)) is None
+    assert choose_jump_rule(smooth, 500, 2.0, 1e-4, (-9.0, -8.0)) is None

@@ -95,7 +95,7 @@ def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float, useful: floa
         return found
     jumps = log_delta_by_jumps(plan, n, epsilon, rtol, useful)
     if jumps.width > rtol:
-        plan = choose_jump_rule(smooth, n, epsilon, rtol, jumps)
+        plan = choose_jump_rule(smooth, n, epsilon, rtol, (jumps.lower, jumps.upper))
         if plan is not None:
             jumps = jumps.intersect(log_delta_by_jumps(plan, n, epsilon, rtol, useful))
     return found.intersect(jumps)

@@ -12,7 +12,7 @@ import numpy as np
 from shuffledp.decomposition import Law, Smooth, SmoothLaw
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.blocks import BlockSum
-from shuffledp.divergence.enclosure import BEYOND_DOUBLES, LogEnclosure
+from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
 from shuffledp.divergence.proposals.size import below, estimate_saddle
 from shuffledp.divergence.proposals.smoothing import USEFUL_TAU
@@ -68,12 +68,13 @@ def choose_fineness(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Fine
 
 
 def choose_jump_rule(
-    smooth: Smooth, n: int, epsilon: float, rtol: float, found: LogEnclosure | None = None
+    smooth: Smooth, n: int, epsilon: float, rtol: float, found: tuple[float, float] | None = None
 ) -> JumpRule | None:
     """Choose rules and which panels are jumps; None if there are none, or cells are quicker.
 
-    Where a first plan has ``found`` too little about log delta, the second one follows the law
-    further out if the first ended too soon, else takes smaller values for jumps, and more of them.
+    Where the ends of log delta that a first plan has ``found`` are too far apart, the second one
+    follows the law further out if the first ended too soon, else takes smaller values for jumps,
+    and more of them.
     """
     if n < (_FEWEST_WITH_JUMPS if found is None else _FEW) or smooth.is_bounded:
         return None
@@ -87,8 +88,9 @@ def choose_jump_rule(
     if not 0 < plan.level < math.inf:
         return None
     if found is not None:
-        if found.lower > -math.inf and found.upper < guess - _FAR_BELOW:
-            guess = found.lower
+        lower, upper = found
+        if lower > -math.inf and upper < guess - _FAR_BELOW:
+            guess = lower
         else:
             plan = JumpPlan(plan.level / _LOWER, plan.orders + 1, plan.log_mean)
     end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
