@@ -402,6 +402,19 @@ def test_products_of_a_bracket_are_rounded_up(monkeypatch):
     assert exact * (1 + 26 * 2 * unit) <= sums.between(3, 8) <= exact * (1 + 400 * unit)
 
 
+@pytest.mark.parametrize("n", [2, 7])
+def test_differences_by_slopes_have_all_units_of_both_factors(n, monkeypatch):
+    """52 n + 20 of the slope, 26 n + 20 of what it is multiplied with."""
+    sums, t, unit = module._Sums(module._law(n, 1e-9), 50, 0.0, -5e-8), 10**9, 1e-6
+    monkeypatch.setattr(module, "UNIT", 0.0)
+    plain = sums.difference(t)
+    monkeypatch.setattr(module, "UNIT", unit)
+    rounded = sums.difference(t)
+    off = (78 * n + 40) * unit * 5e-8 * sums.law.mass(t) * 0.999
+    assert rounded[0] <= plain[0] - off
+    assert rounded[1] >= plain[1] + off
+
+
 def test_exponents_of_any_size_are_rounded(monkeypatch):
     """An exponent has a rounding of its own size, and so have both of its parts."""
     unit = 1e-6
