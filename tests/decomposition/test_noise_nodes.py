@@ -171,8 +171,14 @@ def test_laws_that_are_not_known_to_be_smooth():
     assert Rounded(sigma=1.0).blanket(Pair(0, 1)).smooth is None
     assert Other(epsilon0=1.0).blanket(Pair(0, 1)).smooth is None
     assert Laplace(epsilon0=30.0).blanket(Pair(0, 1)).smooth is None
-    assert Gaussian(sigma=0.3).blanket(Pair(0, 1)).smooth is None
     assert Gaussian(sigma=1.0).background(Pair(0, 0), 0).smooth is None
+
+
+def test_ratios_of_little_noise_are_steep():
+    assert known(blanket(Gaussian(sigma=0.3))).is_steep
+    assert known(blanket(Gaussian(sigma=0.44))).is_steep
+    assert not known(blanket(Gaussian(sigma=0.46))).is_steep
+    assert not known(blanket(Laplace(epsilon0=4.0))).is_steep
 
 
 def test_errors_at_many_points_are_those_at_each(monkeypatch):
