@@ -37,21 +37,25 @@ class OneThread(ContextDecorator):
 
     def __enter__(self) -> None:
         """Limit the threads, unless that is done."""
-        with self._lock:
-            if self._owner is None:
-                self._owner = get_ident()
+        own = get_ident()
+        if self._owner != own:  # nobody but the owner itself makes this false
+            with self._lock:
+                if self._owner is not None:
+                    return
                 self._limit = self._libraries.limit(limits=1)
                 self._limit.__enter__()
-            self._depth += self._owner == get_ident()
+                self._owner = own
+        self._depth += 1
 
     def __exit__(self, *error: object) -> None:
         """Allow as many as before, if this is who limited them."""
-        with self._lock:
-            if self._owner == get_ident():
-                self._depth -= 1
-                if self._depth == 0:
-                    self._owner = None
-                    self._limit.__exit__(*error)
+        if self._owner != get_ident():
+            return
+        self._depth -= 1
+        if self._depth == 0:
+            with self._lock:
+                self._owner = None
+                self._limit.__exit__(*error)
 
 
 #: Around a block, or above a function.

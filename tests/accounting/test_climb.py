@@ -84,7 +84,7 @@ def test_a_bound_that_is_torn_is_halved():
         guide.see(epsilon, epsilon - 20 if epsilon < tear else -25.0, -10.0, meets=epsilon >= tear)
     best = min(epsilon for epsilon in seen if epsilon >= tear)
     assert best <= tear * (1 + 5e-4)
-    assert len(seen) <= 4 + 10
+    assert len(seen) <= 4 + 11
 
 
 def test_a_target_that_is_met_at_0_is_the_last():

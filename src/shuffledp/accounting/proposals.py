@@ -40,7 +40,7 @@ _BESIDE = 0.03  # of a step back, how much shorter it is
 _LONGEST_STEP = 0.75  # of what is left to climb
 _CLOSE, _WORTH_A_CLIMB = 2e-4, 3e-4  # relatively, of epsilon
 _WORTH_A_STEP, _WORTH_A_CLOSER_LOOK = 1e-4, 1.5e-4  # the same: what is gained, and may be gained
-_TORN, _WORTH_A_HALF = 2, 5e-4  # such misses, and which brackets to halve then, relatively
+_TORN, _WORTH_A_HALF = 2, 2.5e-4  # such misses, and which brackets to halve then, relatively
 _ENOUGH_LOOKS, _FASTER = 3, 4.0  # points to judge a bound by, and how it may still fall
 
 

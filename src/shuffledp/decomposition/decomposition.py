@@ -82,7 +82,7 @@ class Decomposition(Components):
     @property
     def sketch(self) -> Decomposition:
         """A decomposition close to this one, with fewer components if it can be: for estimates."""
-        return self if self.smooth is None else self.smooth.sketch
+        return self if self.smooth is None or self.smooth.is_steep else self.smooth.sketch
 
     @cached_property
     def start(self) -> Law:
