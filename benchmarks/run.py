@@ -50,7 +50,6 @@ from shuffledp.rounds.profile import Fineness
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 USERS = [10**i for i in range(13)]
-NOISE = ("laplace(epsilon0=1)", "gaussian(sigma=1)")
 DELTAS = [1e-3, 1e-6, 1e-10, 1e-30]
 SUPPORT = [
     KRR(k=2, epsilon0=1.0),
