@@ -111,6 +111,8 @@ def test_json():
         "command": "plan",
         "task": "frequency",
         "n": 1000,
+        "corrupted": 0,
+        "corrupted_adaptively": 0,
         "domain_size": 10,
         "data": "any",
         "target_epsilon": 1.0,
@@ -125,7 +127,7 @@ def test_json():
     for option in options:
         assert list(option) == [
             *("name", "mechanism", "epsilon0", "epsilon", "bound", "error", "worst_case"),
-            *("expected", "report_bytes", "previous", "gain"),
+            *("expected", "report_bytes", "largest_shift", "previous", "gain"),
         ]
         randomizer = parse(option["mechanism"])
         assert randomizer.name == option["name"]
