@@ -112,8 +112,9 @@ def paper(randomizer: KRR, n: int, delta: float) -> Callable[[], float]:
 def against_paper() -> list[Row]:
     ours = KRR(k=10, epsilon0=0.1)
     one_point = seconds(paper(ours, 1000, 1e-6))
-    curve = [int(n) for n in np.geomspace(1e3, 1e5, 100)]
-    whole_curve = warm_seconds(lambda: [get_epsilon(ours, n, 1e-6)() for n in curve], repeat=3)
+    users = [int(n) for n in np.geomspace(1e3, 1e5, 100)]
+    ask = partial(curve, ours, "users", users, target_delta=1e-6, bounds="blanket")
+    whole_curve = warm_seconds(ask, repeat=3)
     large = seconds(paper(ours, 10**4, 1e-6)) / warm_seconds(get_epsilon(ours, 10**4, 1e-6))
     small = one_point / whole_curve
     return [
