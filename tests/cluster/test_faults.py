@@ -40,7 +40,7 @@ pytestmark = [
 ]
 
 SPILL, MIX = "shuffledp.files.spread_buckets:_spill", "shuffledp.files.spread_buckets:_mix"
-SUMS, MERGE = "shuffledp.files.estimation:sums_of", "shuffledp.files.estimation:_together"
+SUMS, MERGE = "shuffledp.files.estimation:sums_of", "shuffledp.files.estimation:together"
 ANSWER = "shuffledp.comparison.question:answer"
 BLOCK = "shuffledp.comparison.together:answer_together"
 SEARCH = "shuffledp.planning.goal:least_error"
