@@ -62,11 +62,11 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Estimation:
-    """What files of reports, or a published sum, tell.
+    """What files of reports, a frame of them, or a published sum, tell.
 
     Attributes:
         mechanism: the text of the mechanism that made the reports.
-        n: the number of users in all files.
+        n: the number of users.
         sidecars: what goes with each of the files of reports.
         sections: one for every estimate.
         corrupted: how many users choose their reports.
@@ -84,7 +84,15 @@ class Estimation:
 
         Neighbouring datasets differ in one user. If every user is in one file only, the other
         files have the same law under both.
+
+        Raises:
+            ValueError: if there is no sidecar, so that nothing is known but mechanism and n.
         """
+        if not self.sidecars:
+            raise ValueError(
+                "there is no sidecar that states a guarantee: compute it with "
+                f"ShuffleAccountant({self.mechanism!r}, {self.n})"
+            )
         guarantees = [sidecar.guarantee for sidecar in self.sidecars]
         return max(one.epsilon for one in guarantees), max(one.delta for one in guarantees)
 
