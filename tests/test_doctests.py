@@ -27,6 +27,7 @@ LONG = (
     "shuffledp.accounting.renyi",
     "shuffledp.accounting.tier_calibration",
     "shuffledp.bridge.events",
+    "shuffledp.files.frame_estimation",
     "shuffledp.planning.error_chart",
     "shuffledp.planning.plan",
 )

@@ -33,7 +33,7 @@ from shuffledp.files import (
     spread_buckets,
 )
 from shuffledp.files.draft import draft
-from shuffledp.files.estimation import _together
+from shuffledp.files.estimation import together
 from shuffledp.files.frame_table import FrameTable
 from shuffledp.files.parts import parts_of
 from shuffledp.files.sidecar import read_sidecar
@@ -333,7 +333,7 @@ def test_merged_sums_stay_as_they_are():
     one, other = Aggregator(KRR), Aggregator(KRR)
     one.add([1, 2])
     other.add([3])
-    assert [_together(one, other).n for _ in range(2)] == [3, 3]
+    assert [together(one, other).n for _ in range(2)] == [3, 3]
     assert (one.n, other.n) == (2, 1)
 
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -25,11 +26,11 @@ from breaking import (
     write_people,
 )
 
-from shuffledp import cluster
+from shuffledp import Aggregator, cluster
 from shuffledp.cluster import ClusterError, connected
 from shuffledp.comparison import Kept, Question, compute
 from shuffledp.comparison.question import answer
-from shuffledp.files import Column, Randomization, estimate_files
+from shuffledp.files import Column, DataError, Randomization, estimate_files, estimate_frame
 from shuffledp.planning import plan
 from shuffledp.planning.goal import Goal
 from shuffledp.randomizers import parse
@@ -40,7 +41,8 @@ pytestmark = [
 ]
 
 SPILL, MIX = "shuffledp.files.spread_buckets:_spill", "shuffledp.files.spread_buckets:_mix"
-SUMS, MERGE = "shuffledp.files.estimation:sums_of", "shuffledp.files.estimation:_together"
+SUMS, MERGE = "shuffledp.files.estimation:sums_of", "shuffledp.files.estimation:together"
+PARTITION = "shuffledp.files.frame_estimation:sums_of_partition"
 ANSWER = "shuffledp.comparison.question:answer"
 BLOCK = "shuffledp.comparison.together:answer_together"
 SEARCH = "shuffledp.planning.goal:least_error"
@@ -71,6 +73,64 @@ def test_a_worker_is_killed_while_it_adds_up_or_merges(client, tmp_path, place):
     assert found.n == USERS
     values = found.sections[0].estimate.values
     assert values.tobytes() == estimate_files(paths).sections[0].estimate.values.tobytes()
+
+
+def partition(number, folder, grow):
+    """Return some people, who are more when they are asked again, if so; note that they were."""
+    import pandas
+
+    times = len(list(folder.glob(f"{number}-*")))
+    (folder / f"{number}-{times}").touch()
+    people = range(number * 10, number * 10 + (times + 1 if grow else 10))
+    return pandas.DataFrame({"report": people}, dtype="u1")
+
+
+def frame_of_reports(folder, grow=False):
+    frames = pytest.importorskip("dask.dataframe")
+    folder.mkdir()
+    meta = partition(0, folder, grow).head(0)
+    (folder / "0-0").unlink()
+    return frames.from_map(partition, range(5), folder=folder, grow=grow, meta=meta)
+
+
+@pytest.mark.parametrize("place", [PARTITION, MERGE])
+def test_a_worker_is_killed_while_it_adds_up_or_merges_partitions(tmp_path, place):
+    """The only worker: all it held is computed again, and everybody is counted once."""
+    frame, marker = frame_of_reports(tmp_path / "asked"), tmp_path / "killed"
+    with local_cluster(workers=1) as client:
+        break_in(client, place, end_worker, marker)
+        found = estimate_frame(frame, CLEAR, [Column("value")], client=client)
+    assert marker.exists()
+    assert len(names(tmp_path / "asked")) > 5
+    aggregator = Aggregator(CLEAR)
+    aggregator.add(list(range(50)))
+    assert found.n == 50
+    values = found.sections[0].estimate.values
+    assert values.tobytes() == aggregator.estimate().values.tobytes()
+
+
+def test_partitions_that_are_others_when_they_are_computed_again(tmp_path):
+    frame, marker = frame_of_reports(tmp_path / "asked", grow=True), tmp_path / "killed"
+    message = "a partition of the frame had 1 row, and 2 when it was computed again"
+    with local_cluster(workers=1) as client:
+        break_in(client, PARTITION, end_worker, marker)
+        with pytest.raises(DataError, match=message):
+            estimate_frame(frame, CLEAR, [Column("value")], client=client)
+    assert marker.exists()
+
+
+@pytest.mark.parametrize("place", [PARTITION, MERGE])
+def test_the_scheduler_is_lost_while_partitions_are_added_up_or_merged(tmp_path, place):
+    marker = tmp_path / "reached"
+    with scheduler(tmp_path) as (address, process), connected(address) as client:
+        client.wait_for_workers(1, timeout=60)
+        frame = frame_of_reports(tmp_path / "asked")
+        break_in(client, place, wait, marker)
+        with ThreadPoolExecutor(1) as pool:
+            killed = pool.submit(lambda: (wait_until(marker.exists), process.kill()))
+            with pytest.raises(ClusterError, match="the connection to the cluster was lost"):
+                estimate_frame(frame, CLEAR, [Column("value")], client=client)
+            killed.result()
 
 
 @pytest.mark.processes

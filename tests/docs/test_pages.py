@@ -51,7 +51,7 @@ NOTEBOOKS = {
 #: Packages without which the examples of a page cannot run.
 NEEDED = {
     "certificates": "flint",
-    "cluster": "distributed",
+    "cluster": "dask.dataframe",
     "dp-accounting": "dp_accounting",
     "study": "pandas",
 }

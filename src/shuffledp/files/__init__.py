@@ -2,6 +2,7 @@
 
 from shuffledp.files.columns import Column
 from shuffledp.files.estimation import Estimation, Section, estimate_files, estimate_published
+from shuffledp.files.frame_estimation import estimate_frame
 from shuffledp.files.ledger import BudgetExceededError, Ledger
 from shuffledp.files.ledger_entries import Budget, RecordedRounds
 from shuffledp.files.problems import DataError
@@ -27,6 +28,7 @@ __all__ = [
     "Section",
     "Sidecar",
     "estimate_files",
+    "estimate_frame",
     "estimate_pooled_counts",
     "estimate_published",
     "estimate_tier_files",

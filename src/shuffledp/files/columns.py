@@ -19,7 +19,6 @@ from shuffledp.wording import counted, shorten
 #: The cells of a column as they are read: text, numbers, or None for an empty one.
 Cells = Sequence[object] | NDArray[Any]
 
-_EMPTY = (None, "")
 _SHOWN = 5  # labels in a message
 _MAX_ECHO = 60  # characters of a cell in a message
 _MAX_EXACT = 2.0**53
@@ -125,18 +124,18 @@ class ColumnReader:
     def _number(self, label: object) -> int:
         number = self._numbers.get(label)
         if number is None:
-            raise ValueError(f"{_echo(label)} is not one of {_list(self.column.labels or ())}")
+            raise ValueError(f"{echo(label)} is not one of {_list(self.column.labels or ())}")
         return number
 
     def _problem(self, cell: object) -> str | None:
         """Say what is wrong with a cell, if anything."""
-        if cell in _EMPTY:
+        if is_empty(cell):
             return "the cell is empty"
         shown = np.array([cell]) if isinstance(cell, int | float) else [cell]
         try:
             values = self._convert(shown)
         except OverflowError:
-            return f"{_echo(cell)} is outside the domain"
+            return f"{echo(cell)} is outside the domain"
         except (TypeError, ValueError) as error:
             lacks_labels = self.attribute.has_values and self.column.labels is None
             return f"{error}; {_LIST_LABELS}" if lacks_labels else str(error)
@@ -153,8 +152,14 @@ def readers_for(
     """Return the attributes of a mechanism, and one reader for each of the columns.
 
     Raises:
+        TypeError: if a column is something else.
         ValueError: if there are more or fewer columns than attributes, or labels do not fit.
     """
+    for column in columns:
+        if not isinstance(column, Column):
+            raise TypeError(
+                f"columns must be of type Column, such as Column('page'), got {column!r}"
+            )
     shape = shape_of(randomizer)
     attributes = flatten(shape)
     if len(columns) != len(attributes):
@@ -189,14 +194,14 @@ def _whole(cell: object) -> int:
         return number
     if isinstance(number, float) and number.is_integer() and abs(number) < _MAX_EXACT:
         return int(number)
-    raise ValueError(f"{_echo(cell)} is not a whole number")
+    raise ValueError(f"{echo(cell)} is not a whole number")
 
 
 def _real(cell: object, what: str = "a number") -> float:
     try:
         return float(_digits(cell))
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{_echo(cell)} is not {what}") from None
+        raise ValueError(f"{echo(cell)} is not {what}") from None
 
 
 def _digits(cell: Any) -> Any:
@@ -206,12 +211,18 @@ def _digits(cell: Any) -> Any:
     return cell
 
 
-def _echo(cell: object) -> str:
+def is_empty(cell: object) -> bool:
+    """Whether there is nothing in a cell."""
+    return cell is None or cell == ""
+
+
+def echo(cell: object) -> str:
+    """Return a cell as messages show it."""
     text = repr(cell.item() if isinstance(cell, np.generic) else cell)
     return shorten(text, _MAX_ECHO)
 
 
 def _list(labels: Sequence[str]) -> str:
-    shown = ", ".join(map(_echo, labels[:_SHOWN]))
+    shown = ", ".join(map(echo, labels[:_SHOWN]))
     rest = len(labels) - _SHOWN
     return shown if rest <= 0 else f"{shown} and {counted(rest, 'other')}"

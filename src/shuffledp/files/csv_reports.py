@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.files.problems import DataError, naming
-from shuffledp.files.report_file import TITLE, ReportFile
+from shuffledp.files.report_file import ReportFile
+from shuffledp.files.reports import TITLE
 
 
 class CsvReports(ReportFile):

@@ -24,10 +24,14 @@ from shuffledp.files.formats import is_csv, reports_in
 from shuffledp.files.parts import parts_of
 from shuffledp.files.problems import DataError
 from shuffledp.files.published import attributes_of, read_published
+from shuffledp.files.reports import Reports
 from shuffledp.files.sidecar import Sidecar, read_sidecar, sidecar_path
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.randomizers.composition import Composition
 from shuffledp.wording import counted
+
+#: A column that an estimate is about, a mechanism behind it, and what that is called, if need be.
+ToldColumn = tuple[Column, LocalRandomizer, str | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +62,11 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Estimation:
-    """What files of reports, or a published sum, tell.
+    """What files of reports, a frame of them, or a published sum, tell.
 
     Attributes:
         mechanism: the text of the mechanism that made the reports.
-        n: the number of users in all files.
+        n: the number of users.
         sidecars: what goes with each of the files of reports.
         sections: one for every estimate.
         corrupted: how many users choose their reports.
@@ -80,7 +84,15 @@ class Estimation:
 
         Neighbouring datasets differ in one user. If every user is in one file only, the other
         files have the same law under both.
+
+        Raises:
+            ValueError: if there is no sidecar, so that nothing is known but mechanism and n.
         """
+        if not self.sidecars:
+            raise ValueError(
+                "there is no sidecar that states a guarantee: compute it with "
+                f"ShuffleAccountant({self.mechanism!r}, {self.n})"
+            )
         guarantees = [sidecar.guarantee for sidecar in self.sidecars]
         return max(one.epsilon for one in guarantees), max(one.delta for one in guarantees)
 
@@ -118,12 +130,12 @@ def estimate_files(
     refuse_copies(paths, sidecars)
     files = list(zip(paths, sidecars, strict=True))
     if client is None:
-        aggregator = in_pairs(map(sums_of, files), _together)
+        aggregator = in_pairs(map(sums_of, files), together)
     else:
         seen = [(path.resolve(), sidecar) for path, sidecar in files]
-        aggregator = merged(sums_of, seen, _together, client)
+        aggregator = merged(sums_of, seen, together, client)
     columns = told_columns(paths[0], sidecars[0])
-    return _estimation(aggregator, columns, sidecars, corrupted)
+    return estimation_of(aggregator, columns, sidecars, corrupted)
 
 
 def refuse_copies(paths: Sequence[Path], sidecars: Sequence[Sidecar]) -> None:
@@ -136,11 +148,27 @@ def refuse_copies(paths: Sequence[Path], sidecars: Sequence[Sidecar]) -> None:
         known[sidecar.sha256] = path
 
 
-def told_columns(path: Path, sidecar: Sidecar) -> list[tuple[Column, LocalRandomizer, str | None]]:
-    """Return for every estimate, in order, its column, a mechanism behind it, and its name."""
-    aggregator, shape, candidates = _mechanism(path, sidecar)
-    told = _told(aggregator.randomizer, _places(shape, count()), candidates, None)
-    return [(sidecar.columns[i], part, mechanism) for i, part, mechanism in told]
+def told_columns(path: Path, sidecar: Sidecar) -> list[ToldColumn]:
+    """Return what :func:`asked` does about a file of reports."""
+    return _asked(path, sidecar)[1]
+
+
+def asked(
+    randomizer: LocalRandomizer, columns: Sequence[Column]
+) -> tuple[Aggregator, list[ToldColumn]]:
+    """Return what adds up reports about some columns, and what they tell.
+
+    The second is for every estimate, in order, its column, a mechanism behind it, and its name.
+
+    Raises:
+        TypeError: if nothing can be estimated from the reports.
+        ValueError: if mechanism, columns and labels do not fit together.
+    """
+    shape, readers = readers_for(randomizer, columns)
+    candidates = candidates_of(shape, readers)
+    aggregator = Aggregator(randomizer, candidates=candidates)
+    told = _told(randomizer, _places(shape, count()), candidates, None)
+    return aggregator, [(columns[i], part, mechanism) for i, part, mechanism in told]
 
 
 def estimate_published(
@@ -161,7 +189,7 @@ def estimate_published(
     if randomizer is not None and not sidecar_path(path).exists():
         aggregator = published.added_up(randomizer)
         columns = _by_attribute(published.columns(randomizer), randomizer)
-        return _estimation(aggregator, columns, (), corrupted)
+        return estimation_of(aggregator, columns, (), corrupted)
     sidecar = read_sidecar(path)
     sidecar.check_file(path)
     own = sidecar.randomizer()
@@ -173,20 +201,18 @@ def estimate_published(
     if len(sidecar.columns) != len(published.attributes):
         raise DataError(f"{str(path)!r} has the sidecar of other columns")
     columns = _by_attribute(sidecar.columns, own)
-    return _estimation(aggregator, columns, (sidecar,), corrupted)
+    return estimation_of(aggregator, columns, (sidecar,), corrupted)
 
 
-def _by_attribute(
-    columns: Sequence[Column], randomizer: LocalRandomizer
-) -> list[tuple[Column, LocalRandomizer, None]]:
+def _by_attribute(columns: Sequence[Column], randomizer: LocalRandomizer) -> list[ToldColumn]:
     """Return the columns with what each was reported by."""
     parts = attributes_of(randomizer)
     return [(column, part, None) for column, part in zip(columns, parts, strict=True)]
 
 
-def _estimation(
+def estimation_of(
     aggregator: Aggregator,
-    columns: Sequence[tuple[Column, LocalRandomizer, str | None]],
+    columns: Sequence[ToldColumn],
     sidecars: tuple[Sidecar, ...],
     corrupted: float | Fraction,
 ) -> Estimation:
@@ -238,13 +264,9 @@ def _check_alike(first: Path, expected: Sidecar, path: Path, sidecar: Sidecar) -
         raise DataError(f"{str(path)!r} must have the same columns and labels as {str(first)!r}")
 
 
-def _mechanism(path: Path, sidecar: Sidecar) -> tuple[Aggregator, Shape, Candidates]:
-    """Return an aggregator for the mechanism, the attributes it reads, the values to estimate."""
+def _asked(path: Path, sidecar: Sidecar) -> tuple[Aggregator, list[ToldColumn]]:
     try:
-        randomizer = sidecar.randomizer()
-        shape, readers = readers_for(randomizer, sidecar.columns)
-        candidates = candidates_of(shape, readers)
-        return Aggregator(randomizer, candidates=candidates), shape, candidates
+        return asked(sidecar.randomizer(), sidecar.columns)
     except (TypeError, ValueError) as error:
         raise DataError(f"the sidecar of {str(path)!r} contradicts itself: {error}") from None
 
@@ -253,15 +275,8 @@ def sums_of(file: tuple[Path, Sidecar]) -> Aggregator:
     """Add up the reports of a file, which must be as its sidecar says, and as many."""
     path, sidecar = file
     sidecar.check_file(path)
-    aggregator, _, _ = _mechanism(path, sidecar)
-    dtype = aggregator.randomizer.report_dtype
-    for reports in reports_in(path, dtype).chunks(rows_per_chunk(dtype)):
-        first = aggregator.n + 1
-        try:
-            aggregator.add(reports)
-        except ValueError as error:
-            rows = f"rows {first} to {first + reports.size - 1}"
-            raise DataError(f"{str(path)!r}, {rows}: {error}") from None
+    aggregator, _ = _asked(path, sidecar)
+    add_up(aggregator, reports_in(path, aggregator.randomizer.report_dtype))
     if aggregator.n != sidecar.n:
         raise DataError(
             f"{str(path)!r} has {counted(aggregator.n, 'report')}, but its sidecar says "
@@ -270,7 +285,22 @@ def sums_of(file: tuple[Path, Sidecar]) -> Aggregator:
     return aggregator
 
 
-def _together(one: Aggregator, other: Aggregator) -> Aggregator:
+def add_up(aggregator: Aggregator, reports: Reports) -> None:
+    """Add reports to an aggregator, a few thousand at a time.
+
+    Raises:
+        DataError: if they cannot be read, or one cannot be of this mechanism.
+    """
+    for some in reports.chunks(rows_per_chunk(reports.dtype)):
+        first = aggregator.n + 1
+        try:
+            aggregator.add(some)
+        except ValueError as error:
+            rows = f"rows {first} to {first + some.size - 1}"
+            raise DataError(f"{reports.label}, {rows}: {error}") from None
+
+
+def together(one: Aggregator, other: Aggregator) -> Aggregator:
     """Return the sums of two; they stay as they are, since a cluster may ask for this again."""
     both = copy(one)
     both.merge(other)

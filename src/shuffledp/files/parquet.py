@@ -51,8 +51,23 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(plain) or types.is_large_string(plain))
 
 
-def check_kinds(schema: Any, names: Sequence[str], where: str, *, booleans: bool = False) -> None:
-    """Refuse columns that hold other things than numbers, text, or booleans if these are allowed.
+def is_binary(kind: Any) -> bool:
+    """Whether a column of this type holds bytes."""
+    types = arrow().types
+    return bool(
+        types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    )
+
+
+def check_kinds(
+    schema: Any,
+    names: Sequence[str],
+    where: str,
+    *,
+    booleans: bool = False,
+    binary: bool = False,
+) -> None:
+    """Refuse columns that hold other things than numbers and text, or else what is allowed.
 
     A column without a type has no rows, or nothing but empty cells, which are refused later.
 
@@ -62,8 +77,15 @@ def check_kinds(schema: Any, names: Sequence[str], where: str, *, booleans: bool
     for name in names:
         kind = schema.field(name).type
         known = is_number(kind) or is_text(kind) or str(kind) == "null"
-        if not (known or (booleans and str(kind) == "bool")):
-            raise DataError(f"{where}: column {name!r} must hold numbers or text, got {kind}")
+        more = (booleans and str(kind) == "bool") or (binary and is_binary(kind))
+        if not (known or more):
+            what = kinds(binary)
+            raise DataError(f"{where}: column {name!r} must hold {what}, got {kind}")
+
+
+def kinds(binary: bool) -> str:
+    """Return what columns may hold, in words."""
+    return "numbers, text or bytes" if binary else "numbers or text"
 
 
 def cells_of(batch: Any, names: Sequence[str]) -> list[Cells]:

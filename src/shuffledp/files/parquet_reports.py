@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from shuffledp.files.parquet import arrow, open_parquet
 from shuffledp.files.problems import DataError
-from shuffledp.files.report_file import TITLE, ReportFile
+from shuffledp.files.report_file import ReportFile
+from shuffledp.files.reports import TITLE
 
 
 class ParquetReports(ReportFile):

@@ -240,7 +240,8 @@ class Randomization:
     ) -> tuple[Sequence[Any], int]:
         """Return files or partitions, and no less than the number of their rows."""
         if not isinstance(source, Path):
-            return partitions(source, self._names, client)
+            expected = "source must be a Path or a dask DataFrame"
+            return partitions(source, self._names, client, expected=expected)
         parts = parts_of(source)
         most = sum(table_in(part, self._names).max_rows for part in parts)
         if out.exists() and any(out.samefile(part) for part in parts):
