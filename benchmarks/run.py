@@ -68,6 +68,33 @@ NOISE = [
     DiscreteLaplace(epsilon0=1.0, bound=100),
     Gaussian(sigma=2.0),
 ]
+#: What some ratios were before noise was integrated by quadrature and questions were evaluated
+#: together: measured once, in a checkout of that time, on the same machine as the page's table.
+BEFORE = {
+    "100-point curve of krr(k=10, epsilon0=2), blanket / 100 single answers, blanket": 0.965,
+    "100-point curve of krr(k=10, epsilon0=2), guarantee / 100 single answers, best": 0.975,
+    "100-point curve of krr(k=10, epsilon0=2), all our bounds / 100 single answers, best": 1.92,
+    "100-point curve of oue(epsilon0=2), blanket / 100 single answers, blanket": 0.957,
+    "100-point curve of oue(epsilon0=2), guarantee / 100 single answers, best": 0.982,
+    "100-point curve of oue(epsilon0=2), all our bounds / 100 single answers, best": 1.59,
+    "100-point curve of laplace(epsilon0=1.0), blanket / 100 single answers, blanket": 0.995,
+    "100-point curve of laplace(epsilon0=4.0), blanket / 100 single answers, blanket": 1.0,
+    "100-point curve of discrete_laplace(epsilon0=1.0, bound=100), blanket / "
+    "100 single answers, blanket": 0.999,
+    "100-point curve of gaussian(sigma=2.0), blanket / 100 single answers, blanket": 1.0,
+    "the curve of all our bounds / that of Bennett's": 0.964,
+    "profile of 100 points of krr(k=10, epsilon0=2) / 100 single answers, blanket": 0.835,
+    "profile of 100 points of krr(k=10, epsilon0=2) / 100 single answers, best": 0.412,
+    "profile of 100 points of laplace(epsilon0=1.0) / 100 single answers, blanket": 0.996,
+    "profile of 100 points of laplace(epsilon0=4.0) / 100 single answers, blanket": 0.996,
+    "profile of 100 points of discrete_laplace(epsilon0=1.0, bound=100) / "
+    "100 single answers, blanket": 0.987,
+    "profile of 100 points of gaussian(sigma=2.0) / 100 single answers, blanket": 0.996,
+    "median of Laplace / of 10-RR, n = 1e2..1e9": 6.98,
+    "median of Gaussian / of 10-RR, sigma >= 0.5": 19.6,
+    "widest relative enclosure, Laplace": 6.91e-5,
+    "widest relative enclosure, Gaussian, sigma >= 0.5": 3.14e-4,
+}
 
 
 @dataclass(frozen=True)
@@ -92,7 +119,8 @@ class Row:
     def cells(self) -> str:
         """A row of the page's table."""
         sign = "at least" if self.at_least else "at most"
-        return f"| {self.name} | {self.ratio:.3g} | {sign} {self.limit:g} |"
+        before = f"{BEFORE[self.name]:.3g}" if self.name in BEFORE else ""
+        return f"| {self.name} | {before} | {self.ratio:.3g} | {sign} {self.limit:g} |"
 
 
 def get_epsilon(randomizer: LocalRandomizer, n: int, delta: float) -> Callable[[], float]:
@@ -223,7 +251,7 @@ def noise_times(randomizers: list[LocalRandomizer]) -> tuple[float, float]:
     """Return the median time of blanket answers to many questions, and the widest of them."""
     times, widest = [], 0.0
     for randomizer in randomizers:
-        for n in (10**2, 10**3, 10**4, 10**6, 10**9):
+        for n in (10**2, 10**3, 10**4, 10**5, 10**6, 10**7, 10**9):
             for delta in (1e-3, 1e-6, 1e-9, 1e-12):
                 accountant = ShuffleAccountant(randomizer, n, bound="blanket")
                 found: list[Interval] = []
@@ -238,6 +266,8 @@ def continuous() -> list[Row]:
     rr, _ = noise_times([KRR(k=10, epsilon0=level) for level in (0.5, 1.0, 2.0, 4.0)])
     laplace, laplace_width = noise_times([Laplace(level) for level in (0.5, 1.0, 2.0, 4.0)])
     normal, normal_width = noise_times([Gaussian(sigma) for sigma in (0.5, 1.0, 2.0, 5.0)])
+    _, next_width = noise_times([Gaussian(sigma) for sigma in (0.55, 0.6, 0.7)])
+    normal_width = max(normal_width, next_width)
     return [
         Row("median of Laplace / of 10-RR, n = 1e2..1e9", laplace / rr, 3, False),
         Row("median of Gaussian / of 10-RR, sigma >= 0.5", normal / rr, 10, False),
@@ -409,7 +439,7 @@ def write_page(rows: list[Row]) -> None:
     text = PAGE.read_text(encoding="utf-8")
     head, begin, rest = text.partition("<!-- begin: written by benchmarks/run.py -->\n")
     _, end, tail = rest.partition("<!-- end -->")
-    table = ["| Ratio | Measured | Asked |", "|---|---|---|", *(row.cells for row in rows)]
+    table = ["| Ratio | Before | Now | Asked |", "|---|---|---|---|", *(row.cells for row in rows)]
     PAGE.write_text(f"{head}{begin}\n" + "\n".join(table) + f"\n\n{end}{tail}", encoding="utf-8")
 
 
