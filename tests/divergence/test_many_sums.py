@@ -699,3 +699,16 @@ def test_enclosures_hold_for_bad_proposals(monkeypatch: pytest.MonkeyPatch) -> N
         assert any(mean is not None for mean in found)
         for own, mean in zip(atoms, found, strict=True):
             assert mean is None or contains(mean, ExactSum([(own, 6)]).mean_positive())
+
+
+@pytest.mark.parametrize("signs", [(1, 0, 0), (-1, 1, 0), (1, -1, 1)])
+def test_variances_of_rows_are_no_less_than_vague_weights_allow(signs: tuple[int, ...]) -> None:
+    law = Law(np.array([3.0, -1.0, 0.5]), np.array([0.1, 0.6, 0.3]), np.zeros(3), np.zeros(3))
+    weights = law.weights * np.exp(1e-4 * np.array(signs))
+    weights /= weights.sum()
+    vague = replace(law, weight_error=np.abs(np.log(weights / law.weights)))
+    tilted = tilt_rows(LawRows.of(vague), np.array([70]), np.array([0.4]))
+    raised = weights * np.exp(0.4 * law.values)
+    true = float(raised / raised.sum() @ tilted.atoms.centred[0] ** 2)
+    assert tilted.is_sound[0]
+    assert true - 1e-14 <= tilted.atoms.variance[0] <= true * (1 + 1e-3)

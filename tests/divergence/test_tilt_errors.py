@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -131,9 +132,34 @@ def test_the_error_of_the_probabilities_is_a_mean(
     monkeypatch.setattr(module, "UNIT", 0.0)
     tilted = tilt(with_errors(NEAR, [0.0] * 4, errors), theta)
     p, distance = tilted.probability, np.abs(tilted.centred)
-    plain, weighted = float(p @ errors), float((p * distance) @ errors) / float(p @ distance)
-    own = max(plain, weighted)
-    assert tilted.probability_error == pytest.approx(own + tilted.log_mgf_error, rel=1e-12)
+    own = np.expm1(np.array(errors) + tilted.log_mgf_error)
+    plain, weighted = float(p @ own), float((p * distance) @ own) / float(p @ distance)
+    assert tilted.probability_error == pytest.approx(max(plain, weighted), rel=1e-12)
+
+
+@pytest.mark.parametrize("law", [NEAR, FAR])
+@pytest.mark.parametrize("theta", [0.02, 0.3, 5.0])
+@pytest.mark.parametrize("size", [1e-3, 0.1, 0.7])
+def test_large_errors_of_weights_are_covered_beyond_their_first_order(
+    law: Law, theta: float, size: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights anywhere within the errors of their logarithms, with the sum 1."""
+    monkeypatch.setattr(module, "UNIT", 0.0)
+    for signs in product((-1, 0, 1), repeat=4):
+        weights = law.weights * np.exp(size * np.array(signs))
+        weights /= weights.sum()
+        vague = with_errors(law, [0.0] * 4, np.abs(np.log(weights / law.weights)).tolist())
+        raised = weights * np.exp(theta * law.values)
+        k, p = math.log(float(raised.sum())), raised / raised.sum()
+        tilted = tilt(vague, theta)
+        several, errors = log_mgf(vague, np.array([theta]))
+        assert abs(k - tilted.log_mgf) <= tilted.log_mgf_error + 1e-14
+        assert abs(k - several[0]) <= errors[0] + 1e-14
+        distance = np.abs(tilted.centred)
+        moved, error = np.abs(p - tilted.probability), tilted.probability_error
+        assert moved.sum() <= error + 1e-14
+        assert moved @ distance <= error * tilted.mean_deviation + 1e-14
+        assert p @ distance**2 <= tilted.variance + 1e-14
 
 
 def test_the_error_of_the_zero_is_that_of_its_atoms(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +283,7 @@ def test_large_values_that_count_are_no_small_change(monkeypatch: pytest.MonkeyP
             )
         )
         tilted = tilt(law, 3e-5)
-        assert abs(float(exact) - tilted.log_mgf) <= tilted.log_mgf_error + 1e-15 * abs(exact)
+        assert abs(float(exact) - tilted.log_mgf) <= tilted.log_mgf_error + 1e-14 * abs(exact)
     monkeypatch.setattr(module, "UNIT", 1e-3)
     rare = make_law([5e5, 1.0, 0.0], [1e-9, 0.5, 0.5])
     growth = rare.weights * np.expm1(3e-5 * rare.values)

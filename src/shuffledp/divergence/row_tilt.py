@@ -160,7 +160,7 @@ def _tilt(laws: LawRows, times: FloatArray, usable: NDArray[np.bool_]) -> Tilted
         probability_error=np.fmax(weighted.sum(axis=1), by_distance),
         centred=centred,
         mean_deviation=deviation,
-        variance=(probability * centred**2).sum(axis=1),
+        variance=((probability + weighted) * centred**2).sum(axis=1),
     )
     log_mgf = times * k
     tilted = TiltedRows(

@@ -34,7 +34,7 @@ class TiltedLaw:
         log_mgf: K(theta).
         log_mgf_error: bound on the error of ``log_mgf``, those of the weights included.
         mean: the centre m; the mean of the tilted law up to rounding.
-        variance: variance of the tilted law.
+        variance: that of the tilted law, at least, up to the rounding of a sum.
         probability: tilted probability of each atom.
         probability_error: bound on the mean relative error of the probabilities.
         centred: value of each atom minus ``mean``.
@@ -72,13 +72,13 @@ def _log_mgf_of_atoms(law: Law, thetas: FloatArray) -> tuple[FloatArray, FloatAr
     exponents = np.multiply.outer(thetas, law.values)
     sizes = np.abs(exponents)
     # A sum of `size` products; 4 units of an exponential and 2 more for what follows.
-    rounded = law.weights * (law.weight_error + (law.size + 8) * UNIT)
+    rounded = law.weights * (np.expm1(law.weight_error) + (law.size + 8) * UNIT)
     if sizes.max() < 1.0:
         # An exponent x is rounded once, which changes e^x - 1 by at most 2 units of itself.
         growth = np.expm1(exponents)
         small = growth @ law.weights  # above -0.64
         k = np.log1p(small)
-        return k, np.abs(growth) @ rounded / (1 + small) + 4 * UNIT * np.abs(k)
+        return k, _log_error(np.abs(growth) @ rounded / (1 + small)) + 4 * UNIT * np.abs(k)
     top = exponents.max(axis=1)
     scaled = np.exp(exponents - top[:, None])
     total = scaled @ law.weights
@@ -88,6 +88,13 @@ def _log_mgf_of_atoms(law: Law, thetas: FloatArray) -> tuple[FloatArray, FloatAr
     spread = (scaled * sizes) @ law.weights / total
     roundings = 2 * spread + np.abs(top) + 4 * np.abs(log_total) + np.abs(k)
     return k, scaled @ rounded / total + UNIT * roundings
+
+
+def _log_error(relative: FloatArray) -> FloatArray:
+    """Return how much a logarithm moves at most, given the relative error of its argument."""
+    with np.errstate(divide="ignore"):
+        error: FloatArray = -np.log1p(-np.minimum(relative, 1.0)) * (1 + 4 * UNIT)
+    return error
 
 
 def tilt(law: Law, theta: float) -> TiltedLaw:
@@ -102,7 +109,8 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
         # 4 units of expm1, one of the product, 32 of the sum, 4 of the logarithm; an exponent is
         # rounded once, which moves its exponential by as many units of max(e^x, 1), and more than
         # 1/3 is left of 1 + the sum.
-        k_error = float(np.abs(growth) @ (40 * UNIT + law.weight_error)) / (1 + excess)
+        errors = 40 * UNIT + np.expm1(law.weight_error)
+        k_error = float(_log_error(np.abs(growth) @ errors / (1 + excess)))
         k_error += 3 * UNIT * float(sizes @ (weights + np.maximum(growth, 0.0)))
         k_error += 2 * UNIT * abs(k)
         log_probability = exponent - k
@@ -122,15 +130,16 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
         # What underflows does not matter.
         sizes = 5 * np.abs(log_weights) + 2 * sizes
         k_error = UNIT * (40 + float(probability @ sizes) + 2 * abs(k))
-        k_error += float(probability @ law.weight_error)
+        k_error += float(probability @ np.expm1(law.weight_error))
         sizes = np.where(probability > 0, sizes + np.abs(log_probability), 0.0)
         errors = law.weight_error + UNIT * (4 + sizes) + k_error
     mean = float(probability @ values)
     centred = values - mean
     distance = np.abs(centred)
     deviation = float(probability @ distance)
-    # Errors of probabilities act through sums of p |e^{itc} - 1| <= p min(t|c|, 2).
-    weighted = probability * errors
+    # Errors of probabilities act through sums of p |e^{itc} - 1| <= p min(t|c|, 2). They are those
+    # of logarithms.
+    weighted = probability * np.expm1(np.minimum(errors, _MAX_DRIFT))
     probability_error = float(weighted.sum())
     if deviation > 0:
         probability_error = max(probability_error, float(weighted @ distance) / deviation)
@@ -140,7 +149,7 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
         log_mgf=k,
         log_mgf_error=k_error,
         mean=mean,
-        variance=float(probability @ (centred * centred)),
+        variance=float((probability + weighted) @ (centred * centred)),
         probability=probability,
         probability_error=probability_error,
         centred=centred,
