@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 
@@ -63,6 +64,17 @@ def test_callers_that_overlap() -> None:
     thread.join(60)
     assert seen == [{1}]
     assert threads() == {2}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_while_somebody_else_is_about_to_begin_does_not_hang() -> None:
+    with one_thread._lock:
+        child = os.fork()
+        if child == 0:
+            with one_thread:
+                os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 @pytest.mark.parametrize("bound", ["blanket", "best"])

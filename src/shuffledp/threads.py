@@ -6,6 +6,7 @@ the cores busy they wait for each other a hundred times longer than the product 
 
 from __future__ import annotations
 
+import os
 from contextlib import ContextDecorator
 from functools import cached_property
 from threading import Lock, get_ident
@@ -24,6 +25,10 @@ class OneThread(ContextDecorator):
 
     def __init__(self) -> None:
         """Change nothing yet."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget who limits the threads: in a process that was forked, nobody does."""
         self._lock = Lock()
         self._owner: int | None = None
         self._depth = 0
@@ -60,3 +65,6 @@ class OneThread(ContextDecorator):
 
 #: Around a block, or above a function.
 one_thread = OneThread()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=one_thread.forget)
