@@ -73,18 +73,23 @@ def test_a_bound_with_a_kink_needs_few_looks():
     assert count <= 9
 
 
-def test_a_bound_that_is_torn_is_halved():
-    """It falls far below the target at some point and rises before it: lines lead nowhere."""
+@pytest.mark.parametrize(("rise", "enough"), [(1.0, 2e-3), (-1e-3, 2.5e-4)])
+def test_a_bound_that_falls_all_at_once_is_halved(rise: float, enough: float) -> None:
+    """Lines lead nowhere; where the bound even rises before it falls, that is the end sooner."""
     guide = Climb(1.0, 6.0, -20.0)
     tear, seen = 1.7321, [1.01, 2.0, 1.3, 1.31]
+
+    def bound(epsilon: float) -> float:
+        return -19 + rise * (epsilon - 1) if epsilon < tear else -25.0
+
     for epsilon in seen:
-        guide.see(epsilon, -19.0 if epsilon < tear else -25.0, -10.0, meets=epsilon >= tear)
+        guide.see(epsilon, bound(epsilon), -10.0, meets=epsilon >= tear)
     while (epsilon := guide.next()) is not None:
         seen.append(epsilon)
-        guide.see(epsilon, epsilon - 20 if epsilon < tear else -25.0, -10.0, meets=epsilon >= tear)
+        guide.see(epsilon, bound(epsilon), -10.0, meets=epsilon >= tear)
     best = min(epsilon for epsilon in seen if epsilon >= tear)
-    assert best <= tear * (1 + 5e-4)
-    assert len(seen) <= 4 + 11
+    assert best <= tear * (1 + enough)
+    assert len(seen) <= 4 + math.log2(0.5 / enough) + 1
 
 
 def test_a_target_that_is_met_at_0_is_the_last():

@@ -40,7 +40,8 @@ _BESIDE = 0.03  # of a step back, how much shorter it is
 _LONGEST_STEP = 0.75  # of what is left to climb
 _CLOSE, _WORTH_A_CLIMB = 2e-4, 3e-4  # relatively, of epsilon
 _WORTH_A_STEP, _WORTH_A_CLOSER_LOOK = 1e-4, 1.5e-4  # the same: what is gained, and may be gained
-_TORN, _WORTH_A_HALF = 2, 2.5e-4  # such misses, and which brackets to halve then, relatively
+_MANY_MISSES = 2
+_WORTH_A_HALF, _CLOSE_TO_A_TEAR = 2.5e-4, 2e-3  # relatively, of brackets that are halved
 _ENOUGH_LOOKS, _FASTER = 3, 4.0  # points to judge a bound by, and how it may still fall
 
 
@@ -259,6 +260,7 @@ class Climb:
         self._above: list[tuple[float, float]] = []
         self._below: list[tuple[float, float]] = []
         self._misses = 0  # points above the target, after one at or below it
+        self._is_torn = False  # the bound rises between such points: it is not one curve
         self._is_rough = False  # the last value above the target could be made smaller
         self._slope = -1.0
 
@@ -271,6 +273,8 @@ class Climb:
             self._below.append((epsilon, value))
             return
         self._misses += bool(self._below)
+        if self._above and self._above[-1][0] < epsilon and self._above[-1][1] < value:
+            self._is_torn = bool(self._below)
         if self._above and value < self._above[-1][1]:  # the bound may be flatter
             self._slope = max(slope, _slope(self._above[-1], (epsilon, value)))
         self._above.append((epsilon, value))
@@ -291,8 +295,9 @@ class Climb:
         least = self._above[-1][0] if self._above else self.low
         if epsilon - least <= _WORTH_A_CLOSER_LOOK * epsilon:
             return None
-        if self._misses >= _TORN:  # the bound is not one curve: lines through it tell little
-            return (least + epsilon) / 2 if epsilon - least > _WORTH_A_HALF * epsilon else None
+        if self._misses >= _MANY_MISSES or self._is_torn:  # lines through its points tell little
+            enough = _CLOSE_TO_A_TEAR if self._is_torn else _WORTH_A_HALF
+            return (least + epsilon) / 2 if epsilon - least > enough * epsilon else None
         lines = [self._below[-2:]]
         if not self._is_rough:
             lines.append([*self._above[-1:], self._below[-1]])
