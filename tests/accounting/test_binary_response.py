@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 from blankets import blanket_accountant
+from flint import arb, arb_poly, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.number import exponential
@@ -58,6 +59,33 @@ def test_it_is_the_truth_rounded_up(n, epsilon0, share):
     assert float(exact) * (1 - 1e-15) <= math.exp(found)
     # The difference of two sums: relative to the larger of them.
     assert math.exp(found) <= float(exact) * (1 + 1e-9) + 1e-11 * math.expm1(epsilon)
+
+
+def truth_in_balls(epsilon0: float, epsilon: float, n: int) -> arb:
+    """The same, in 300 bits, from the generating functions."""
+    odds, ratio = arb(epsilon0).exp(), arb(epsilon).exp()
+    p = odds / (odds + 1)
+    true, false = arb_poly([1 - p, p]), arb_poly([p, 1 - p])
+    largest = arb(0)
+    for ones in range(n):
+        law = true**ones * false ** (n - 1 - ones)
+        gains = (law * (true - ratio * false)).coeffs()
+        largest = max(largest, sum((gain for gain in gains if gain > 0), arb(0)))
+    return largest
+
+
+@pytest.mark.parametrize(
+    "n", [16, 17, 18, 33, 34, 70, 129, pytest.param(400, marks=pytest.mark.heavy)]
+)
+@pytest.mark.parametrize(
+    ("epsilon0", "epsilon"), [(0.05, 0.02), (1.0, 0.3), (4.0, 2.5), (9.0, 1.0)]
+)
+def test_many_users(n, epsilon0, epsilon):
+    """Where the laws come from products of several levels."""
+    with ctx.workprec(300):
+        exact = truth_in_balls(epsilon0, epsilon, n)
+        found = arb(BinaryResponse(epsilon0, n).log_delta(epsilon)).exp()
+        assert exact <= found <= exact * (1 + 1e-9) + 1e-10 * arb(epsilon).expm1()
 
 
 @pytest.mark.parametrize("text", ["krr(k=2, epsilon0=2)", "discrete_laplace(epsilon0=2, bound=1)"])
