@@ -199,7 +199,7 @@ def test_errors_at_many_points_are_those_at_each(monkeypatch):
     # By the definition: the least over ellipses of the largest over strips.
     bound = law.bound
     growth = np.maximum(0.1 * bound.top + 2.0 * bound.turn, 0.0)
-    expected = np.exp((bound.log_size + growth).max(axis=2).min(axis=1))
+    expected = np.exp((bound.log_size + growth).max(axis=0).min(axis=0))
     found = bound.panel_errors(0.1, 2.0)
     assert (found >= expected).all()
     np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -182,7 +182,8 @@ class Quadrature:
         end = float(panels.edges[-1])
         self.exposed = smooth.exposed(end)
         self.nodes = _nodes(smooth, panels, [piece.tail(end) for piece in smooth.pieces])
-        self._log_size = np.concatenate([self._bound_density(piece) for piece in self.pieces])
+        sizes = [self._bound_density(piece) for piece in self.pieces]
+        self._log_size = np.concatenate(sizes, axis=-1)
         self._turns = [self._bound_exponential(piece) for piece in self.pieces]
         self._densities = [self._bound_variation(piece) for piece in self.pieces]
 
@@ -195,7 +196,7 @@ class Quadrature:
         # |e^w - 1|, which is at most 2 e^max(Re w, 0).
         bound: FloatArray = size + strips.log_factor[..., None] + math.log(2) + _ROUND_UP
         rate = abs(piece.rate0 + piece.rate1)
-        return np.where(rate * strips.height <= math.pi / 2, bound, np.inf)
+        return _by_strip(np.where(rate * strips.height <= math.pi / 2, bound, np.inf))
 
     def _bound_exponential(self, piece: Piece) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the least and largest real part of e^(rate s), and the largest imaginary one."""
@@ -204,7 +205,8 @@ class Quadrature:
         ends = np.exp(rate * strips.left), np.exp(rate * strips.right)
         angle = np.minimum(abs(rate) * strips.height, math.pi / 2)
         largest = np.maximum(*ends)
-        return np.minimum(*ends) * np.cos(angle), largest, largest * np.sin(angle)
+        least = np.minimum(*ends) * np.cos(angle)
+        return _by_strip(least), _by_strip(largest), _by_strip(largest * np.sin(angle))
 
     def _bound_variation(self, piece: Piece) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return, on stretches, the largest log density of e^(rate s), and its least and largest.
@@ -240,30 +242,37 @@ class Quadrature:
     def _bound(self, growth: FloatArray) -> TransformBound:
         """Return the bounds on errors of the transform, given one or several e^epsilon."""
         tops, turns, densities, largests = [], [], [], []
-        # One axis for panels and one for stretches, or ellipses and strips, behind that of growth.
-        flat = growth[..., None, None]
-        deep = flat[..., None]
-        for piece, (least, largest, turn), (density, lowest, highest) in zip(
+        # One axis for panels behind that of growth, and one for stretches.
+        wide, flat = growth[..., None], growth[..., None, None]
+        of_laws = (slice(None), slice(None), *([None] * growth.ndim))
+        for piece, exponentials, (density, lowest, highest) in zip(
             self.pieces, self._turns, self._densities, strict=True
         ):
+            least, largest, turn = (field[of_laws] for field in exponentials)
             # G = e^(rate s) - e^epsilon or 1 - e^(epsilon + rate s).
             gains = piece.rate1 == 0
-            top = largest - deep if gains else 1 - deep * least
+            top = largest - wide if gains else 1 - wide * least
             # Cancellation of the two is covered by 1e-12 of both.
-            tops.append(top + 1e-12 * (deep + 1) * (largest + 1))
-            turns.append((np.ones_like(deep) if gains else deep) * turn * (1 + 1e-12))
+            tops.append(top + 1e-12 * (wide + 1) * (largest + 1))
+            turns.append((np.ones_like(wide) if gains else wide) * turn * (1 + 1e-12))
             densities.append(density - np.log(np.ones_like(flat) if gains else flat))
             top = highest - flat if gains else 1 - flat * lowest
             largests.append(top + 1e-12 * (flat + 1) * (highest + 1))
+        top = np.concatenate(tops, axis=-1)
         return TransformBound(
-            log_size=np.broadcast_to(self._log_size, growth.shape + self._log_size.shape),
-            top=np.concatenate(tops, axis=-3),
-            turn=np.concatenate(turns, axis=-3),
+            log_size=np.broadcast_to(self._log_size[of_laws], top.shape),
+            top=top,
+            turn=np.concatenate(turns, axis=-1),
             points=POINTS,
             log_density=np.concatenate(densities, axis=-2),
             largest=np.concatenate(largests, axis=-2),
             piece=np.repeat(np.arange(len(self.pieces)), self.panels.count),
         )
+
+
+def _by_strip(field: FloatArray) -> FloatArray:
+    """Return one row per strip, then ellipse, then panel, the axis along which to be quick."""
+    return np.ascontiguousarray(field.T)
 
 
 def _away_from_0(

@@ -34,9 +34,9 @@ class SmoothRows(LawRows):
         bounds = [part.bound for part in parts]
         bound = replace(
             first,
-            log_size=np.concatenate([own.log_size for own in bounds]),
-            top=np.concatenate([own.top for own in bounds]),
-            turn=np.concatenate([own.turn for own in bounds]),
+            log_size=np.concatenate([own.log_size for own in bounds], axis=2),
+            top=np.concatenate([own.top for own in bounds], axis=2),
+            turn=np.concatenate([own.turn for own in bounds], axis=2),
             log_density=np.concatenate([own.log_density for own in bounds]),
             largest=np.concatenate([own.largest for own in bounds]),
         )

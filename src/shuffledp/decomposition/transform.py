@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,8 @@ _CLEAR = 1e-7  # of the errors of exponents, which are covered by rounding up
 class TransformBound:
     r"""Bounds on the error of the transform, for every panel of a quadrature.
 
-    Those of one law, or of several: then all arrays but ``piece`` have one more axis, the first
-    one, with a row for each law, and so have tilts and times.
+    Those of one law, or of several: then all arrays but ``piece`` have one more axis, before that
+    of panels, with a row for each law, and so have tilts and times.
 
     In strip k of ellipse r around panel p the integrand is at most
     :math:`e^{\text{log\_size}+\max(\theta\,\text{top}+|t|\,\text{turn},\,0)}`, the factor of the
@@ -48,7 +48,7 @@ class TransformBound:
     may be left of a piece.
 
     Attributes:
-        log_size: one row per panel, then ellipse, then strip.
+        log_size: one row per strip, then ellipse, then panel.
         top: of the same shape.
         turn: of the same shape.
         points: how many of the first atoms of the law belong to each panel.
@@ -72,11 +72,11 @@ class TransformBound:
 
     def in_units(self, factor: float | FloatArray) -> TransformBound:
         """Return the bounds for ``factor`` times G."""
-        deep, flat = _deep(factor, 3), _deep(factor, 2)
+        wide, flat = _deep(factor, 1), _deep(factor, 2)
         return TransformBound(
             self.log_size,
-            deep * self.top,
-            deep * self.turn,
+            wide * self.top,
+            wide * self.turn,
             self.points,
             self.log_density - np.log(flat),
             flat * self.largest,
@@ -86,9 +86,9 @@ class TransformBound:
     def chosen(self, rows: IntArray) -> TransformBound:
         """Return the bounds of some of the laws, by the numbers of their rows."""
         return TransformBound(
-            self.log_size[rows],
-            self.top[rows],
-            self.turn[rows],
+            self.log_size[:, :, rows],
+            self.top[:, :, rows],
+            self.turn[:, :, rows],
             self.points,
             self.log_density[rows],
             self.largest[rows],
@@ -98,9 +98,9 @@ class TransformBound:
     def of(self, panels: NDArray[np.bool_], log_mass: float) -> TransformBound:
         """Return the bounds for some of the panels, for c divided by their mass."""
         return TransformBound(
-            self.log_size[..., panels, :, :] - log_mass,
-            self.top[..., panels, :, :],
-            self.turn[..., panels, :, :],
+            self.log_size[..., panels] - log_mass,
+            self.top[..., panels],
+            self.turn[..., panels],
             self.points,
             self.log_density[..., panels, :] - log_mass,
             self.largest[..., panels, :],
@@ -115,17 +115,38 @@ class TransformBound:
             total: FloatArray = 4 * np.exp(most).sum(axis=0) * _ROUND_UP
         return total
 
+    @cached_property
+    def _least(self) -> FloatArray:
+        """What the largest exponent of each ellipse is at least, whatever the tilt."""
+        largest: FloatArray = self.log_size.max(axis=0)
+        return largest
+
     def panel_errors(self, theta: float | FloatArray, t: float | FloatArray) -> FloatArray:
         """Bound the error of every panel at theta + it; it grows with t, at t = 0 with theta."""
-        turned = _deep(theta, 3) * self.top + _deep(t, 3) * self.turn
-        exponent = self.log_size + np.maximum(turned, 0.0)
+        return self.panel_errors_beside(self.tilted(theta), t)
+
+    def tilted(self, theta: float | FloatArray) -> FloatArray:
+        """Return log_size + theta top, which all t have in common."""
+        top, log_size = self.top, self.log_size
+        if top.ndim == 3 and np.ndim(theta):
+            top, log_size = top[:, :, None], log_size[:, :, None]
+        exponents: FloatArray = _deep(theta, 1) * top
+        exponents += log_size
+        return exponents
+
+    def panel_errors_beside(self, tilted: FloatArray, t: float | FloatArray) -> FloatArray:
+        """Do as ``panel_errors``, given what ``tilted`` returns."""
+        if tilted.ndim == 3 and np.ndim(t):
+            tilted = tilted[:, :, None]
+        turn, least = self.turn, self._least
+        if turn.ndim < tilted.ndim:
+            turn, least = turn[:, :, None], least[:, None]
+        # Roundings of large parts that cancel are covered by what was added to top and turn.
+        turned = tilted + _deep(t, 1) * turn if np.any(t) else tilted
         # Axes this short are reduced faster one by one.
-        strips = (exponent[..., k] for k in range(exponent.shape[-1]))
-        largest = reduce(np.maximum, strips)
-        ellipses = (largest[..., r] for r in range(largest.shape[-1]))
-        least = np.asarray(reduce(np.minimum, ellipses))
-        bounds: FloatArray = np.exp(np.minimum(least, _MAX_LOG)) * _ROUND_UP
-        bounds[least >= _MAX_LOG] = np.inf
+        exponent = np.asarray(reduce(np.minimum, np.maximum(reduce(np.maximum, turned), least)))
+        bounds: FloatArray = np.exp(np.minimum(exponent, _MAX_LOG)) * _ROUND_UP
+        bounds[exponent >= _MAX_LOG] = np.inf
         return bounds
 
     def errors_at_0(self, theta: float | FloatArray) -> FloatArray:
@@ -153,7 +174,8 @@ def transform_errors_of(
     among the times gives a row for each of its numbers.
     """
     tilts, nodes = _deep(theta, 1), slice(0, bound.nodes)
-    at_0 = bound.panel_errors(theta, 0.0)
+    beside = bound.tilted(theta)
+    at_0 = bound.panel_errors_beside(beside, 0.0)
     vague = tilts * law.value_error[..., nodes] + law.weight_error[..., nodes]
     with np.errstate(over="ignore"):
         sizes = law.weights[..., nodes] * (1 + np.exp(tilts * law.values[..., nodes]))
@@ -162,7 +184,7 @@ def transform_errors_of(
     totals = []
     for t in times:
         with np.errstate(invalid="ignore"):
-            panels = np.minimum(bound.panel_errors(theta, t), most)
+            panels = np.minimum(bound.panel_errors_beside(beside, t), most)
         totals.append(np.where(_deep(t, 1) == np.inf, most, panels).sum(axis=-1))
     errors: FloatArray = np.stack(totals, axis=-1) * _ROUND_UP
     return errors
