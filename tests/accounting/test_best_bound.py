@@ -63,6 +63,24 @@ def test_guarantees_are_near_the_attack_and_keep_their_word(text, n, ratio):
     assert report.guarantee.upper <= blanket
 
 
+@pytest.mark.parametrize(
+    ("text", "n", "delta", "ratio"),
+    [
+        ("discrete_laplace(epsilon0=6.8641, bound=2)", 1652913, 8.34e-6, 1.0005),
+        (
+            "joint(krr(k=100, epsilon0=7.6), blh(epsilon0=0.7), krr(k=4, epsilon0=0.2))",
+            2000,
+            5e-7,
+            1.004,
+        ),
+    ],
+)
+def test_of_many_types_those_led_least_are_looked_at(text, n, delta, ratio):
+    """With a fixed choice of types, or none where many contend, it was 1.0014 and 1.0084."""
+    found = ShuffleAccountant(text, n, bound="best").epsilon_interval(delta)
+    assert found.lower < found.upper <= ratio * found.lower
+
+
 def test_references():
     """Epsilons of attacks and of the blanket, computed by another program."""
     laplace = ShuffleAccountant("laplace(epsilon0=1)", 1000, bound="best").delta_report(0.2)

@@ -138,7 +138,9 @@ def test_a_search_says_where_it_evaluates() -> None:
     asked, steps = [], bound.steps(1e-6)
     while True:
         try:
-            asked.append(next(steps))
+            epsilon, ceiling = next(steps)
+            asked.append(epsilon)
+            assert ceiling > math.log(1e-6)
         except StopIteration as end:
             found = end.value.guarantee.upper
             break

@@ -33,6 +33,7 @@ from shuffledp import (
 )
 from shuffledp.accounting.inversion import log_target
 from shuffledp.accounting.profile_point import enclose_log_delta
+from shuffledp.accounting.proposals import steepest_slope
 from shuffledp.accounting.report import BOUNDS, Bound
 from shuffledp.baselines import BASELINES
 from shuffledp.errors import AccuracyWarning, NoAnswerError
@@ -247,6 +248,24 @@ def test_where_delta_is_flat_a_closer_look_is_taken() -> None:
     report = accountant.epsilon_report(accountant.get_delta(epsilon))
     assert report.rtol_reached
     assert report.guarantee.upper == pytest.approx(epsilon, rel=2e-4)
+
+
+@pytest.mark.parametrize("delta", [1e-3, 9.9e-4])
+def test_where_delta_is_flat_and_ratios_are_steep_a_closer_look_is_taken(delta: float) -> None:
+    """Delta at epsilon = 0 is 1.0037e-3: cells alone leave a tenth of epsilon open."""
+    found = blanket_accountant(Gaussian(sigma=0.35), 10**9).epsilon_interval(delta)
+    assert 0 < found.lower < found.upper < 1.02 * found.lower
+
+
+@pytest.mark.parametrize("randomizer", [KRR(k=3, epsilon0=1.0), Gaussian(sigma=0.4)])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.01, 0.5])
+def test_log_delta_is_never_steeper_than_the_steepest_slope(
+    randomizer: LocalRandomizer, epsilon: float
+) -> None:
+    (pair,) = randomizer.neighbours()
+    blanket, step = randomizer.blanket(pair), 0.1 * epsilon
+    here, there = (enclose_log_delta(blanket, 1000, x, 1e-6) for x in (epsilon, epsilon + step))
+    assert (there.upper - here.lower) / step >= steepest_slope(epsilon + step, there.lower)
 
 
 def test_epsilon_zero_is_found() -> None:

@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 
 from shuffledp import ShuffleAccountant
-from shuffledp.divergence.examined import Spread, most_variance
+from shuffledp.divergence.examined import Extent, Spread, most_variance
 
 
 def variance(points: list[complex]) -> float:
     mean = sum(points) / len(points)
     return sum(abs(point - mean) ** 2 for point in points) / len(points)
+
+
+def extent(square: float) -> Extent:
+    return Extent(np.array([square]), 1 / 3)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -47,7 +51,7 @@ def test_no_set_of_users_differs_more(seed):
     full = gamma * math.exp(others * largest)
     square = max(abs(a - b) ** 2 for a, b in combinations(logs, 2))
     ends = tuple(np.array([math.log1p(-gamma) - end]) for end in (largest, smallest))
-    spread = Spread.of(np.array([height]), np.array([full]), ends, np.array([square]), terms)
+    spread = Spread.of(np.array([height]), np.array([full]), ends, extent(square), terms)
     assert error <= float(spread.everywhere[0]) * (1 + 1e-9)
     own = [held.count(v) / others for v in range(types)]
     known = most_variance(np.array([[own]]))
@@ -59,11 +63,11 @@ def test_no_set_of_users_differs_more(seed):
 
 def test_equal_users_leave_no_error_even_where_bounds_are_infinite():
     huge = np.array([math.inf])
-    spread = Spread.of(huge, huge, (np.array([1.0]), np.array([1.0])), np.array([1.0]), 3)
+    spread = Spread.of(huge, huge, (np.array([1.0]), np.array([1.0])), extent(1.0), 3)
     assert spread.at(np.array([0.0]), np.array([[0.0]])).tolist() == [[0.0]]
     assert spread.at(np.array([0.1]), np.array([[0.0]])).tolist() == [[math.inf]]
     zero = Spread.of(
-        np.array([2.0]), np.array([0.0]), (np.array([1.0]), np.array([1.0])), np.array([4.0]), 3
+        np.array([2.0]), np.array([0.0]), (np.array([1.0]), np.array([1.0])), extent(4.0), 3
     )
     assert zero.at(np.array([0.25]), np.array([[0.0]])).tolist() == [[2.0]]
 
@@ -82,7 +86,7 @@ def test_few_users_gain():
 
 def test_the_formula_in_numbers():
     ends = np.log([0.5]), np.log([0.25])
-    spread = Spread.of(np.array([3.0]), np.array([2.0]), ends, np.array([8.0]), 4)
+    spread = Spread.of(np.array([3.0]), np.array([2.0]), ends, extent(8.0), 4)
     assert spread.most.tolist() == [6.0]
     assert spread.absolute == pytest.approx(2.0 * (0.5 / 0.5**2) * 4.0)
     assert spread.relative == pytest.approx(0.25 / 0.75**2 * 4.0)
@@ -90,5 +94,45 @@ def test_the_formula_in_numbers():
     assert spread.at(np.array([0.1]), np.array([[1.0]])) == pytest.approx(0.1 * 16 / 9)
     assert spread.at(np.array([0.1]), np.array([[90.0]])) == pytest.approx(0.1 * 16)
     assert spread.at(np.array([0.9]), np.array([[90.0]])) == pytest.approx(6.0)
-    few = Spread.of(np.array([3.0]), np.array([2.0]), ends, np.array([8.0]), 2)
+    few = Spread.of(np.array([3.0]), np.array([2.0]), ends, extent(8.0), 2)
     assert few.absolute == pytest.approx(3.0 * 1 * 4.0)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_extents_hold_for_many_types(seed):
+    """All pairs, all shares, wherever the L are within their errors."""
+    rng = np.random.default_rng(seed)
+    types, nodes = int(rng.integers(2, 30)), 20
+    shape = (types, nodes)
+    logs = rng.standard_normal(shape) + 1j * rng.standard_normal(shape) * rng.choice([0.0, 0.1, 1])
+    if rng.random() < 0.5:  # corners of a triangle, where Jung's theorem is sharp
+        corners = np.exp(2j * math.pi / 3 * np.arange(3) + 1j * rng.uniform(0, 7))
+        logs = corners[rng.integers(0, 3, shape)]
+    error = np.full(nodes, rng.choice([0.0, 0.3]))
+    found = Extent.of(logs, error)
+    logs = logs + error * np.exp(1j * rng.uniform(0, 7, shape))
+    distances = np.abs(logs[:, None] - logs[None]).max(axis=(0, 1))
+    assert (distances**2 <= found.square * (1 + 1e-12)).all()
+    for _ in range(20):
+        shares = rng.dirichlet(np.full(types, 0.1))
+        mean = shares @ logs
+        variances = shares @ np.abs(logs - mean) ** 2
+        # Where all L are the same, the mean is off by its rounding.
+        most = found.variance * found.square * (1 + 1e-12) + (types * 1e-15) ** 2
+        assert (variances <= most).all()
+
+
+def test_extents_in_numbers():
+    square = np.array([[0.0], [1.0], [1.0j], [1 + 1j]])
+    few = Extent.of(square, np.array([0.1]))
+    assert few.square == pytest.approx((math.sqrt(2) + 0.2) ** 2)
+    many = Extent.of(np.concatenate([square, square]), np.array([0.1]))
+    assert many.square == pytest.approx((math.sqrt(2) + 0.2) ** 2)
+    assert (few.variance, many.variance) == (1 / 3, 1 / 4)
+
+
+def test_the_variance_of_the_extent_counts():
+    ends = np.log([0.5]), np.log([0.25])
+    disc = Extent(np.array([8.0]), 1 / 4)
+    spread = Spread.of(np.array([3.0]), np.array([2.0]), ends, disc, 4)
+    assert spread.everywhere == pytest.approx(16 / 4)

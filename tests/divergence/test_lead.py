@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from shuffledp import parse
+from shuffledp.divergence import swap
 from shuffledp.divergence.lead import (
+    Gap,
+    Heights,
     ceiling_of_mixtures,
-    contenders,
     leading_type,
     loss_of_leading,
+    ranked_types,
 )
 from shuffledp.divergence.proposals.swap import SwapProposal
 from shuffledp.divergence.slots import Slots
@@ -111,9 +114,10 @@ def test_mixtures_beyond_the_contenders(text, n, epsilon):
     nodes, spectrum = nodes_of(slots_of(text, epsilon), n)
     log_ratio, rng = spectrum.log_rest - spectrum.top, np.random.default_rng(3)
     types, terms, lead = len(nodes.exponent), spectrum.terms, leading_type(nodes)
-    found = contenders(nodes, n - 1)
-    assert found[0] == lead
-    for kept in (found, [lead], [lead, (lead + 1) % types]):
+    order, contending = ranked_types(nodes, n - 1)
+    assert order[0] == lead
+    assert sorted(order) == list(range(types))
+    for kept in (order[:contending], [lead], [lead, (lead + 1) % types]):
         ceiling, mixing = ceiling_of_mixtures(nodes, kept, n - 1, terms, log_ratio, spectrum.gamma)
         weights = spectrum.gamma * np.exp(log_ratio * np.arange(terms))
         left = n - 1 - np.arange(terms)
@@ -127,3 +131,52 @@ def test_mixtures_beyond_the_contenders(text, n, epsilon):
             moved = np.where(np.isin(np.arange(types), kept), shares, 0.0)
             moved[lead] += 1 - moved.sum()
             assert total(shares) <= (max(total(moved), ceiling) + mixing) * (1 + 1e-12)
+
+
+def test_allowances_by_products_are_sums_of_terms():
+    """At nodes of all three forms: close to the leading type, far from it, or anything."""
+    rng = np.random.default_rng(1)
+    x, eta = rng.uniform(0, 9, (4, 90)), np.repeat([-1.0, 0.7, 2.0], 30)
+    gap = Gap(x, eta, 0.3, 0.5)
+    heights = Heights(30, 20, *(rng.uniform(0, top, 90) for top in (1.0, 0.1, 1.0)))
+    allowed = gap.allowed(heights)
+    growth = np.exp(-0.7) / 0.3
+    gentle = heights.height * np.where(eta < 0, 1.0, np.where(eta < 1, growth, np.inf))
+    few, many = heights.half * (1 + 30 * 0.5), 2 * heights.largest / -np.expm1(-0.5 * 20 * 0.3)
+    forms = [gentle * x, few * x + many, heights.largest * np.maximum(1.59 * x, 2.17)]
+    chosen = np.argmin([form.max(axis=0) for form in forms], axis=0)
+    assert {*chosen.tolist()} == {0, 1, 2}
+    assert allowed == pytest.approx(np.choose(chosen, forms))
+    assert gap.sums(heights) == pytest.approx(allowed.sum(axis=1))
+
+
+def test_types_that_tie_come_first():
+    """Only what is kept may tie with the leading type; then the others have a ceiling."""
+    nodes, spectrum = nodes_of(slots_of(CASES[-1][0], 0.3), 60)
+    alone, _ = ranked_types(nodes, 59)
+    tied = replace(nodes, exponent=np.concatenate([nodes.exponent, nodes.exponent[alone[:1]]]))
+    order, contending = ranked_types(tied, 59)
+    assert set(order[:2]) == {alone[0], len(nodes.exponent)}
+    assert order[2:] == alone[1:]
+    assert contending >= 2
+    terms = 59, spectrum.terms, spectrum.log_rest - spectrum.top, spectrum.gamma
+    known = ceiling_of_mixtures(nodes, alone[:1], *terms)
+    assert ceiling_of_mixtures(tied, order[:2], *terms) == pytest.approx(known)
+    assert ceiling_of_mixtures(tied, order[:1], *terms) == (np.inf, np.inf)
+
+
+def test_what_other_types_may_add_counts(monkeypatch):
+    """However many types are looked at, up to five of seven."""
+    asked = []
+
+    def ceiling(nodes: Nodes, kept: list[int], *terms: float) -> tuple[float, float]:
+        asked.append(kept)
+        return 7.0 - len(kept), 0.5
+
+    monkeypatch.setattr(swap, "ceiling_of_mixtures", ceiling)
+    _, spectrum = nodes_of(slots_of("discrete_laplace(epsilon0=1, bound=2)", 0.3), 60)
+    order = list(range(len(spectrum.types)))
+    assert len(order) == 7
+    assert spectrum._mixed(spectrum._corners(order, 2), order) == 2.5
+    assert asked == [order[:count] for count in (2, 3, 4, 5)]
+    assert spectrum._mixed(spectrum._corners(order, 7), order) < 1  # nothing is left out

@@ -279,7 +279,7 @@ def test_tilted_rows_are_tilted_laws() -> None:
         one = tilt_sum(BlockSum.of((law.scaled(float(theta)), n)), 1.0)
         own, single = rows.sum_of(row), one.laws[0]
         assert own.theta == 1
-        atoms = rows.atoms_of(np.array([row]))
+        atoms = rows.atoms.chosen(np.array([row]))
         for name in ("log_mgf", "mean", "mean_size", "variance", "log_zero"):
             assert getattr(own, name) == pytest.approx(getattr(one, name), rel=1e-9, abs=1e-9)
         errors = ("log_mgf_error", "value_shift", *(["zero_error"] if one.log_zero > -99 else []))

@@ -16,15 +16,22 @@ from tiers import examples
 from shuffledp import parse
 from shuffledp.decomposition import Decomposition, LawRows
 from shuffledp.divergence import lead as single_leads
-from shuffledp.divergence import row_lead, row_swap
+from shuffledp.divergence import row_lead, row_mixtures, row_swap
 from shuffledp.divergence.lead import leading_type, loss_of_leading, terms_of_one
 from shuffledp.divergence.row_lead import RowLeads, RowNodes
-from shuffledp.divergence.row_swap import swap_log_deltas
 from shuffledp.divergence.slots import SlotRows, Slots
 from shuffledp.divergence.swap import _Spectrum, swap_log_delta
 from shuffledp.divergence.swap_integrand import Nodes
 
 Rows = list[list[Fraction]]
+
+
+def swap_log_deltas(
+    slots: SlotRows, users: np.ndarray, tolerance: float, ceiling: float = math.inf
+) -> list[float | None]:
+    return row_swap.swap_log_deltas(slots, users, tolerance, np.full(users.size, ceiling))
+
+
 EPSILONS = np.array([0.0, 0.02, 0.1])
 
 
@@ -156,11 +163,12 @@ def test_laws_of_any_size_stand_together() -> None:
 
 
 def test_what_is_not_for_rows_is_left_to_others() -> None:
-    """Lattices need mixtures; few blanket users, huge values and blankets of mass 1 are no rows."""
-    mechanism = parse("krr(k=2, epsilon0=2)")
+    """Mixtures of three types; few blanket users, huge values and blankets of mass 1."""
+    mechanism = parse("joint(krr(k=2, epsilon0=2), krr(k=2, epsilon0=2))")
     laws = mechanism.slot_laws(mechanism.neighbours()[0])
     assert laws is not None
     slots = SlotRows.of(laws.blanket, laws.backgrounds, np.array([0.33, 0.33]))
+    slots = SlotRows.joined([slots])
     assert swap_log_deltas(slots, np.array([1000, 2]), 2e-3) == [None, math.inf]
     huge = replace(slots, first=replace(slots.first, values=slots.first.values * 1e150))
     assert swap_log_deltas(huge, np.array([1000, 1000]), 2e-3) == [None, None]
@@ -278,7 +286,7 @@ def test_useless_nodes_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rounding_of_sums_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     slots = krr_slots()
     whole = bound_of(slots)
-    monkeypatch.setattr(row_swap, "UNIT", 1e-7)
+    monkeypatch.setattr(row_mixtures, "UNIT", 1e-7)
     assert bound_of(slots) > whole + 64e-7
 
 
@@ -485,8 +493,8 @@ def test_sums_over_nodes_are_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None
     lead = int(sums.bounds.lead[0])
     height = integrand.height(nodes.largest[lead])
     values, rounding = integrand.at(nodes, nodes.exponent[lead], height)
-    monkeypatch.setattr(row_swap, "UNIT", unit)
-    monkeypatch.setattr(row_swap, "ROUND_UP", up)
+    monkeypatch.setattr(row_mixtures, "UNIT", unit)
+    monkeypatch.setattr(row_mixtures, "ROUND_UP", up)
     sums.nodes = replace(sums.nodes, nodes=replace(nodes, error=nodes.error + 1e-5 * nodes.size))
     more = 1e-5 * float((nodes.size * height).sum())
     [upper] = sums.of_leading()[0].tolist()

@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 
 from shuffledp.decomposition import Law
-from shuffledp.divergence import BlockSum
+from shuffledp.divergence import HINGE, BlockSum
+from shuffledp.divergence.enumeration import enumerate_log_mean
 from shuffledp.divergence.proposals.edges import edges_for
-from shuffledp.divergence.proposals.size import estimate_beside, estimate_saddle
+from shuffledp.divergence.proposals.size import (
+    estimate_beside,
+    estimate_saddle,
+    largest_log_mean,
+)
 from shuffledp.divergence.usual import usual_log_mean
 
 
@@ -41,3 +46,21 @@ def test_masses_far_below_are_kept_from_the_largest_value() -> None:
     law = Law(values, weights / weights.sum(), np.zeros(values.size), np.zeros(values.size))
     (edges,) = edges_for(BlockSum.of((law, 9)), 1e-4)
     assert np.sum((edges > -140) & (edges < 0)) > 2
+
+
+@pytest.mark.parametrize("n", [1, 3, 30])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_sum_is_larger_than_the_largest(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.choice([-1.0, 1.0], 4) * 10.0 ** rng.uniform(-3, 3, 4)
+    law = Law(values, rng.dirichlet(np.ones(4)), np.zeros(4), np.zeros(4))
+    exact = enumerate_log_mean(BlockSum.of((law, n)), HINGE)
+    assert exact.lower <= largest_log_mean(law, n) + 1e-12
+
+
+def test_rare_large_values_do_not_hide_what_a_sum_can_be() -> None:
+    """Their squares rule that of the sum, but they add next to nothing."""
+    law = Law(
+        np.array([1e9, 1.0, -1.0, -1e9]), np.array([1e-15, 0.5, 0.5, 1e-15]), *np.zeros((2, 4))
+    )
+    assert largest_log_mean(law, 10**4) == pytest.approx(math.log(50), abs=0.2)

@@ -99,6 +99,38 @@ def test_all_backgrounds_are_covered(seed):
     assert found <= largest * 1.05, (found, largest)
 
 
+def largest_of_many_types(rows: list[list[Fraction]], size: int, ratio: Fraction) -> Fraction:
+    """Theorem G' for the worst background of so many others; equal sums are added up once."""
+    gain = [a - ratio * b for a, b in zip(rows[0], rows[1], strict=True)]
+    common = [min(column) for column in zip(*rows, strict=True)]
+    gamma, slots = sum(common), [slot(gain, row) for row in rows]
+    sums = {(): slot(gain, common)}
+    for k in range(1, size + 1):
+        for held in combinations_with_replacement(range(len(rows)), k):
+            sums[held] = plus(sums[held[:-1]], slots[held[-1]])
+    parts = {held: positive_part(total) for held, total in sums.items()}
+    return max(
+        sum(
+            gamma
+            * (1 - gamma) ** k
+            / comb(size, k)
+            * sum(map(parts.get, combinations(held, size - k)))
+            for k in range(size + 1)
+        )
+        for held in combinations_with_replacement(range(len(rows)), size)
+    ) / (size + 1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_backgrounds_of_many_types_are_covered(seed):
+    rng = np.random.default_rng(seed)
+    rows = random_rows(rng, int(rng.integers(6, 9)), int(rng.integers(2, 4)))
+    epsilon = float(rng.choice([0.0, 0.01, 0.05, 0.1]))
+    exact = float(largest_of_many_types(rows, 4, Fraction(math.exp(epsilon))))
+    found = math.exp(swap_log_delta(make_slots(rows, epsilon), 5, 1e-3))
+    assert exact * (1 - 1e-12) <= found
+
+
 def test_total_mass_is_one():
     """At e^epsilon = 0 the formula has mass 1, whatever the others hold."""
     rows = random_rows(np.random.default_rng(1), 3, 4)

@@ -26,8 +26,9 @@ _SURELY_ABOVE = 1.0  # the target: points that a climb passes, where a rough bou
 T = TypeVar("T", Interval, LogEnclosure)
 R = TypeVar("R")
 
-#: A search that says where it will evaluate, and returns what it has found.
-Steps = Generator[float, None, R]
+#: A search that says where it will evaluate, and above which ceiling a bound is of no use there;
+#: it returns what it has found.
+Steps = Generator[tuple[float, float], None, R]
 
 
 def end_of(steps: Steps[R]) -> R:
@@ -139,13 +140,17 @@ class BestBound:
             Interval(check_order(low, high), high), blanket, attained, worst, leak, proof
         )
 
-    def points_at(self, epsilon: float) -> list[SwapPoint]:
+    def points_at(self, epsilon: float, ceiling: float) -> list[SwapPoint]:
         """Return the swap bounds that are needed at an epsilon, as far as that is clear before."""
         if not self.swap.is_available:
             return []
         leader = self.upper.candidates.leader()
         few = self.upper.candidates.few() or ([] if leader is None else [leader])
-        return [SwapPoint(self.swap, candidate.pair, epsilon) for candidate in few]
+        return [SwapPoint(self.swap, candidate.pair, epsilon, ceiling) for candidate in few]
+
+    def points_of(self, epsilon: float) -> list[SwapPoint]:
+        """Return those that :meth:`log_delta` needs; the blanket is the ceiling if it is known."""
+        return self.points_at(epsilon, self.upper.prepared_log_delta(epsilon))
 
     def gap(self, epsilon: float, delta: float) -> float:
         """Return how far ``log_delta`` would end above the logarithm of ``delta``, about.
@@ -216,7 +221,7 @@ class BestBound:
             limit = target.upper + _SURELY_ABOVE
             if evaluations and math.isfinite(estimate := self._estimated_blanket(epsilon)):
                 limit = min(limit, estimate + _VERY_FAR)
-            yield epsilon
+            yield epsilon, limit
             value, decisive = self._swapped(epsilon, limit)
             meets = exp_up(value) <= delta and value <= limit
             if meets:

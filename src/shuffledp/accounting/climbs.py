@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from shuffledp.accounting.best_bound import BestBound
 from shuffledp.accounting.swap_bound import prepare_swaps
@@ -21,22 +21,23 @@ def climb_together(bounds: Sequence[BestBound], deltas: Sequence[float]) -> None
     >>> print(f"{accountants[1].get_epsilon(1e-6):.4f}")
     0.0798
     """
-    searches = {i: bound.steps(deltas[i]) for i, bound in enumerate(bounds)}
+    searches = {}
+    for i, bound in enumerate(bounds):
+        if bound.swap.proof == "exact":  # from laws that are kept for a few n only
+            bound.remember_epsilon(deltas[i], bound.epsilon(deltas[i]))
+        else:
+            searches[i] = bound.steps(deltas[i])
     while searches:
-        asked: dict[int, float] = {}
+        asked: dict[int, tuple[float, float]] = {}
         for i, search in searches.items():
             try:
                 asked[i] = next(search)
             except StopIteration as end:
                 bounds[i].remember_epsilon(deltas[i], end.value)
-        _prepare(bounds, asked)
+        prepare_swaps([point for i, step in asked.items() for point in bounds[i].points_at(*step)])
         searches = {i: searches[i] for i in asked}
 
 
 def prepare_profile(bound: BestBound, epsilons: Sequence[float]) -> None:
     """Let a bound know what it will be asked for at several epsilons."""
-    prepare_swaps([point for epsilon in epsilons for point in bound.points_at(epsilon)])
-
-
-def _prepare(bounds: Sequence[BestBound], asked: Mapping[int, float]) -> None:
-    prepare_swaps([point for i, epsilon in asked.items() for point in bounds[i].points_at(epsilon)])
+    prepare_swaps([point for epsilon in epsilons for point in bound.points_of(epsilon)])

@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from shuffledp.decomposition import Decomposition, Law
+from shuffledp.accounting.proposals import steepest_slope
+from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import (
     LogEnclosure,
     Point,
+    accepted_width,
     estimate_log_delta,
+    largest_log_mean,
     log_delta_at,
     log_deltas_at,
 )
@@ -67,15 +68,17 @@ def enclose_log_deltas(points: Sequence[Point], rtols: Sequence[float]) -> list[
 
 def _is_flat(point: Point, value: LogEnclosure, rtol: float) -> bool:
     """Whether delta may hardly depend on epsilon, and the first look has not failed."""
-    if point.epsilon == 0 or value.width > rtol:
+    if point.epsilon == 0 or value.width > accepted_width(point.decomposition, rtol):
         return False
-    return _may_be_flat(point.decomposition.start, point.n, value)
+    most = largest_log_mean(point.decomposition.start, point.n) - math.log(point.n)
+    return value.upper > math.log(_FLAT) + most > -math.inf
 
 
 def _closer(point: Point, slope: float, value: LogEnclosure, rtol: float) -> float | None:
     """Return how closely to look again for epsilon to be known to ``rtol``; None if that is so."""
+    slope = max(slope, steepest_slope(point.epsilon, value.upper))
     needed = max(-slope * point.epsilon * rtol, _SMALLEST_RTOL)
-    return needed if needed < min(value.width, rtol) else None
+    return needed if accepted_width(point.decomposition, needed) < value.width else None
 
 
 def _slope(point: Point) -> float:
@@ -105,14 +108,6 @@ def _are_neighbours(one: Point, other: Point) -> bool:
     if one.decomposition is not other.decomposition or one.n != other.n:
         return False
     return 0 < abs(one.epsilon - other.epsilon) <= _NEAR * max(one.epsilon, other.epsilon)
-
-
-def _may_be_flat(law: Law, n: int, value: LogEnclosure) -> bool:
-    r"""Whether delta is near that at epsilon = 0, at most E[G_+] and std(G)/(2 sqrt(n))."""
-    with np.errstate(over="ignore"):
-        spread = math.sqrt(float(law.weights @ law.values**2) / n) / 2
-    largest = min(spread, float(law.weights @ np.maximum(law.values, 0.0)))
-    return largest > 0 and value.upper > math.log(_FLAT) + math.log(largest)
 
 
 def delta_range(value: LogEnclosure) -> Interval:

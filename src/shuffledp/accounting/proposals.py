@@ -23,6 +23,7 @@ from shuffledp.interval import Interval
 ULP = 2.0**-52
 
 _MAX_NEWTON_STEPS = 30
+_MAX_LOG = 700.0
 _SMALLEST_RTOL = 1e-9
 _SMALLEST_STEP = 2.0**-60  # where epsilon is 0
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
@@ -56,6 +57,16 @@ def raise_epsilon(epsilon: float, excess: float, slope: float, attempt: int) -> 
     """
     step = 1.5 * excess / -slope if -math.inf < slope < 0 and excess < math.inf else 0.0
     return epsilon + (max(step, 4 * ULP * epsilon) + _SMALLEST_STEP) * 4.0**attempt
+
+
+def steepest_slope(epsilon: float, log_delta: float) -> float:
+    r"""Return what no derivative of log delta is below: :math:`\delta'\ge-e^\varepsilon`.
+
+    Delta is a mean of :math:`(a-e^\varepsilon b)/c` where the sum is positive, and that of b/c is
+    at most 1. Where single large values rule, estimates are much below.
+    """
+    exponent = epsilon - log_delta
+    return -math.exp(exponent) if exponent < _MAX_LOG else -math.inf
 
 
 @dataclass(frozen=True)
@@ -185,6 +196,7 @@ class Guide:
             slope = self.hint.slope
         else:
             _, slope = estimate_log_delta(self.decomposition, self.n, epsilon)
+            slope = max(slope, steepest_slope(epsilon, best.miss + self.log_target.upper))
         return slope * (self.end - epsilon) if self.end < math.inf else slope
 
     def first(self) -> float:

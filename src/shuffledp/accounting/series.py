@@ -56,4 +56,4 @@ def prepare_swap_bounds(
     if quantity == "epsilon":
         climb_together([bound for bound, _ in known], [target for _, target in known])
     else:
-        prepare_swaps([point for bound, target in known for point in bound.points_at(target)])
+        prepare_swaps([point for bound, target in known for point in bound.points_of(target)])

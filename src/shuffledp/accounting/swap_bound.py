@@ -84,9 +84,9 @@ class SwapBound:
         level = max(self.randomizer.epsilon0 - 1, 0.0)
         return math.log(self.n) >= _LOG_USERS + _LOG_USERS_PER_LEVEL * level
 
-    def remember(self, pair: Pair, epsilon: float, bound: float) -> None:
+    def remember(self, point: SwapPoint, bound: float) -> None:
         """Answer :meth:`log_delta` with what was found together with others."""
-        self._known[pair, epsilon] = bound, math.inf
+        self._known[point.pair, point.epsilon] = bound, point.ceiling
 
     def laws_at(self, pair: Pair, epsilon: float) -> SlotLaws | None:
         """Return the laws of a bound that can be evaluated together with others, else None."""
@@ -100,18 +100,19 @@ class SwapBound:
 
 @dataclass(frozen=True)
 class SwapPoint:
-    """Where a swap bound will be asked for."""
+    """Where a swap bound will be asked for, and above which ceiling it is of no use."""
 
     swap: SwapBound
     pair: Pair
     epsilon: float
+    ceiling: float = math.inf
 
 
 def prepare_swaps(points: Sequence[SwapPoint]) -> None:
     """Evaluate together what several swap bounds will be asked for, where that is quicker.
 
     What comes out is certified as single answers are, and differs from them by a small part of the
-    tolerance. Bounds in which mixtures of backgrounds matter are left to single questions.
+    tolerance. Bounds in which mixtures of several backgrounds matter are left to single questions.
     """
     groups = defaultdict(list)
     for point in points:
@@ -122,10 +123,11 @@ def prepare_swaps(points: Sequence[SwapPoint]) -> None:
     for group in groups.values():
         asked = [point for point, _ in group]
         users = np.array([point.swap.n for point in asked])
-        bounds = swap_log_deltas(_rows(group), users, _TOLERANCE)
+        ceilings = np.array([point.ceiling for point in asked])
+        bounds = swap_log_deltas(_rows(group), users, _TOLERANCE, ceilings)
         for point, bound in zip(asked, bounds, strict=True):
             if bound is not None:
-                point.swap.remember(point.pair, point.epsilon, bound)
+                point.swap.remember(point, bound)
 
 
 def _rows(group: Sequence[tuple[SwapPoint, SlotLaws]]) -> SlotRows:

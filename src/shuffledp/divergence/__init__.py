@@ -10,8 +10,9 @@ from shuffledp.divergence.kernel import HINGE, HOCKEY_STICK, Kernel
 from shuffledp.divergence.mean import log_mean, log_mean_bound, log_mean_positive
 from shuffledp.divergence.point import Point
 from shuffledp.divergence.proposals.estimate import estimate_log_delta
+from shuffledp.divergence.proposals.size import largest_log_mean
 from shuffledp.divergence.several import log_delta_bounds_at, log_deltas_at
-from shuffledp.divergence.smooth import log_delta_at, log_delta_bound_at
+from shuffledp.divergence.smooth import accepted_width, log_delta_at, log_delta_bound_at
 
 __all__ = [
     "HINGE",
@@ -21,7 +22,9 @@ __all__ = [
     "Kernel",
     "LogEnclosure",
     "Point",
+    "accepted_width",
     "estimate_log_delta",
+    "largest_log_mean",
     "log_delta",
     "log_delta_at",
     "log_delta_bound",

@@ -3,7 +3,7 @@ r"""The characteristic function of a centred tilted law: its values, its bounds,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,23 +41,24 @@ class ErrorOfTransform(Protocol):
 class Atoms(Protocol):
     """What a characteristic function is made of: a tilted law, or one for every t.
 
-    For one law, probabilities and centred values are vectors and all else are numbers. For one law
-    for every t they have a row for each t, and all else is a vector.
+    For one law all but the atoms are numbers, for one law for every t they are vectors.
     """
 
     @property
-    def probability(self) -> FloatArray:
-        """Probability of each atom."""
+    def size(self) -> int:
+        """Number of atoms."""
+        ...
+
+    def parts(self, count: int, most: int) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Yield parts of so many t with the probabilities and centred values of their atoms.
+
+        These are vectors, or have a row for each t; together there are about ``most`` angles.
+        """
         ...
 
     @property
     def probability_error(self) -> float | FloatArray:
         """Bound on the mean relative error of the probabilities."""
-        ...
-
-    @property
-    def centred(self) -> FloatArray:
-        """Value of each atom, less the mean."""
         ...
 
     @property
@@ -121,19 +122,17 @@ def relative_error(tilted: Atoms) -> float | FloatArray:
 
     Sums of ``size`` products; 10 for the sines, cosines and products of one of them.
     """
-    error: float | FloatArray = tilted.probability_error + (
-        (tilted.probability.shape[-1] + 10) * UNIT
-    )
-    return error
+    return tilted.probability_error + (tilted.size + 10) * UNIT
 
 
 def evaluate(tilted: Atoms, t: FloatArray) -> Characteristic:
     r"""Evaluate :math:`\varphi(t)-1=-2E\sin^2(tc/2)+2iE\sin(tc/2)\cos(tc/2)`."""
-    p = tilted.probability
-    angle = _angles(t, 0.5 * tilted.centred)
-    sine = np.sin(angle)
-    x = -2 * _mean(sine**2, p)
-    y = 2 * _mean(sine * np.cos(angle), p)
+    x, y = np.empty_like(t), np.empty_like(t)
+    for part, p, c in tilted.parts(t.size, _CACHED):
+        angle = _angles(t[part], 0.5 * c)
+        sine = np.sin(angle)
+        x[part] = -2 * _mean(sine**2, p)
+        y[part] = 2 * _mean(sine * np.cos(angle), p)
     with np.errstate(divide="ignore"):
         log_modulus = 0.5 * np.log1p(np.maximum(2 * x + x * x + y * y, -1.0))
     # |e^{itc} - 1| <= min(t|c|, 2) is what a relative error of p acts on; an angle has 3
@@ -173,7 +172,8 @@ def evaluate_nodes(
     side = _side(tilted, nodes) if side is None else side
     if times * float(relative_error(tilted)) > accurate or not side:
         return evaluate(tilted, t)
-    return from_complex(tilted, t, _transforms(tilted, step, nodes, side, tilted.probability)[0])
+    (phi,) = transforms_of(tilted.centred, step, nodes, side, tilted.probability)
+    return from_complex(tilted, t, phi)
 
 
 def evaluate_all(
@@ -190,15 +190,15 @@ def _side(tilted: TiltedLaw, numbers: IntArray) -> int:
     return 0 if few else side_of_rows(numbers, tilted.centred.size)
 
 
-def _transforms(
-    tilted: TiltedLaw, step: float, numbers: IntArray, side: int, *weights: FloatArray
+def transforms_of(
+    values: FloatArray, step: float, numbers: IntArray, side: int, *weights: FloatArray
 ) -> list[NDArray[np.complex128]]:
     """Return the sums of weights times e^{itc} at multiples of a step, rows of any length."""
     least = int(numbers.min())
     rows, row = np.unique((numbers - least) // side, return_inverse=True)
     columns, column = np.unique((numbers - least) % side, return_inverse=True)
-    outer = _turns(step * (least + side * rows).astype(np.float64), tilted.centred)
-    inner = _turns(step * columns.astype(np.float64), tilted.centred).T
+    outer = _turns(step * (least + side * rows).astype(np.float64), values)
+    inner = _turns(step * columns.astype(np.float64), values).T
     return [((weight * outer) @ inner)[row, column] for weight in weights]
 
 
@@ -211,7 +211,7 @@ def _turns(t: FloatArray, values: FloatArray) -> NDArray[np.complex128]:
     return turns
 
 
-def from_complex(tilted: TiltedLaw, t: FloatArray, phi: NDArray[np.complex128]) -> Characteristic:
+def from_complex(tilted: Atoms, t: FloatArray, phi: NDArray[np.complex128]) -> Characteristic:
     """Return phi as it came out of a product of complex matrices."""
     with np.errstate(divide="ignore"):
         log_modulus = np.log(np.abs(phi))
@@ -223,13 +223,9 @@ def from_complex(tilted: TiltedLaw, t: FloatArray, phi: NDArray[np.complex128]) 
 
 def bound_square(tilted: Atoms, centre: FloatArray, half: FloatArray) -> FloatArray:
     r"""Bound :math:`|\varphi|^2` where t is within ``half`` of ``centre``, by its second order."""
-    p, c = tilted.probability, tilted.centred
-    rows = max(_CACHED // c.shape[-1], 1)
     square, slope = np.empty_like(centre), np.empty_like(centre)
-    for begin in range(0, centre.size, rows):
-        part = slice(begin, begin + rows)
-        own = (p, c) if c.ndim == 1 else (p[part], c[part])
-        square[part], slope[part] = _square_and_slope(*own, centre[part])
+    for part, p, c in tilted.parts(centre.size, _CACHED):
+        square[part], slope[part] = _square_and_slope(p, c, centre[part])
     # R moves by twice the error of phi; an angle t c has 3 roundings. The factors 4 and 8/3
     # that are left cover those of the slope and of the width, where they can matter: while the
     # sum of the three terms is below 1.
@@ -264,21 +260,19 @@ def bound_stretches(
     if times * rough > _ROUGH or not side:
         return bound_square(tilted, t, half)
     p, c = tilted.probability, tilted.centred
-    phi, slope = _transforms(tilted, 0.5 * step, centres, side, p, p * c)
+    phi, slope = transforms_of(c, 0.5 * step, centres, side, p, p * c)
     square = phi.real**2 + phi.imag**2
     slopes = 2 * np.abs(phi.imag * slope.real - phi.real * slope.imag)
     error = 16 * (rough + 4 * UNIT * t * math.sqrt(tilted.variance) * (1 + 1e-12))
     return bounded(tilted, t, half, square, slopes, error)
 
 
-def bound_largest(
+def bound_all(
     laws: Sequence[TiltedLaw], step: float, starts: IntArray, sizes: IntArray, times: int
-) -> FloatArray:
-    r"""Bound the largest :math:`|\varphi|^2` of several laws on stretches, in the same rows."""
+) -> list[FloatArray]:
+    """Do as ``bound_stretches`` for several laws, in the same rows."""
     side = _side(max(laws, key=lambda law: law.centred.size), 2 * starts + sizes - 1)
-    bounds = [bound_stretches(law, step, starts, sizes, times, side) for law in laws]
-    largest: FloatArray = np.max(bounds, axis=0)
-    return largest
+    return [bound_stretches(law, step, starts, sizes, times, side) for law in laws]
 
 
 def bounded(

@@ -17,9 +17,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray
+from shuffledp.arrays import FloatArray, IntArray
 
-_MORE, _LESS = 1 + 1e-9, 1 - 1e-9  # far more than the roundings of a few operations
+_MORE, _LESS = 1 + 1e-9, 1 - 1e-9  # far more than the roundings of a few thousand operations
+
+# Squared distances from which on twice the weight is less. Products of the weights of two corners
+# are at most 1/4; a variance in the plane is at most a third of the largest squared distance.
+_FAR_OF_TWO, _FAR = 16, 12
 
 
 def largest_sums(
@@ -36,13 +40,30 @@ def largest_sums(
         squares: squared distances, one table of simplices and nodes for every edge.
         edges: which two corners each of them joins, all pairs.
     """
-    # Products of weights add up to at most 1/4 for two corners; a variance in the plane is at most
-    # a third of the largest squared distance.
-    capped = squares.max(axis=0) >= (16 if corners.shape[1] == 2 else 12)
+    capped = squares.max(axis=0) >= (_FAR_OF_TWO if corners.shape[1] == 2 else _FAR)
     bent = np.einsum("cn,ecn->ec", np.where(capped, 0.0, weight), squares)
     bounds = largest_values(corners, 0.5 * bent * _MORE, edges)
     far: FloatArray = bounds + np.where(capped, 2 * weight, 0.0).sum(axis=1) * _MORE
     return far
+
+
+def largest_between(
+    ends: FloatArray, weight: FloatArray, squares: FloatArray, cell: IntArray
+) -> FloatArray:
+    """Do so for intervals whose nodes stand one after the other.
+
+    Args:
+        ends: upper bounds at both ends, one row per interval.
+        weight: of every node.
+        squares: squared distances of the ends, one for every node.
+        cell: the interval that each node belongs to.
+    """
+    capped = squares >= _FAR_OF_TWO
+    bent, far = (
+        np.bincount(cell, terms, len(ends)).astype(np.float64)
+        for terms in (np.where(capped, 0.0, weight * squares), np.where(capped, 2 * weight, 0.0))
+    )
+    return largest_values(ends, 0.5 * bent[None, :] * _MORE, [(0, 1)]) + far * _MORE
 
 
 def largest_values(

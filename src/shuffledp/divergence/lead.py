@@ -26,9 +26,10 @@ over the nodes and J that of the leading type, the mixture's sum is at most
 Usually A is a third of J: then the leading type alone is the worst background. This holds for every
 set K of users that were examined in vain, with n - 1 - k users in place of n - 1.
 
-If a few types *contend*, the same argument replaces all others by the leading type. With shares of
-the types in place of a background, r falls with k as 1 - k/(n-1), so the weighted sum over k is at
-most the larger one of A and the sum U of any shares of the contenders, plus the sum of
+If a few types *contend*, the same argument replaces all others by the leading type, whichever few
+are kept beside it. Those that it leads least are kept, since they would make A large. With shares
+of the types in place of a background, r falls with k as 1 - k/(n-1), so the weighted sum over k is
+at most the larger one of A and the sum U of any shares of the contenders, plus the sum of
 :math:`k/(e(n-1-k))` times the largest modulus, because
 :math:`e^{-r(1-k/(n-1))}-e^{-r}\le k/(e(n-1-k))`.
 """
@@ -38,6 +39,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,16 +101,23 @@ def _loss_by_blocks(
     return total if total >= 0 else math.inf
 
 
-def contenders(nodes: Nodes, others: int) -> list[int]:
-    """Return the leading type and those that it does not clearly lead."""
+def ranked_types(nodes: Nodes, others: int) -> tuple[list[int], int]:
+    """Return the leading type, then all others, first those it leads least; and how many contend.
+
+    Those are the leading type and all that it does not clearly lead.
+    """
     lead = leading_type(nodes)
-    gap = Gap.of(nodes, [lead])
-    if gap is None:
-        return list(range(len(nodes.exponent)))
-    height = nodes.size * np.exp(others * np.minimum(nodes.exponent[lead].real, 0.0))
-    clear = gap.x @ height < _CLEAR * _sum(nodes, nodes.exponent[lead], others)
-    rest = np.delete(np.arange(len(nodes.exponent)), lead)
-    return [lead, *(int(v) for v in rest[~clear])]
+    own = nodes.exponent[lead]
+    margins = own[:1].real - nodes.exponent[:, :1].real
+    height = nodes.size * np.exp(others * np.minimum(own.real, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        away = np.abs(nodes.exponent - own + margins) @ height / margins[:, 0]
+    away = np.where(margins[:, 0] > 0, away, math.inf)
+    away[lead] = math.inf
+    clear = away < _CLEAR * _sum(nodes, own, others)
+    order = np.argsort(-away, kind="stable")
+    ranked = [lead, *(int(v) for v in order if v != lead)]
+    return ranked, int(np.count_nonzero(~clear))
 
 
 def ceiling_of_mixtures(
@@ -152,14 +161,13 @@ class Heights:
         cls, nodes: Nodes, top: FloatArray, most: float | FloatArray, least: float | FloatArray
     ) -> Heights:
         """Return them; ``top`` bounds the real part of the exponents of the types that stay."""
-        highest = np.minimum(nodes.exponent.real.max(axis=0) + nodes.relative, 0.0)
         with np.errstate(under="ignore"):
             return cls(
                 most=most,
                 least=least,
                 height=nodes.size * np.exp(least * top),
                 half=nodes.size * np.exp(0.5 * least * top),
-                largest=nodes.size * np.exp(least * highest),
+                largest=nodes.size * np.exp(least * nodes.highest),
             )
 
 
@@ -178,7 +186,7 @@ class _Block:
 
     def allowance(self, gap: Gap) -> float:
         """Return A of one k."""
-        found = float(gap.allowed(self.heights).sum(axis=1).max()) * ROUND_UP
+        found = float(gap.sums(self.heights).max()) * ROUND_UP
         return found if found >= 0 else math.inf  # where 0 was multiplied by infinity
 
 
@@ -227,11 +235,35 @@ class Gap:
             largest=float(margins.max()),
         )
 
+    @cached_property
+    def worst(self) -> FloatArray:
+        """The largest x of all types."""
+        worst: FloatArray = self.x.max(axis=0)
+        return worst
+
+    @cached_property
+    def anyhow(self) -> FloatArray:
+        """What the largest modulus is multiplied with in a bound for any mixture."""
+        return np.maximum(_FEW * self.x, _MANY)
+
     def allowed(self, block: Heights) -> FloatArray:
         """Return the terms of A for numbers of slots from ``least`` to ``most``, one row per type.
 
         Every node has one bound for all types, convex in x, so that mixtures need no more.
         """
+        slope, level, largest = self._forms(block)
+        with np.errstate(invalid="ignore"):
+            return slope * self.x + level + largest * self.anyhow
+
+    def sums(self, block: Heights) -> FloatArray:
+        """Return A of every type, the sums of what :meth:`allowed` returns."""
+        slope, level, largest = self._forms(block)
+        with np.errstate(invalid="ignore"):
+            sums: FloatArray = self.x @ slope + level.sum() + self.anyhow @ largest
+        return sums
+
+    def _forms(self, block: Heights) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what every node multiplies x with, adds to it, and multiplies ``anyhow`` with."""
         eta = np.clip(self.eta, 0.5, _LARGEST_ETA)
         height, largest = block.height, block.largest
         gentle = np.where(self.eta <= 0.5, height, height * (np.exp(-eta) / (1 - eta)))
@@ -239,19 +271,18 @@ class Gap:
         with np.errstate(divide="ignore", invalid="ignore"):
             many = largest * (2 / -np.expm1(-0.5 * block.least * self.smallest))
         many = np.where(np.greater(block.least, 0), many, math.inf)
-        worst = self.x.max(axis=0)
         bounds = np.array(
             [
-                np.where(self.eta < _LARGEST_ETA, gentle * worst, math.inf),
-                few * worst + many,
-                largest * np.maximum(_FEW * worst, _MANY),
+                np.where(self.eta < _LARGEST_ETA, gentle * self.worst, math.inf),
+                few * self.worst + many,
+                largest * np.maximum(_FEW * self.worst, _MANY),
             ]
         )
         form = np.argmin(bounds, axis=0)
-        return np.where(
-            form == 0,
-            gentle * self.x,
-            np.where(form == 1, few * self.x + many, largest * np.maximum(_FEW * self.x, _MANY)),
+        return (
+            np.where(form == 0, gentle, np.where(form == 1, few, 0.0)),
+            np.where(form == 1, many, 0.0),
+            np.where(form == 2, largest, 0.0),
         )
 
 

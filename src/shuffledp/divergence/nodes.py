@@ -40,7 +40,7 @@ from shuffledp.divergence.proposals.stretches import (
     stretch_count,
     stretch_starts,
 )
-from shuffledp.divergence.rough_bound import bound_largest_power
+from shuffledp.divergence.rough_bound import bound_powers
 from shuffledp.divergence.stretches import cover, listed, split
 from shuffledp.divergence.tilt import TiltedSum
 
@@ -160,7 +160,7 @@ class _Nodes:
     def bounds(self, starts: IntArray, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Bound what the nodes of each stretch add to the two sums."""
         parts = zip(self.tilted.laws, self.tilted.times, strict=True)
-        squares = [bound_largest_power([law], self.step, starts, sizes, n) for law, n in parts]
+        squares = [bound_powers([law], self.step, starts, sizes, n)[0] for law, n in parts]
         return self.integrand.bounds(starts, sizes, squares)
 
     def add(self, nodes: IntArray, allowance: float = 0.0) -> None:

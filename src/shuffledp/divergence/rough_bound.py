@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.divergence.characteristic import (
     Atoms,
-    bound_largest,
+    bound_all,
     bounded,
     relative_error,
 )
@@ -26,13 +26,11 @@ _Singles = NDArray[np.float32]
 #: Unit round-off of single precision.
 _SINGLE = 2.0**-24
 
-_SMALLEST = 1e-300  # of deviations: some are 0
-
 MANY_ATOMS = 16  # that make it worth while
 _LITTLE_LOSS = 20  # in logarithms
 
 #: So many angles are treated at a time, for the processor's cache.
-_CACHED = 1 << 15
+_CACHED = 1 << 14
 
 
 def bound_roughly(tilted: Atoms, centre: FloatArray, half: FloatArray) -> FloatArray:
@@ -52,19 +50,13 @@ def bound_roughly(tilted: Atoms, centre: FloatArray, half: FloatArray) -> FloatA
     >>> 0 < float(bound[0] - math.cos(1.0) ** 2) < 1e-4
     True
     """
-    p, c = tilted.probability, tilted.centred
-    deviation = np.maximum(np.sqrt(tilted.variance), _SMALLEST)
-    along = p * c / (deviation if p.ndim == 1 else deviation[:, None])
-    weights = p, along
     turns = centre / (2 * math.pi)
     square, slope = np.empty_like(centre), np.empty_like(centre)
-    rows = max(_CACHED // c.shape[-1], 1)
-    for begin in range(0, centre.size, rows):
-        part = slice(begin, begin + rows)
-        values, own = (c, weights) if c.ndim == 1 else (c[part], tuple(w[part] for w in weights))
-        square[part], slope[part] = _square_and_slope(turns[part], values, *own)
+    for part, p, c in tilted.parts(centre.size, _CACHED):
+        square[part], slope[part] = _square_and_slope(turns[part], c, p)
+    deviation = np.sqrt(tilted.variance)
     error = 12 * _SINGLE + relative_error(tilted) + 8 * UNIT * centre * deviation
-    return bounded(tilted, centre, half, square, slope * deviation, 16 * error)
+    return bounded(tilted, centre, half, square, slope, 16 * error)
 
 
 def loses_little(times: float) -> bool:
@@ -72,30 +64,30 @@ def loses_little(times: float) -> bool:
     return 8 * 12 * _SINGLE * times <= _LITTLE_LOSS
 
 
-def bound_largest_power(
+def bound_powers(
     laws: Sequence[TiltedLaw], step: float, starts: IntArray, sizes: IntArray, times: int
-) -> FloatArray:
-    r"""Bound the largest :math:`|\varphi|^2` of some laws on stretches of nodes, for its power.
+) -> list[FloatArray]:
+    r"""Bound :math:`|\varphi|^2` of several laws on stretches of nodes, for its power ``times``.
 
-    Roughly if that pays, else as :func:`shuffledp.divergence.characteristic.bound_largest` does.
+    Roughly if that pays, else as :func:`shuffledp.divergence.characteristic.bound_all` does.
     """
     atoms = max(law.centred.size for law in laws)
     if atoms < MANY_ATOMS or not loses_little(times):
-        return bound_largest(laws, step, starts, sizes, times)
+        return bound_all(laws, step, starts, sizes, times)
     half = 0.5 * step * (sizes - 1).astype(np.float64)
     centre = step * starts.astype(np.float64) + half
-    largest: FloatArray = np.max([bound_roughly(law, centre, half) for law in laws], axis=0)
-    return largest
+    return [bound_roughly(law, centre, half) for law in laws]
 
 
 def _square_and_slope(
-    turns: FloatArray, values: FloatArray, p: FloatArray, along: FloatArray
+    turns: FloatArray, values: FloatArray, p: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    r"""Return :math:`|\varphi|^2` and the absolute value of its derivative over the deviation."""
+    r"""Return :math:`|\varphi|^2` and the absolute value of its derivative."""
     turned = np.multiply.outer(turns, values) if values.ndim == 1 else turns[:, None] * values
     turned -= np.rint(turned)
     turned *= 2 * math.pi
     angle: _Singles = turned.astype(np.float32)
+    along = p * values
     sine, cosine = np.sin(angle), np.cos(angle)
     real, imag = _mean(cosine, p), _mean(sine, p)
     real_slope, imag_slope = -_mean(sine, along), _mean(cosine, along)

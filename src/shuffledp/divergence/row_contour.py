@@ -98,9 +98,12 @@ class _Search:
 def _evaluate(tilted: RowSums, searches: list[_Search]) -> None:
     """Evaluate all rows once, each with the smoothing that is proposed for it."""
     taus = np.array([own.smoothing.tau for own in searches])
-    mgfs = tilted.log_mgfs(alias_points(tilted.variance, taus))
+    points = alias_points(tilted.variance, taus)
     allowed = np.array([own.smoothing.grid_allowance for own in searches])
-    grids = choose_grids(mgfs, tilted.log_mgf, taus, allowed)
+    grids = choose_grids(points, tilted.estimate_log_mgfs(points), tilted.log_mgf, taus, allowed)
+    # Only at the two tilts that are chosen transforms need bounds.
+    chosen = np.take_along_axis(points, np.stack([grids.left, grids.right], axis=1), axis=1)
+    mgfs = tilted.log_mgfs(chosen)
     allowed = np.array([own.smoothing.skip_allowance for own in searches])
     all_sums = sum_rows(tilted, taus, grids, allowed)
     for row, (own, sums) in enumerate(zip(searches, all_sums, strict=True)):
@@ -108,12 +111,7 @@ def _evaluate(tilted: RowSums, searches: list[_Search]) -> None:
             own.goes_on = False
             continue
         tau = own.smoothing.tau
-        grid = Grid(
-            float(grids.step[row]),
-            int(grids.count[row]),
-            int(grids.left[row]),
-            int(grids.right[row]),
-        )
+        grid = Grid(float(grids.step[row]), int(grids.count[row]), left=0, right=1)
         errors = bound_grid(mgfs[row], own.total, tau, grid)
         result = assemble(own.total, tau, errors, sums)
         own.best = own.best.intersect(result.enclosure)

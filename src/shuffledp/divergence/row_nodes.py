@@ -12,18 +12,19 @@ from functools import partial
 import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.divergence.characteristic import bound_far, bound_square, evaluate
+from shuffledp.divergence.characteristic import bound_far, bound_square
 from shuffledp.divergence.integrand import Integrand
 from shuffledp.divergence.nodes import ROUND_UP, NodeSums
 from shuffledp.divergence.proposals.rows import RowGrids
 from shuffledp.divergence.rough_bound import MANY_ATOMS, bound_roughly, loses_little
+from shuffledp.divergence.row_atoms import PlacedAtoms
+from shuffledp.divergence.row_characteristic import evaluate_rows
 from shuffledp.divergence.row_selection import add_rows, select_nodes
 from shuffledp.divergence.row_sums import RowSums
-from shuffledp.divergence.row_tilt import RowAtoms, TiltedRows
+from shuffledp.divergence.row_tilt import TiltedRows
 
 _MOST_ANGLES = 1 << 18  # nodes times atoms of one row
 _FEW_COPIES = 4  # of a law beside others, whose powers fall too slowly to be worth a bound
-_CHUNK = 1 << 16  # nodes times atoms that are evaluated at a time
 
 
 def sum_rows(
@@ -37,7 +38,7 @@ def sum_rows(
     sums = RowSums((tilted,)) if isinstance(tilted, TiltedRows) else tilted
     found = _Rows(sums, taus, grids)
     found.select(allowances)
-    found.add()
+    found.add(allowances)
     return [found.sums(row) for row in range(taus.size)]
 
 
@@ -91,7 +92,7 @@ class _Rows:
         rows: IntArray,
         starts: IntArray,
         sizes: IntArray,
-        bound: Callable[[RowAtoms, FloatArray, FloatArray], FloatArray],
+        bound: Callable[[PlacedAtoms, FloatArray, FloatArray], FloatArray],
     ) -> FloatArray:
         """Bound what the nodes of each stretch add to the two sums of its row, mean first.
 
@@ -107,25 +108,22 @@ class _Rows:
         ]
         return np.array(self.integrand(rows).bounds(starts, sizes, squares))
 
-    def add(self) -> None:
-        """Evaluate the nodes that are left."""
-        count = add_rows(self.rows, np.ones(self.rows.size), self.size)
-        chunk = max(_CHUNK // self.tilted.atoms, 1)
-        for begin in range(0, self.rows.size, chunk):
-            rows, k = self.rows[begin : begin + chunk], self.nodes[begin : begin + chunk]
-            integrand = self.integrand(rows)
-            t = self.grids.step[rows] * k.astype(np.float64)
-            found = [evaluate(block.atoms_of(rows), t) for block in self.tilted.blocks]
-            terms = integrand.terms(k, t, found)
-            # The terms of a row are added one after the other: one rounding of the sum for each.
-            adding = (count[rows] + 64) * UNIT * terms.size
-            for name, values in (
-                ("mean", terms.mean),
-                ("density", terms.density),
-                ("rounding_density", terms.rounding_density + adding),
-                ("rounding_mean", terms.rounding_mean + adding / integrand.kernel_size(t)),
-            ):
-                self.totals[name] += add_rows(rows, values, self.size)
+    def add(self, allowances: FloatArray) -> None:
+        """Evaluate the nodes that are left; products may be off by the allowances, about."""
+        rows, k, step = self.rows, self.nodes, self.grids.step
+        count = add_rows(rows, np.ones(rows.size), self.size)
+        found = [evaluate_rows(own, rows, k, step, allowances) for own in self.tilted.blocks]
+        t, integrand = step[rows] * k.astype(np.float64), self.integrand(rows)
+        terms = integrand.terms(k, t, found)
+        # The terms of a row are added one after the other: one rounding of the sum for each.
+        adding = (count[rows] + 64) * UNIT * terms.size
+        for name, values in (
+            ("mean", terms.mean),
+            ("density", terms.density),
+            ("rounding_density", terms.rounding_density + adding),
+            ("rounding_mean", terms.rounding_mean + adding / integrand.kernel_size(t)),
+        ):
+            self.totals[name] = add_rows(rows, values, self.size)
 
     def sums(self, row: int) -> NodeSums | None:
         """Return the sums of one row."""

@@ -1,8 +1,9 @@
-"""Many swap bounds at once, one in each row, where one type of background clearly is the worst.
+"""Many swap bounds at once, one in each row.
 
 Formulas and errors are those of :mod:`shuffledp.divergence.swap`; tilting, selecting and adding up
 nodes, and the argument that no mixture is worse (:mod:`shuffledp.divergence.row_lead`) are done for
-all rows together. Rows in which mixtures matter, or that take many nodes, are left to it.
+all rows together, and so are mixtures of two types (:mod:`shuffledp.divergence.row_mixtures`). Rows
+in which mixtures of more types matter, or that take many nodes, are left to it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shuffledp.arrays import UNIT, FloatArray, IntArray
+from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition.law_rows import LawRows
 from shuffledp.divergence.characteristic import Characteristic, bound_square, evaluate
 from shuffledp.divergence.proposals.row_swap import (
@@ -25,6 +27,7 @@ from shuffledp.divergence.proposals.rows import RowGrids
 from shuffledp.divergence.proposals.swap import share_of_cells, shrink_of
 from shuffledp.divergence.rough_bound import MANY_ATOMS, bound_roughly, loses_little
 from shuffledp.divergence.row_lead import RowLeads, RowNodes
+from shuffledp.divergence.row_mixtures import RowMixtures, sums_at
 from shuffledp.divergence.row_selection import Selection, add_rows, select_nodes
 from shuffledp.divergence.row_tilt import TiltedRows, tilt_rows
 from shuffledp.divergence.slots import SlotRows
@@ -38,11 +41,14 @@ from shuffledp.threads import one_thread
 
 _LARGEST = 1e100  # values beyond it are left to the blanket
 _ROUNDS = 6
+_TWO = 2  # types whose mixtures are looked at
 _CHUNK = 1 << 17  # nodes times atoms that are evaluated at a time
 
 
 @one_thread
-def swap_log_deltas(slots: SlotRows, users: IntArray, tolerance: float) -> list[float | None]:
+def swap_log_deltas(
+    slots: SlotRows, users: IntArray, tolerance: float, ceilings: FloatArray
+) -> list[float | None]:
     """Return upper bounds on log delta over all datasets, as ``swap_log_delta`` does for one row.
 
     None where that has to be asked; infinite where nothing better than the blanket can be expected.
@@ -51,6 +57,8 @@ def swap_log_deltas(slots: SlotRows, users: IntArray, tolerance: float) -> list[
         slots: the laws.
         users: number of users of every row, at least 2.
         tolerance: how much smoothing may add to log delta, about.
+        ceilings: bounds above these are of no use, and not made as small as they could be; any
+            others do not depend on them.
     """
     found: list[float | None] = [None] * users.size
     laws = (slots.first, *slots.types)
@@ -63,7 +71,7 @@ def swap_log_deltas(slots: SlotRows, users: IntArray, tolerance: float) -> list[
         return found
     with np.errstate(all="ignore"):  # what comes out as no number is left to others
         bounds = _Bounds(slots.chosen(rows), users[rows], tolerance)
-        for row, bound in zip(rows.tolist(), bounds.log_deltas(), strict=True):
+        for row, bound in zip(rows.tolist(), bounds.log_deltas(ceilings[rows]), strict=True):
             found[row] = bound if bound < math.inf else None
     return found
 
@@ -105,40 +113,63 @@ class _Bounds:
         places: IntArray = np.multiply(kind, self.users.size) + rows
         return places
 
-    def log_deltas(self) -> list[float]:
+    def log_deltas(self, ceilings: FloatArray) -> list[float]:
         """Try ever less smoothing until that costs little; infinite where this does not answer."""
         best = np.full(self.users.size, math.inf)
         open_ = np.flatnonzero(self.is_sound)
         for _ in range(_ROUNDS):
             if not open_.size:
                 break
-            found = self._found(open_)
+            limits = np.where(best[open_] <= ceilings[open_], math.inf, ceilings[open_])
+            found = self._found(open_, limits)
             best[open_] = np.fmin(best[open_], found.log_delta)
+            best[open_[found.hopeless]] = np.maximum(best[open_], np.nextafter(limits, math.inf))[
+                found.hopeless
+            ]
             shrink = np.array([shrink_of(bias, self.tolerance) for bias in found.bias.tolist()])
             self.proposals.tau[open_] *= shrink
-            goes_on = (shrink < 1) & (found.log_delta < math.inf)
+            goes_on = (shrink < 1) & (found.log_delta < math.inf) & ~found.hopeless
             # What a smoother sum has settled, a rougher one may not: none of it is given up.
             open_ = open_[goes_on]
         return [float(value) for value in best]
 
-    def _found(self, rows: IntArray) -> _Found:
+    def _found(self, rows: IntArray, ceilings: FloatArray) -> _Found:
         """Bound log delta of some rows, each with the smoothing that is proposed for it."""
         sums = _Sums(self, rows)
+        if not (left := sums.selection.left).any():
+            return _Found.nothing(rows.size)
         upper, density = sums.of_leading()
-        lost = sums.leads.losses(sums.nodes)
-        settled = sums.selection.left & (lost <= share_of_cells(self.tolerance) * upper)
-        total = upper + lost + sums.left_out + sums.integrand.moved(sums.scale)
-        log_delta = sums.integrand.log_delta(total, sums.scale)
+        hopeless = left & (upper > 0) & (sums.log_delta(upper) > ceilings)
+        worst = self._worst(sums, upper, hopeless)
+        total = worst + sums.left_out + sums.integrand.moved(sums.scale)
+        log_delta = np.where(left & (worst < math.inf), sums.log_delta(total), math.inf)
         bias = self.proposals.tau[rows] ** 2 * density / upper
-        return _Found(np.where(settled, log_delta, math.inf), bias)
+        return _Found(log_delta, bias, hopeless & (log_delta < math.inf))
+
+    def _worst(self, sums: _Sums, upper: FloatArray, hopeless: NDArray[np.bool_]) -> FloatArray:
+        """Bound the sums for all mixtures; infinite where that is left to others."""
+        share, left = share_of_cells(self.tolerance), sums.selection.left
+        if self.types == _TWO:
+            worst = np.full(left.size, math.inf)
+            mixtures = RowMixtures(sums.nodes, sums.integrand, share)
+            worst[left] = mixtures.worst(np.flatnonzero(left), hopeless[left])
+            return worst
+        lost = sums.leads.losses(sums.nodes)
+        return np.where(hopeless | (lost <= share * upper), upper + lost, math.inf)
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """Upper bounds, and about what smoothing added to them, relatively."""
+    """Upper bounds, about what smoothing added to them, relatively, and which are of no use."""
 
     log_delta: FloatArray
     bias: FloatArray
+    hopeless: NDArray[np.bool_]
+
+    @classmethod
+    def nothing(cls, size: int) -> _Found:
+        """Say that no row is answered."""
+        return cls(np.full(size, math.inf), np.zeros(size), np.zeros(size, dtype=np.bool_))
 
 
 class _Sums:
@@ -237,19 +268,15 @@ class _Sums:
             np.concatenate([part.error for part in parts]),
         )
 
+    def log_delta(self, total: FloatArray) -> FloatArray:
+        """Return the bounds on log delta for bounds on the sums."""
+        return self.integrand.log_delta(total, self.scale)
+
     def of_leading(self) -> tuple[FloatArray, FloatArray]:
         """Return upper bounds on the sums of the leading types, and the densities at 0."""
         row, nodes = self.nodes.row, self.nodes.nodes
         largest = nodes.largest[self.bounds.lead[self.rows[row]], np.arange(row.size)]
-        integrand = self.integrand.of(row)
-        values, rounding = integrand.at(nodes, self.nodes.own, integrand.height(largest))
-        count = add_rows(row, np.ones(row.size), self.size)
-        upper = add_rows(row, values.real, self.size)
-        upper += add_rows(row, rounding, self.size) * ROUND_UP
-        # The terms of a row are added one after the other: one rounding of the sum for each.
-        upper += (count + 64) * UNIT * add_rows(row, np.abs(values), self.size)
-        density = (values * (1 + 1j * nodes.t) ** 2).real
-        return upper, add_rows(row, density, self.size)
+        return sums_at(self.integrand.of(row), nodes, row, self.nodes.own, largest, self.size)
 
 
 def _tilted(slots: SlotRows, tilts: RowTilts) -> TiltedRows:

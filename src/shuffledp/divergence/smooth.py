@@ -30,7 +30,9 @@ _MAX_WORK_WITH_JUMPS = 3e6
 #: The least relative width to ask for where jumps rule.
 FINEST_WITH_JUMPS = 3e-5
 
-_WIDE = 5e-3  # enclosures by cells that nodes may improve
+# Enclosures of steep laws by cells that nodes may improve: times the tolerance, and in any case.
+_WIDE, _WIDEST = 50.0, 5e-3
+_TOO_WIDE = 2.0  # times the tolerance: what a second plan of jumps may improve
 _CELLS_WITH_JUMPS = 5e-4  # about the width of what cells can say where jumps rule
 
 #: Of the tolerance; the rest is for what lies beyond the end.
@@ -60,7 +62,7 @@ def log_delta_at(
         return LogEnclosure(-math.inf, -math.inf)
     if smooth.is_steep:
         cells = log_delta(decomposition.at(epsilon), n, rtol=rtol)
-        if cells.width <= _WIDE:
+        if cells.width <= accepted_width(decomposition, rtol):
             return cells
         return cells.intersect(_by_quadrature(smooth, n, epsilon, rtol, cells.width))
     found = _by_quadrature(smooth, n, epsilon, rtol, useful)
@@ -70,6 +72,14 @@ def log_delta_at(
     if found.width == math.inf and cells.width > useful:
         found = _by_quadrature(smooth, n, epsilon, rtol)
     return found.intersect(cells)
+
+
+def accepted_width(decomposition: Decomposition, rtol: float) -> float:
+    """Return how wide the first enclosure may be that is found without looking any further."""
+    smooth = decomposition.smooth
+    if smooth is None or not smooth.is_steep:
+        return rtol
+    return max(rtol, min(_WIDE * rtol, _WIDEST))
 
 
 def _by_quadrature(
@@ -94,7 +104,7 @@ def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float, useful: floa
     if plan is None:
         return found
     jumps = log_delta_by_jumps(plan, n, epsilon, rtol, useful)
-    if jumps.width > rtol:
+    if jumps.width > _TOO_WIDE * rtol:
         plan = choose_jump_rule(smooth, n, epsilon, rtol, (jumps.lower, jumps.upper))
         if plan is not None:
             jumps = jumps.intersect(log_delta_by_jumps(plan, n, epsilon, rtol, useful))

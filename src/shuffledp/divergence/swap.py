@@ -45,13 +45,13 @@ from shuffledp.divergence.examined import Spread, most_variance
 from shuffledp.divergence.interpolation import largest_sums
 from shuffledp.divergence.lead import (
     ceiling_of_mixtures,
-    contenders,
     leading_type,
     loss_of_leading,
+    ranked_types,
 )
 from shuffledp.divergence.proposals.swap import SwapProposal
-from shuffledp.divergence.rough_bound import bound_largest_power
 from shuffledp.divergence.shares import Points, halve
+from shuffledp.divergence.skipped import SkippedStretches
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.stretches import cover, listed, split
 from shuffledp.divergence.swap_integrand import ROUND_UP, SlotValues, SwapIntegrand, SwapScale
@@ -63,7 +63,7 @@ _LITTLE_WORK = 4e4  # the same, of errors that cuts make small only next to the 
 _OUT_OF_REACH = 1e3  # times the largest corner: a bound that cuts do not make useful
 _SHARE_OF_SPREAD = 0.4  # of such errors, what is left to be tried
 _FEW = 3  # types whose mixtures are all looked at
-_MAX_CORNERS = 5  # of more types, mixtures are not subdivided
+_MAX_CORNERS = 5  # types whose mixtures are subdivided
 _MAX_NODES, _ROUNDS = 4000, 6
 _SHORT = 10  # stretches of fewer nodes are evaluated
 _PARTS = 4  # into which the others are split
@@ -171,9 +171,11 @@ class _Spectrum:
             return np.zeros(0, dtype=np.int64)
         starts, sizes = cover(self.proposal.stretch_starts(main + 1), main + 1, count)
         kept, total = [np.arange(main + 1)], main
+        limit = allowance * _SHARE_OF_STRETCH
+        stretches = SkippedStretches(self.integrand, self.types, self.others, self.step)
         while starts.size and total <= _MAX_NODES:
-            bound = self._bound_stretches(starts, sizes)
-            dropped = bound <= allowance * _SHARE_OF_STRETCH
+            bound = stretches.bounds(starts, sizes, limit)
+            dropped = bound <= limit
             self.left_out += float(bound[dropped].sum()) * ROUND_UP
             starts, sizes = starts[~dropped], sizes[~dropped]
             short = sizes < _SHORT
@@ -182,11 +184,6 @@ class _Spectrum:
             starts, sizes = split(starts[~short], sizes[~short], _PARTS)
         self.left_out += float(self.integrand.cut(count, whole)[0])
         return np.concatenate(kept) if total <= _MAX_NODES else np.zeros(0, dtype=np.int64)
-
-    def _bound_stretches(self, starts: IntArray, sizes: IntArray) -> FloatArray:
-        """Bound what the nodes of each stretch add, whatever the others hold."""
-        square = bound_largest_power(self.types, self.step, starts, sizes, self.others)
-        return self.integrand.bounds(starts, sizes, square)
 
     def _evaluate(self) -> None:
         """Evaluate all transforms at the nodes; bound those that rounding makes useless."""
@@ -207,12 +204,12 @@ class _Spectrum:
         lost = loss_of_leading(self.nodes, self.others, self.terms, log_ratio, self.gamma)
         worst = settled + lost
         if worst > settled * (1 + self.proposal.share_of_cells):
+            order, contending = ranked_types(self.nodes, self.others)
             few = len(self.types) <= _FEW
-            kept = [*range(len(self.types))] if few else contenders(self.nodes, self.others)
-            points = self._at(np.eye(len(self.types))[kept])
+            points = self._corners(order, len(order) if few else min(contending, _MAX_CORNERS))
             least = min(worst, float(points.upper.max()))
             self.is_hopeless = least > 0 and self._log_delta(least) > ceiling
-            worst = min(worst, self._worst_mixture(points, kept, worst, ceiling))
+            worst = min(worst, self._worst_mixture(points, order, worst, ceiling))
         moved = float(self.integrand.moved(self.scale))
         log_delta = self._log_delta(worst + self.left_out + moved)
         lead = int(np.argmax(points.upper))
@@ -262,7 +259,8 @@ class _Spectrum:
             weight = self.nodes.size * heights
             bounds = largest_sums(points.upper[cells], weight, squares, edges)
             if spread is not None:
-                errors = self.nodes.size * spread.at(most_variance(points.shares[cells]), heights)
+                variance = most_variance(points.shares[cells])[:, None]
+                errors = self.nodes.size * spread.at(variance, heights)
                 bounds += errors.sum(axis=1) * ROUND_UP
             bounds = np.nan_to_num(bounds, nan=math.inf)
             open_ = ~(bounds <= goal)
@@ -284,39 +282,45 @@ class _Spectrum:
         added = self._at(0.5 * (points.shares[pairs[:, 0]] + points.shares[pairs[:, 1]]))
         return halves, points.joined(added)
 
-    def _mixed(self, points: Points, kept: list[int]) -> float:
-        """Bound the sum for all mixtures, looking at those of some types."""
-        if len(kept) > _MAX_CORNERS:
-            return math.inf
-        ceiling = mixing = 0.0
-        if len(kept) < len(self.types):
-            terms = self.others, self.terms, self.log_rest - self.top, self.gamma
-            ceiling, mixing = ceiling_of_mixtures(self.nodes, kept, *terms)
-        return max(self._cover(points, enough=ceiling), ceiling) + mixing
+    def _corners(self, order: list[int], count: int) -> Points:
+        """Evaluate the sum for the first types alone."""
+        return self._at(np.eye(len(self.types))[order[:count]])
 
-    def _worst_mixture(self, points: Points, kept: list[int], known: float, top: float) -> float:
+    def _mixed(self, points: Points, order: list[int]) -> float:
+        """Bound the sum for all mixtures, looking at those of the first types.
+
+        More types are looked at as long as what the others may add decides.
+        """
+        least, most = len(points.shares), min(_MAX_CORNERS, len(order))
+        tried = [(least, *self._ceiling(order[:least]))]
+        while tried[-1][0] < most and tried[-1][1] > float(points.upper.max()):
+            count = tried[-1][0] + 1
+            tried.append((count, *self._ceiling(order[:count])))
+        found = math.inf
+        for count, ceiling, mixing in dict.fromkeys((tried[-1], tried[0])):
+            if found > ceiling + mixing:
+                covered = self._cover(self._corners(order, count), enough=ceiling)
+                found = min(found, max(covered, ceiling) + mixing)
+        return found
+
+    def _ceiling(self, kept: list[int]) -> tuple[float, float]:
+        """Bound mixtures with other types than those kept, and what is added to both."""
+        if len(kept) == len(self.types):
+            return 0.0, 0.0
+        terms = self.others, self.terms, self.log_rest - self.top, self.gamma
+        return ceiling_of_mixtures(self.nodes, kept, *terms)
+
+    def _worst_mixture(self, points: Points, order: list[int], known: float, top: float) -> float:
         """Bound the sum for all mixtures, averages over who is examined included."""
         if len(self.types) == 1 or self.terms == 1:
-            return self._mixed(points, kept)
-        spread = self._spread()
+            return self._mixed(points, order)
+        spread = self.integrand.spread(self.nodes)
         examined = float(self.nodes.size @ spread.everywhere) * ROUND_UP
         largest, share = float(points.upper.max()), self.proposal.share_of_cells
-        if examined > share * largest and len(kept) == len(self.types):
+        if examined > share * largest and len(points.shares) == len(self.types):
             found = self._cover(points, spread, _SHARE_OF_SPREAD * examined)
             if found <= largest * (1 + share) + examined:
                 return found
         total = min(largest + examined, known)
         self.is_hopeless |= total > 0 and self._log_delta(total) > top
-        return self._mixed(points, kept) + examined
-
-    def _spread(self) -> Spread:
-        distances = [np.abs(a - b) for a, b in combinations(self.nodes.exponent, 2)]
-        largest = self.nodes.largest.max(axis=0)
-        smallest = self.nodes.exponent.real.min(axis=0) - self.nodes.relative
-        return Spread.of(
-            height=self.integrand.height(largest),
-            full=self.gamma * np.exp(self.others * largest) * ROUND_UP,
-            ends=(self.log_rest - self.top - largest, self.log_rest - self.top - smallest),
-            square=(np.max(distances, axis=0) + 2 * self.nodes.relative) ** 2,
-            terms=self.terms,
-        )
+        return self._mixed(points, order) + examined

@@ -15,12 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.divergence.characteristic import Characteristic, log_largest_modulus
+from shuffledp.divergence.examined import Extent, Spread
 from shuffledp.divergence.geometric import geometric_sum, log_geometric_bound
 
 _VAGUE = 0.1  # nodes whose relative error is larger are bounded, not evaluated
@@ -61,6 +63,12 @@ class Nodes:
     exponent: NDArray[np.complex128]
     largest: FloatArray
     relative: FloatArray
+
+    @cached_property
+    def highest(self) -> FloatArray:
+        """Upper bounds on the real parts of the true exponents of all types."""
+        highest: FloatArray = np.minimum(self.exponent.real.max(axis=0) + self.relative, 0.0)
+        return highest
 
     def chosen(self, some: IntArray | NDArray[np.bool_]) -> Nodes:
         """Return some of the nodes."""
@@ -214,6 +222,18 @@ class SwapIntegrand:
         rounding = (nodes.size * wobble + nodes.error) * height
         rounding += nodes.size * modulus * series_error
         return values, rounding
+
+    def spread(self, nodes: Nodes) -> Spread:
+        """Bound what averages over who is examined can differ from their central terms."""
+        largest = nodes.largest.max(axis=0)
+        smallest = nodes.exponent.real.min(axis=0) - nodes.relative
+        return Spread.of(
+            height=self.height(largest),
+            full=self.gamma * np.exp(self.others * largest) * ROUND_UP,
+            ends=(self.log_rest - self.top - largest, self.log_rest - self.top - smallest),
+            extent=Extent.of(nodes.exponent, nodes.relative),
+            terms=self.terms,
+        )
 
     def moved(self, scale: SwapScale) -> FloatArray:
         """Bound what errors of the values may add: d e^d of the sum at t = 0, d their tilted mean.

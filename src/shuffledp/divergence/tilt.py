@@ -8,6 +8,7 @@ so nothing cancels when n is large.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -58,6 +59,17 @@ class TiltedLaw:
     zero_error: float
     value_shift: float
     transform: TransformError | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of atoms."""
+        return self.centred.size
+
+    def parts(self, count: int, most: int) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Yield parts of so many t, with probabilities and centred values: these, for all."""
+        step = max(most // self.size, 1)
+        for begin in range(0, count, step):
+            yield slice(begin, begin + step), self.probability, self.centred
 
 
 def log_mgf(law: Law, thetas: FloatArray) -> tuple[FloatArray, FloatArray]:

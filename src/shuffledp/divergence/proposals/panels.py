@@ -14,7 +14,7 @@ from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
-from shuffledp.divergence.proposals.size import below, estimate_saddle
+from shuffledp.divergence.proposals.size import below, estimate_saddle, largest_log_mean
 from shuffledp.divergence.proposals.smoothing import USEFUL_TAU
 from shuffledp.divergence.smooth_jumps import JumpRule
 from shuffledp.errors import MAX_EPSILON0
@@ -130,6 +130,8 @@ def _plan(smooth: Smooth, n: int, epsilon: float, rtol: float) -> tuple[JumpPlan
     total = BlockSum.of((law.scaled(1 / scale), n))
     plan = choose_jumps(total, rtol)
     log_mean = plan.log_mean if plan.level < math.inf else estimate_saddle(total).log_mean
+    if log_mean > (largest := largest_log_mean(total.laws[0], n)):
+        plan, log_mean = choose_jumps(total, rtol, largest), largest
     log_delta = log_mean - math.log(n) + math.log(scale)
     return JumpPlan(plan.level * scale, plan.orders, log_mean), log_delta
 

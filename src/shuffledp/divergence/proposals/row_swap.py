@@ -28,7 +28,7 @@ from shuffledp.divergence.proposals.swap import (
     TILTS,
     first_tau,
 )
-from shuffledp.divergence.row_tilt import TiltedRows, log_mgfs_of
+from shuffledp.divergence.row_tilt import TiltedRows, estimate_log_mgfs_of
 from shuffledp.divergence.slots import SlotRows
 
 _MAX_LOOKS = 20
@@ -116,5 +116,6 @@ class RowSwapProposals:
     def grids(self, rows: IntArray) -> RowGrids:
         """Return the nodes of some rows."""
         lead, tau = self.lead.chosen(rows), self.tau[rows]
-        mgfs = log_mgfs_of(lead, alias_points(lead.variance, tau))
-        return choose_grids(mgfs, lead.log_mgf, tau, self.allowance[rows])
+        points = alias_points(lead.variance, tau)
+        log_mgfs = estimate_log_mgfs_of(lead, points)
+        return choose_grids(points, log_mgfs, lead.log_mgf, tau, self.allowance[rows])

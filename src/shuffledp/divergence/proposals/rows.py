@@ -15,13 +15,13 @@ from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition.law_rows import LawRows
 from shuffledp.divergence.proposals.grid import FACTORS, FAR, FIRST_CUT, MAX_COUNT, NEAR
 from shuffledp.divergence.proposals.stretches import GROWTH, MAIN_LOBE, WIDTH
-from shuffledp.divergence.tilt import LogMgfs
 
 _MAX_NEWTON_STEPS = 60
 _PRECISION = 0.05  # of the saddle point, in units of its local scale
 _LONGEST_STEP, _STEP_BACK = 16, 8
 _MAX_EXPONENT = 1e4
 _MAX_GROWING = 64  # stretches that grow, of one row
+_LEAST_EXCESS = 1e-9 - 1  # of a transform over 1; below, nothing is left of it
 
 
 def saddle_points(laws: LawRows, times: IntArray) -> FloatArray:
@@ -85,6 +85,14 @@ def _added(moments: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray
     return np.sum(means, axis=0), np.sum(variances, axis=0)
 
 
+def estimate_log_mgfs(laws: LawRows, points: FloatArray) -> FloatArray:
+    """Estimate K of every row at the points of its row; infinite where that is in vain."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        raised = np.expm1(points[:, :, None] * laws.values[:, None, :])
+        excess = np.matmul(raised, laws.weights[:, :, None])[:, :, 0]
+        return np.where(excess > _LEAST_EXCESS, np.log1p(excess), math.inf)
+
+
 def alias_points(variance: FloatArray, taus: FloatArray) -> FloatArray:
     """Return tilts on both sides of 1 at which the bound on aliases is worth trying."""
     deviation = np.hypot(np.sqrt(variance), taus)[:, None]
@@ -104,13 +112,24 @@ class RowGrids:
 
 
 def choose_grids(
-    mgfs: Sequence[LogMgfs], log_mgf: FloatArray, taus: FloatArray, allowances: FloatArray
+    points: FloatArray,
+    log_mgfs: FloatArray,
+    log_mgf: FloatArray,
+    taus: FloatArray,
+    allowances: FloatArray,
 ) -> RowGrids:
-    """Choose grids whose aliases and truncation each cost at most the allowance of the row."""
-    points = np.array([row.points for row in mgfs])
-    heights = np.array([row.values + row.errors for row in mgfs]) - log_mgf[:, None]
-    heights += 0.5 * taus[:, None] ** 2 * (points**2 - 1) - 1 - np.log(points)
+    """Choose grids whose aliases and truncation each cost at most the allowance of the row.
+
+    Args:
+        points: tilts to choose from, for every row.
+        log_mgfs: about the logarithms of the transform there, or more where they are not known.
+        log_mgf: the same at the tilt 1.
+        taus: deviations of the noise.
+        allowances: in units of the transform at 1.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
+        heights = log_mgfs - log_mgf[:, None]
+        heights += 0.5 * taus[:, None] ** 2 * (points**2 - 1) - 1 - np.log(points)
         lengths = np.logaddexp(0.0, heights - np.log(allowances / 2)[:, None])
         lengths = np.nan_to_num(lengths / np.abs(points - 1), nan=math.inf, posinf=math.inf)
     left_lengths = np.where(points < 1, lengths, math.inf)

@@ -201,6 +201,24 @@ def estimate_log_mean(total: BlockSum, small: BlockSum, levels: Sequence[float])
     return max(believed, estimate_jump(total).log_mean, estimate_beside(total).log_mean)
 
 
+@lru_cache(maxsize=64)
+def largest_log_mean(law: Law, times: int) -> float:
+    r"""Bound log E[S_+] of so many summands, up to rounding, without any tilt.
+
+    Those of at most some size have a sum of mean m and variance v, whose positive part has a mean
+    of at most :math:`m_++\sqrt v/2`; larger ones add their E[G_+]. The best size counts.
+    """
+    sizes = np.abs(law.values)
+    order = np.argsort(sizes, kind="stable")
+    values, weights = law.values[order], times * law.weights[order]
+    beyond = np.append(np.cumsum((weights * np.maximum(values, 0.0))[::-1])[::-1], 0.0)
+    mean = np.append(0.0, np.cumsum(weights * values))
+    with np.errstate(over="ignore"):
+        variance = np.append(0.0, np.cumsum(weights * values * values))
+    largest = float(np.min(np.maximum(mean, 0.0) + np.sqrt(variance) / 2 + beyond))
+    return math.log(largest) if largest > 0 else -math.inf
+
+
 def sketch(law: Law) -> Law:
     """Merge neighbouring atoms."""
     order = np.argsort(-law.values, kind="stable")
