@@ -23,7 +23,7 @@ from shuffledp.divergence.row_selection import add_rows, select_nodes
 from shuffledp.divergence.row_sums import RowSums
 from shuffledp.divergence.row_tilt import TiltedRows
 
-_MOST_ANGLES = 1 << 18  # nodes times atoms of one row
+_MOST_ANGLES = 1 << 22  # nodes times atoms of one row
 _FEW_COPIES = 4  # of a law beside others, whose powers fall too slowly to be worth a bound
 
 

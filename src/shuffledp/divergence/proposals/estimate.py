@@ -10,17 +10,12 @@ import numpy as np
 from shuffledp.decomposition import Decomposition
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
-from shuffledp.divergence.proposals.jumps import choose_jumps
-from shuffledp.divergence.proposals.size import (
-    below,
-    estimate_beside,
-    estimate_jump,
-    estimate_saddle,
-)
+from shuffledp.divergence.proposals.jump_estimate import estimate_with_jumps
+from shuffledp.divergence.proposals.size import estimate_beside, estimate_saddle
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.threads import one_thread
 
-_TAIL_RTOL = 1e-2
+_MOST_KURTOSIS = 1.0  # of the tilted sum
 
 
 @lru_cache(maxsize=16)
@@ -45,12 +40,10 @@ def _estimate(decomposition: Decomposition, n: int, epsilon: float) -> tuple[flo
     scale = max(float(np.abs(law.values).max()), 1.0)
     law = law.scaled(1 / scale)
     total = BlockSum.of((law, n))
-    plan = choose_jumps(total, _TAIL_RTOL)
-    estimate = estimate_saddle(BlockSum.of((below(plan.level, law), n)))
-    if plan.level < math.inf:
-        jump = max(estimate_jump(total), estimate_beside(total), key=lambda found: found.log_mean)
-        if plan.log_mean < estimate.log_mean - 1 or jump.log_mean > estimate.log_mean:
-            estimate = jump  # large values rule: the saddle point misleads
+    estimate = estimate_saddle(total)
+    if estimate.kurtosis > _MOST_KURTOSIS:  # large values rule: the saddle point misleads
+        jumps = estimate_with_jumps(law, n), estimate_beside(total)
+        estimate = max(jumps, key=lambda found: found.log_mean)
     probability = estimate.probabilities[0][: decomposition.size]
     fall = float(probability @ np.exp(decomposition.log_ratio1 + epsilon))
     log_delta = estimate.log_mean - math.log(n) + math.log(scale)
