@@ -85,6 +85,7 @@ class Problem:
             at=lambda epsilon: epsilon,
             max_epsilon=self.end,
             exposed=self.exposed,
+            smooth=None,
         )
         return Search(decomposition, 100, target, rtol)  # type: ignore[arg-type]
 

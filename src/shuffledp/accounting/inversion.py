@@ -28,7 +28,8 @@ _MAX_EVALUATIONS = 40
 _MAX_BISECTIONS = 20
 _Answer = TypeVar("_Answer")
 
-_NARROW, _NARROW_IF_HARD = 0.2, 0.7  # of the width that is asked for: no closer look is taken
+# Of the width that is asked for: no closer look is taken.
+_NARROW, _NARROW_IF_SMOOTH, _NARROW_IF_HARD = 0.2, 0.5, 0.7
 _VAGUE = 2.0  # an enclosure of log delta this wide says little about where the root is
 
 
@@ -165,7 +166,7 @@ class Search:
                         break
                 probe = self.guide.again(self.low, self.high, failures)
                 continue
-            wanted = _NARROW_IF_HARD if self.is_hard else _NARROW
+            wanted = self._wanted
             if self.high - self.low <= max(wanted * self.rtol, 4 * ULP) * self.high < math.inf:
                 break
             margin = 1.0 if decided else 3 * margin
@@ -179,6 +180,13 @@ class Search:
             yield from self._look(0.0)
         yield from self._confirm()
         return self._root()
+
+    @property
+    def _wanted(self) -> float:
+        """The part of the width that is asked for from which on it is narrow enough."""
+        if self.is_hard:
+            return _NARROW_IF_HARD
+        return _NARROW if self.decomposition.smooth is None else _NARROW_IF_SMOOTH
 
     @property
     def precision(self) -> float:

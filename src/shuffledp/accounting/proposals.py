@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -29,6 +29,8 @@ _SMALLEST_STEP = 2.0**-60  # where epsilon is 0
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
 _NEAR = 0.5  # of log delta: close enough for a line
 _WIDER = 8.0  # times as wide as one enclosure, what others next to it may be
+_DOUBT = 0.03  # of the distance from the target: how far a line through two points may miss it
+_DOUBT_OF_BEND = 0.15  # of the distance between such a line and a parabola
 _ENOUGH = 4  # points close to each other tell the slope better than the estimate
 _NEAR_A_HINT = 0.5  # of log delta: its slope holds here
 _RETRIES = (0.95, 0.5)  # where in the bracket to try again after failed evaluations
@@ -84,6 +86,10 @@ class _Point:
     u: float
     miss: float
     width: float
+
+    def is_apart(self, other: _Point) -> bool:
+        """Whether the two tell a slope: further apart than they are wide, but not far."""
+        return 10 * (other.width + self.width) < abs(other.miss - self.miss) < 1
 
 
 class Guide:
@@ -154,10 +160,13 @@ class Guide:
         if not -math.inf < slope < 0:
             return self.middle(low, high)
         best = ranked[0]
-        root = best.u - best.miss / slope
+        root, doubt = best.u - best.miss / slope, _DOUBT * abs(best.miss)
+        bent = _bent_root(ranked)
+        if low < self._to_epsilon(bent) < high:
+            root, doubt = bent, min(_DOUBT_OF_BEND * abs((bent - root) * slope), doubt)
         if abs(best.miss) > _NEAR:
             return self._inside(low, high, root)
-        reach = margin * (0.55 * self._width(best) + 0.03 * abs(best.miss) + 1e-13) / -slope
+        reach = margin * (0.55 * self._width(best) + doubt + 1e-13) / -slope
         return self._beside(low, high, root, max(reach, 2 * ULP * root), best)
 
     def _width(self, best: _Point) -> float:
@@ -186,7 +195,7 @@ class Guide:
         """Return d(log delta)/du from the two best points, or from the estimate."""
         best = ranked[0]
         for other in ranked[1:]:
-            if 10 * (other.width + best.width) < abs(other.miss - best.miss) < 1:
+            if best.is_apart(other):
                 return (other.miss - best.miss) / (other.u - best.u)
         close = sorted((p for p in ranked if abs(p.miss - best.miss) < 1), key=lambda p: p.u)
         if len(close) >= _ENOUGH and (fall := close[-1].miss - close[0].miss) < 0:
@@ -337,6 +346,19 @@ class Climb:
         return epsilon + min(
             step, max(_LONGEST_STEP * (self.ceiling - epsilon), _FIRST_STEP * epsilon)
         )
+
+
+def _bent_root(ranked: Sequence[_Point]) -> float:
+    """Return the root of a parabola of u through the best three points; NaN without them."""
+    best, *others = ranked
+    for second, third in combinations(others, 2):
+        points = best, second, third
+        if all(a.is_apart(b) for a, b in combinations(points, 2)):
+            return sum(
+                a.u * math.prod(b.miss / (b.miss - a.miss) for b in points if b is not a)
+                for a in points
+            )
+    return math.nan
 
 
 def _slope(first: tuple[float, float], second: tuple[float, float]) -> float:

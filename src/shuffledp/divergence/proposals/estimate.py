@@ -7,11 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition import Decomposition, Law
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
 from shuffledp.divergence.proposals.jump_estimate import estimate_with_jumps
-from shuffledp.divergence.proposals.size import estimate_beside, estimate_saddle
+from shuffledp.divergence.proposals.size import Estimate, estimate_beside, estimate_saddle
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.threads import one_thread
 
@@ -39,12 +39,19 @@ def _estimate(decomposition: Decomposition, n: int, epsilon: float) -> tuple[flo
         return -math.inf, -math.inf
     scale = max(float(np.abs(law.values).max()), 1.0)
     law = law.scaled(1 / scale)
-    total = BlockSum.of((law, n))
-    estimate = estimate_saddle(total)
-    if estimate.kurtosis > _MOST_KURTOSIS:  # large values rule: the saddle point misleads
-        jumps = estimate_with_jumps(law, n), estimate_beside(total)
-        estimate = max(jumps, key=lambda found: found.log_mean)
+    estimate = estimate_sum(law, n)
     probability = estimate.probabilities[0][: decomposition.size]
     fall = float(probability @ np.exp(decomposition.log_ratio1 + epsilon))
     log_delta = estimate.log_mean - math.log(n) + math.log(scale)
     return log_delta, -n * estimate.theta * (fall / scale)
+
+
+def estimate_sum(law: Law, n: int) -> Estimate:
+    """Estimate E[S_+] of so many summands, in units in which no value is large."""
+    total = BlockSum.of((law, n))
+    estimate = estimate_saddle(total)
+    if estimate.kurtosis <= _MOST_KURTOSIS:
+        return estimate
+    # Large values rule: the saddle point misleads.
+    jumps = estimate_with_jumps(law, n), estimate_beside(total)
+    return max(jumps, key=lambda found: found.log_mean)

@@ -1,9 +1,9 @@
 r"""How large E[S_+] is, about, where a single large value may decide.
 
-Values above a level, of which there is hardly ever one, are jumps. The sum R of all other values has
-a saddle point beside any jump x: that of :math:`E[(x+R)_+]` is :math:`\theta` where
-:math:`x=2/\theta-nK'(\theta)`. So a row of tilts gives the logarithm of that mean, L(x), at a row of
-x, and
+Values above a level, of which there is hardly ever one, are jumps. Beside a jump x the sum R of all
+other values has a saddle point: that of :math:`E[(x+R)_+]` is the :math:`\theta` with
+:math:`x=2/\theta-nK'(\theta)`. So a row of tilts gives the logarithm of that mean, L(x), at a row
+of x, and
 
 .. math:: E[S_+]\approx e^{-\lambda}\Big(e^{L(0)}+n\sum_ip_ie^{L(x_i)}\Big),
 
@@ -20,7 +20,8 @@ from scipy.special import erfcx, ndtr
 
 from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
-from shuffledp.divergence.proposals.size import Estimate
+from shuffledp.divergence.blocks import BlockSum
+from shuffledp.divergence.proposals.size import Estimate, estimate_jump
 
 _JUMPS = 0.03  # how many jumps there are, on average
 _USUAL = 0.5  # how many values, on average, are larger than those that give the scale
@@ -44,15 +45,15 @@ def estimate_with_jumps(law: Law, n: int) -> Estimate:
     above = np.append(np.cumsum(counts[::-1])[::-1], 0.0)  # how many from each on
     first = int(np.searchsorted(-above, -_JUMPS))
     losses = int(np.searchsorted(np.cumsum(counts[:first]), _NEVER))
-    rest = _Rest(values[losses:first], counts[losses:first] / n, n)
-    x = np.append(0.0, values[first:])
-    logs, slopes, places, shares = rest.beside(x)
-    logs[1:] += np.log(counts[first:])
+    with np.errstate(all="ignore"):
+        rest = _Rest(values[losses:first], counts[losses:first] / n, n)
+        logs, slopes, places, shares = rest.beside(np.append(0.0, values[first:]))
+        logs[1:] += np.log(counts[first:])
     if rest.x[0] > 0:
         logs[0] = -math.inf  # without a jump the sum is hardly ever positive
     top = float(logs.max())
-    if top == -math.inf:
-        return Estimate(-math.inf, 0.0, [law.weights])
+    if not abs(top) < math.inf:
+        return estimate_jump(BlockSum.of((law, n)))
     parts = np.exp(logs - top)
     whole = float(parts.sum())
     parts *= slopes / whole
@@ -124,7 +125,7 @@ def _corrections(deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
     below = np.minimum(z, 0.0)
     chance = math.sqrt(math.pi / 2) * erfcx(-below / math.sqrt(2))
     mean = 1 + below * chance
-    above = np.maximum(z, 0.0) * ndtr(z) + np.exp(-np.maximum(z, 0.0) ** 2 / 2) / _ROOT
+    above = np.maximum(z, 0.0) * ndtr(z) + np.exp(-(np.maximum(z, 0.0) ** 2) / 2) / _ROOT
     logs = np.where(z < 0, np.log(mean) - z**2 / 2 - math.log(_ROOT), np.log(above)) - estimate
     slopes = np.where(z < 0, chance / mean, ndtr(z) / above) / a
     far = z == _FAR

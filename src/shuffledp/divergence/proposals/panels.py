@@ -13,6 +13,7 @@ from shuffledp.decomposition import Law, Smooth, SmoothLaw
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
+from shuffledp.divergence.proposals.estimate import estimate_sum
 from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
 from shuffledp.divergence.proposals.size import below, estimate_saddle, largest_log_mean
 from shuffledp.divergence.proposals.smoothing import USEFUL_TAU
@@ -127,11 +128,9 @@ def _plan(smooth: Smooth, n: int, epsilon: float, rtol: float) -> tuple[JumpPlan
     """Return what to take for jumps, in units of G, and an estimate of log delta."""
     law = smooth.sketch.at(epsilon).lower
     scale = max(float(np.abs(law.values).max()), 1.0)
-    total = BlockSum.of((law.scaled(1 / scale), n))
-    plan = choose_jumps(total, rtol)
-    log_mean = plan.log_mean if plan.level < math.inf else estimate_saddle(total).log_mean
-    if log_mean > (largest := largest_log_mean(total.laws[0], n)):
-        plan, log_mean = choose_jumps(total, rtol, largest), largest
+    law = law.scaled(1 / scale)
+    log_mean = min(estimate_sum(law, n).log_mean, largest_log_mean(law, n))
+    plan = choose_jumps(BlockSum.of((law, n)), rtol, log_mean)
     log_delta = log_mean - math.log(n) + math.log(scale)
     return JumpPlan(plan.level * scale, plan.orders, log_mean), log_delta
 
