@@ -88,6 +88,27 @@ def test_many_users(n, epsilon0, epsilon):
         assert exact <= found <= exact * (1 + 1e-9) + 1e-10 * arb(epsilon).expm1()
 
 
+@pytest.mark.parametrize(
+    ("n", "epsilon0", "epsilon"),
+    [
+        (2, 259.8287377747533, 5.998739132936583e-05),
+        (2, 166.38677313849928, 2.3366957582970405),
+        (3, 135.83973355744732, 0.0002880857595228196),
+        (9, 282.1338071864195, 1.0149308567875277e-08),
+        (2, 1.0, math.nextafter(1.0, 0.0)),
+        (2, 1e-9, math.nextafter(1e-9, 0.0)),
+    ],
+)
+def test_a_few_users_at_extreme_levels(n, epsilon0, epsilon):
+    """Differences of levels, and logarithms of the result, are rounded: by more than n units."""
+    with ctx.workprec(1500):
+        exact = truth_in_balls(epsilon0, epsilon, n)
+        found = arb(BinaryResponse(epsilon0, n).log_delta(epsilon)).exp()
+        assert exact <= found <= exact * (1 + 1e-12)
+    accountant = ShuffleAccountant(f"krr(k=2, epsilon0={epsilon0!r})", n, bound="best")
+    assert exact <= arb(accountant.get_delta(epsilon))
+
+
 @pytest.mark.parametrize("text", ["krr(k=2, epsilon0=2)", "discrete_laplace(epsilon0=2, bound=1)"])
 def test_answers_are_exact(text):
     accountant = ShuffleAccountant(text, 7, bound="best")

@@ -80,7 +80,7 @@ class Generator:
             return self.random.choice((0.1, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0))
         if kind < 0.85:
             return self.random.uniform(0.01, 5.0)
-        return 10 ** self.random.uniform(-12, 1.6)
+        return 10 ** self.random.uniform(-12, 2.47)  # the largest level is 300
 
     def single(self, family: str, domain: int) -> str:
         """A single mechanism whose inputs are 0, ..., domain - 1."""

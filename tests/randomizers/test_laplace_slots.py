@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 
 from shuffledp.decomposition.gparv import Law
-from shuffledp.randomizers.laplace_slots import interval_slots
+from shuffledp.randomizers.laplace_slots import _CLOSE, _close, interval_slots
 
 
 def density(epsilon0: float, x: float, outputs: np.ndarray) -> np.ndarray:
@@ -75,3 +76,19 @@ def test_means_and_masses(epsilon0):
         assert law.weights @ law.values == pytest.approx(
             -math.expm1(epsilon0 / 9), abs=1e-12 * size
         )
+
+
+@pytest.mark.parametrize("epsilon0", [0.3, 4.0, 17.3, 36.1, 61.7, 125.3, 259.83, 299.9])
+def test_masses_of_close_pairs(epsilon0):
+    """Those of the larger quotient at the largest ratio, within their stated errors."""
+    with ctx.workprec(2000):
+        level = arb(epsilon0)
+        small, q = (-level).exp(), (level * arb(_CLOSE)).exp()
+        few = small / (1 + small)
+        masses = (
+            [small / (1 + q), few * (q - small) / (1 + q)],
+            [few * (1 - small * q) / (1 + q), small * q / (1 + q)],
+        )
+        for law, exact in zip(_close(epsilon0), masses, strict=True):
+            for found, mass, error in zip(law.weight, exact, law.weight_error, strict=False):
+                assert abs(arb(float(found)) / mass - 1) <= float(error)

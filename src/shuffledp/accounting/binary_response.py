@@ -69,16 +69,19 @@ class BinaryResponse:
         """
         if epsilon >= self.epsilon0:
             return math.inf
-        # p - lambda q = q lambda (E/lambda - 1)
-        gain = self._q * math.exp(epsilon) * math.expm1(self.epsilon0 - epsilon)
+        # p - lambda q = q lambda (E/lambda - 1); the exponent is rounded, which moves the
+        # exponential by as many units as it is large.
+        exponent = self.epsilon0 - epsilon
+        gain = self._q * math.exp(epsilon) * math.expm1(exponent)
         cost = math.expm1(epsilon)
-        error = (self.n + 2) * _UNITS_PER_USER * UNIT
+        error = ((self.n + 2) * _UNITS_PER_USER + 2 * exponent) * UNIT
         largest = 0.0
         for begin in range(0, len(self._law), _ROWS):
             difference = self._law[begin : begin + _ROWS] * (gain * (1 + error))
             difference -= self._rarer[begin : begin + _ROWS] * (cost * (1 - error))
             largest = max(largest, float(difference.max()))
-        return math.log(largest + self.n * _UNDERFLOW) + 4 * UNIT * (1 + abs(epsilon))
+        bound = math.log(largest + self.n * _UNDERFLOW)
+        return bound + 8 * UNIT * (1 + abs(bound))  # the logarithm is good to 4 units
 
 
 class _Products:

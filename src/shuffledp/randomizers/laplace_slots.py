@@ -256,7 +256,8 @@ def _close(epsilon0: float) -> Iterator[Decomposition]:
 
     The mean of r is 1, so r = E has the mass 1/(1 + E); that of R(x') is 1, so the larger quotient,
     :math:`q=e^{\epsilon_0\eta}`, has the share 1/(1 + q) of the mass of R(x). One law gives it to
-    r = E, the other one to r = 1/E as far as possible. Every mass takes less than 16 roundings.
+    r = E, the other one to r = 1/E as far as possible. Every mass takes less than 16 roundings,
+    besides those of exponents, which are at most twice epsilon0.
     """
     log_q = epsilon0 * _CLOSE
     small, q = math.exp(-epsilon0), math.exp(log_q)
@@ -276,5 +277,5 @@ def _close(epsilon0: float) -> Iterator[Decomposition]:
             weight=np.array(list(law.values())),
             residual=0.0,
             log_ratio_error=np.array(8 * UNIT * epsilon0),
-            weight_error=np.array(32 * UNIT),
+            weight_error=np.array(UNIT * (32 + 4 * epsilon0)),
         )
