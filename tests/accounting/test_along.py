@@ -97,6 +97,7 @@ class Blind:
     """Guesses that know nothing."""
 
     draw = random.Random(0)
+    are_rough = True
 
     def __init__(self, *_: object) -> None:
         pass
@@ -139,6 +140,38 @@ def test_guesses_lie_on_a_curve_through_the_answers() -> None:
     assert along._Guesses(problems, places, {i: roots[i] for i in (0, 4)}).at(1.0) is None
     infinite = replace(roots[0], epsilon=Interval(0.0, math.inf))
     assert along._Guesses(problems, places, {**some, 4: infinite}).at(1.0) is None
+
+
+@pytest.mark.parametrize(("bend", "rough"), [(0.0, False), (1e-5, False), (1e-2, True)])
+def test_guesses_are_rough_where_answers_leave_the_curve(bend: float, rough: bool) -> None:
+    """Epsilon is a power of n times something that no polynomial of third degree follows."""
+    (accountant,) = along_users("krr(k=10, epsilon0=2)", "blanket")[:1]
+    leader = accountant.known.families["upper"].candidates.leader()
+    assert leader is not None
+    places = [1.0 + i for i in range(6)]
+    problem = along.RootProblem(leader.decomposition, 1000, Interval(-14.0, -14.0), 1e-4)
+    roots = {
+        i: along.Root(Interval(0.0, 0.2 * math.exp(-0.1 * x + bend * (-1) ** i)), None)
+        for i, x in enumerate(places)
+    }
+    assert along._Guesses([problem] * 6, places, roots).are_rough is rough
+
+
+def test_rough_guesses_are_refined_between_landmarks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers between landmarks come first, then all others, each once."""
+    asked = []
+    solved = along._solved
+
+    def record(problems: object, hints: dict[int, Hint | None]) -> dict[int, along.Root]:
+        asked.append(sorted(hints))
+        return solved(problems, hints)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(along, "_solved", record)
+    monkeypatch.setattr(along, "_ROUGH", 0.0)
+    accountants = [ShuffleAccountant("krr(k=10, epsilon0=2)", n) for n in range(1000, 1030)]
+    prepared(accountants, 1e-6)
+    assert asked[:2] == [[0, 8, 16, 24, 29], [4, 12, 20, 26]]
+    assert sorted(i for part in asked[:3] for i in part) == list(range(30))
 
 
 def test_the_worst_of_several_candidates_counts() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -312,3 +313,37 @@ def test_a_plateau_is_crossed_in_few_steps(monkeypatch):
     found = accountant.epsilon_interval(1e-6)
     assert found.upper - found.lower < 1e-4 * found.upper
     assert len(evaluated) <= 16
+
+
+def test_three_points_predict_by_a_parabola(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where u is a quadratic function of log delta, the next point is the root, up to the reach."""
+    problem = Problem(monkeypatch, end=math.inf)
+    guide = Guide(SimpleNamespace(max_epsilon=math.inf), 100, point(-8.0), 1e-4)  # type: ignore[arg-type]
+
+    def epsilon(miss: float) -> float:
+        return 1.0 - 0.5 * miss + 0.2 * miss**2
+
+    for miss in (0.4, -0.3, 0.1):
+        guide.see(epsilon(miss), LogEnclosure(-8.0 + miss - 1e-6, -8.0 + miss + 1e-6))
+    found = guide.next(0.96, 1.2, 1.0)
+    line = 1.0 + 0.2 * -0.1 * -0.3  # what the best two points alone say
+    assert found == pytest.approx(1.0, abs=0.2 * abs(line - 1))
+    assert found != 1.0
+    guide.points[0] = replace(guide.points[0], width=1.0)  # too wide to tell a bend
+    assert guide.next(0.96, 1.2, 1.0) == pytest.approx(line, abs=0.01)
+    assert problem.evaluated == []
+
+
+def test_searches_about_noise_end_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both reach the width that was asked for, but evaluations of noise take long."""
+    problem, counts = Problem(monkeypatch), []
+    problem.below = problem.above = 1e-5
+    for smooth, part in ((None, 0.2), (object(), 0.5)):
+        problem.evaluated.clear()
+        for target in np.linspace(-3.0, -12.0, 40):
+            search = problem.search(point(float(target)), rtol=1e-3)
+            search.decomposition.smooth = smooth  # type: ignore[misc, assignment]
+            interval = search.run().epsilon
+            assert interval.width <= part * 1e-3 * interval.upper
+        counts.append(len(problem.evaluated))
+    assert counts[1] < counts[0] - 10

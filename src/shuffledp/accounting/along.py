@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from shuffledp.accounting.candidates import Candidate, Listed
 from shuffledp.accounting.inversion import Root, Search, log_target
@@ -29,6 +30,7 @@ from shuffledp.interval import Interval
 
 _SPACING = 8  # of the questions that are answered one by one
 _DEGREE = 3  # of the curve through their answers
+_ROUGH = 2e-4  # of log epsilon: how far an answer may be from the curve through those beside it
 _MOST_CANDIDATES = 32
 
 
@@ -65,6 +67,10 @@ def find_roots(problems: Sequence[RootProblem], places: Sequence[float]) -> list
     landmarks = sorted({*range(0, len(problems), _SPACING), len(problems) - 1})
     roots = _solved(problems, dict.fromkeys(landmarks))
     guesses = _Guesses(problems, places, roots)
+    if guesses.are_rough:
+        between = {(left + right) // 2 for left, right in pairwise(landmarks)} - roots.keys()
+        roots |= _solved(problems, {i: guesses.at(places[i]) for i in between})
+        guesses = _Guesses(problems, places, roots)
     rest = {i: guesses.at(places[i]) for i in range(len(problems)) if i not in roots}
     roots |= _solved(problems, rest)
     return [roots[i] for i in range(len(problems))]
@@ -86,10 +92,26 @@ class _Guesses:
                     self.places.append(places[i])
                     self.logs.append((math.log(epsilon), math.log(-slope)))
 
+    @property
+    def are_rough(self) -> bool:
+        """Whether some answer is far from the curve through others."""
+        for i in range(1, len(self.places) - 1):
+            others = [j for j in range(len(self.places)) if j != i]
+            guess = self._curve(self.places[i], others)
+            if guess is not None and abs(guess[0] - self.logs[i][0]) > _ROUGH:
+                return True
+        return False
+
     def at(self, place: float) -> Hint | None:
         """Return what the curve through the answers next to a place says; None if there are few."""
-        nearest = sorted(range(len(self.places)), key=lambda i: abs(self.places[i] - place))
-        nearest = nearest[: _DEGREE + 1]
+        guess = self._curve(place, range(len(self.places)))
+        if guess is None or not max(map(abs, guess)) < MAX_EPSILON0:
+            return None
+        return Hint(math.exp(guess[0]), -math.exp(guess[1]))
+
+    def _curve(self, place: float, known: Sequence[int]) -> tuple[float, float] | None:
+        """Return logarithms of epsilon and of the slope from those of the nearest answers."""
+        nearest = sorted(known, key=lambda i: abs(self.places[i] - place))[: _DEGREE + 1]
         if len(nearest) <= _DEGREE:
             return None
         epsilon = slope = 0.0
@@ -101,9 +123,7 @@ class _Guesses:
             )
             epsilon += weight * self.logs[i][0]
             slope += weight * self.logs[i][1]
-        if not max(abs(epsilon), abs(slope)) < MAX_EPSILON0:
-            return None
-        return Hint(math.exp(epsilon), -math.exp(slope))
+        return epsilon, slope
 
 
 def _solved(problems: Sequence[RootProblem], hints: Mapping[int, Hint | None]) -> dict[int, Root]:

@@ -66,6 +66,16 @@ class JumpRule:
     orders: int
 
     @property
+    def level(self) -> float:
+        """Where jumps begin, along the piece."""
+        return float(self.rule.panels.edges[self.first])
+
+    @property
+    def end(self) -> float:
+        """Where they end."""
+        return float(self.rule.panels.edges[-1])
+
+    @property
     def is_whole(self) -> bool:
         """Whether rest and classes are all of the law, and nothing twice."""
         coarse, fine, cuts = self.rule.panels.edges, self.fine.panels.edges, self.cuts

@@ -29,6 +29,7 @@ _NEVER = 1e-9  # how often losses occur, on average, that are left out
 _TILTS = 48
 _LEAST_TILT, _LARGEST_TILT = 0.03, 60.0  # over the deviation of the sum
 _MAX_EXPONENT = 600.0
+_SMALL = 1e-6  # of the largest value: a rest that does not vary
 _ROOT = math.sqrt(2 * math.pi)
 _FAR = -40.0  # deviations below which a saddle point needs no correction
 
@@ -46,7 +47,7 @@ def estimate_with_jumps(law: Law, n: int) -> Estimate:
     first = int(np.searchsorted(-above, -_JUMPS))
     losses = int(np.searchsorted(np.cumsum(counts[:first]), _NEVER))
     with np.errstate(all="ignore"):
-        rest = _Rest(values[losses:first], counts[losses:first] / n, n)
+        rest = _Rest(values[losses:first], counts[losses:first] / n, n, _SMALL * float(values[-1]))
         logs, slopes, places, shares = rest.beside(np.append(0.0, values[first:]))
         logs[1:] += np.log(counts[first:])
     if rest.x[0] > 0:
@@ -68,13 +69,13 @@ def estimate_with_jumps(law: Law, n: int) -> Estimate:
 class _Rest:
     """The sum of the values that are usual, tilted in many ways; what is left out is 0."""
 
-    def __init__(self, values: FloatArray, weights: FloatArray, n: int) -> None:
+    def __init__(self, values: FloatArray, weights: FloatArray, n: int, some_spread: float) -> None:
         sizes = np.abs(values)
         order = np.argsort(-sizes, kind="stable")
         usual = int(np.searchsorted(n * np.cumsum(weights[order]), _USUAL))
         size = float(sizes[order[min(usual, order.size - 1)]]) if order.size else 0.0
         spread = math.sqrt(n * float(weights @ np.minimum(sizes, size) ** 2))
-        tilts = np.geomspace(_LARGEST_TILT, _LEAST_TILT, _TILTS) / spread
+        tilts = np.geomspace(_LARGEST_TILT, _LEAST_TILT, _TILTS) / (spread or some_spread)
         exponents = np.minimum(np.multiply.outer(tilts, values), _MAX_EXPONENT)
         masses = weights * np.exp(exponents)
         whole = masses.sum(axis=1) + max(1 - float(weights.sum()), 0.0)

@@ -49,11 +49,16 @@ class JumpPlan:
     log_mean: float = math.inf
 
 
-def choose_jumps(total: BlockSum, rtol: float, log_mean: float | None = None) -> JumpPlan:
+def choose_jumps(
+    total: BlockSum,
+    rtol: float,
+    log_mean: float | None = None,
+    most_kurtosis: float = _EASY_KURTOSIS,
+) -> JumpPlan:
     """Choose the fewest jumps such that the rest is easy and more of them cost ``rtol/20``.
 
     Most sums are left as they are, because their largest values are not rare.
-    ``log_mean`` is what is known of log E[S_+].
+    ``log_mean`` is what is known of log E[S_+], and ``most_kurtosis`` tells what is easy.
     """
     tail = _Tail(total)
     single = tail.single
@@ -75,7 +80,7 @@ def choose_jumps(total: BlockSum, rtol: float, log_mean: float | None = None) ->
         if level < math.inf:
             plan = JumpPlan(level, orders, log_mean)
             rest = small.with_laws([below(level, law) for law in small.laws])
-            if estimate_saddle(rest).kurtosis <= _EASY_KURTOSIS:
+            if estimate_saddle(rest).kurtosis <= most_kurtosis:
                 break
     return plan
 

@@ -38,6 +38,7 @@ _CAUTION = 1.5
 _NEGLIGIBLE = -16.0  # logarithm of a power of a modulus
 _SHARE_OF_NOISE, _CUT = 0.2, 6.0  # of the tolerance, and where noise ends the integral
 _MAX_KURTOSIS = 8.0  # of the tilted sum
+_EASY, _EASY_FOR_MANY = 1.0, 0.75  # the same of what never jumps
 _AGREES = 1.2  # by how much a saddle point may exceed the estimate before jumps rule
 
 
@@ -69,9 +70,19 @@ def choose_fineness(smooth: Smooth, n: int, epsilon: float, rtol: float) -> Fine
 
 
 def choose_jump_rule(
-    smooth: Smooth, n: int, epsilon: float, rtol: float, found: tuple[float, float] | None = None
+    smooth: Smooth,
+    n: int,
+    epsilon: float,
+    rtol: float,
+    found: tuple[float, float] | None = None,
+    *,
+    for_many: bool = False,
+    least_end: float = 0.0,
 ) -> JumpRule | None:
     """Choose rules and which panels are jumps; None if there are none, or cells are quicker.
+
+    The rules end at ``least_end`` or further out. Plans for many sums are more careful, since a
+    second one for those that need it would cost more.
 
     Where the ends of log delta that a first plan has ``found`` are too far apart, the second one
     follows the law further out if the first ended too soon, else takes smaller values for jumps,
@@ -83,7 +94,7 @@ def choose_jump_rule(
     if len(growing) != 1:
         return None
     try:
-        plan, guess = _plan(smooth, n, epsilon, rtol)
+        plan, guess = _plan(smooth, n, epsilon, rtol, for_many=for_many)
     except BEYOND_DOUBLES:
         return None
     if not 0 < plan.level < math.inf:
@@ -95,6 +106,7 @@ def choose_jump_rule(
         else:
             plan = JumpPlan(plan.level / _LOWER, plan.orders + 1, plan.log_mean)
     end = _end(smooth, math.log(_SHARE_OF_TAIL * rtol) + guess - max(epsilon, 0.0))
+    end = max(end, least_end)
     rate = growing[0].rate0
     width = min(smooth.panel / 4, _PANEL_FACTOR / rate)
     rule = smooth.quadrature(end, width / 1.6 if n < _FEW else width)
@@ -124,13 +136,16 @@ def _plain(nodes: SmoothLaw) -> Law:
 
 
 @lru_cache(maxsize=128)
-def _plan(smooth: Smooth, n: int, epsilon: float, rtol: float) -> tuple[JumpPlan, float]:
+def _plan(
+    smooth: Smooth, n: int, epsilon: float, rtol: float, *, for_many: bool = False
+) -> tuple[JumpPlan, float]:
     """Return what to take for jumps, in units of G, and an estimate of log delta."""
     law = smooth.sketch.at(epsilon).lower
     scale = max(float(np.abs(law.values).max()), 1.0)
     law = law.scaled(1 / scale)
     log_mean = min(estimate_sum(law, n).log_mean, largest_log_mean(law, n))
-    plan = choose_jumps(BlockSum.of((law, n)), rtol, log_mean)
+    easy = _EASY_FOR_MANY if for_many else _EASY
+    plan = choose_jumps(BlockSum.of((law, n)), rtol, log_mean, easy)
     log_delta = log_mean - math.log(n) + math.log(scale)
     return JumpPlan(plan.level * scale, plan.orders, log_mean), log_delta
 

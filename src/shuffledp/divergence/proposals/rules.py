@@ -30,9 +30,11 @@ class RuleQuestion:
         """Choose how fine the rule must be; None if there is none."""
         return choose_fineness(self.smooth, self.n, self.epsilon, self.rtol)
 
-    def choose_jumps(self) -> JumpRule | None:
-        """Choose which panels are jumps; None if there are none."""
-        return choose_jump_rule(self.smooth, self.n, self._rounded, self.rtol)
+    def choose_jumps(self, end: float = 0.0) -> JumpRule | None:
+        """Choose which panels are jumps, at least up to an end; None if there are none."""
+        return choose_jump_rule(
+            self.smooth, self.n, self._rounded, self.rtol, for_many=True, least_end=end
+        )
 
     @property
     def _rounded(self) -> float:
@@ -80,7 +82,17 @@ def alike(questions: Mapping[int, RuleQuestion]) -> Iterator[list[int]]:
 
 
 def choose_common_jump_rule(questions: Sequence[RuleQuestion]) -> JumpRule | None:
-    """Choose which panels are jumps for questions along a curve: the finer plan of both ends."""
-    ends = questions[0], questions[-1]
-    known = [plan for own in ends if (plan := own.choose_jumps()) is not None]
-    return max(known, key=lambda p: (p.rule.panels.edges[-1], p.orders), default=None)
+    """Choose which panels are jumps for questions along a curve, from the plans of both ends.
+
+    The one that follows more jumps, or takes smaller values for jumps, as far out as the other.
+    """
+    known = [
+        (plan, own)
+        for own in (questions[0], questions[-1])
+        if (plan := own.choose_jumps()) is not None
+    ]
+    if not known:
+        return None
+    plan, own = min(known, key=lambda pair: (-pair[0].orders, pair[0].level))
+    end = max(other.end for other, _ in known)
+    return plan if plan.end == end else own.choose_jumps(end)
