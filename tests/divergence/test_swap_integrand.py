@@ -11,7 +11,14 @@ from tiers import examples
 
 from shuffledp.divergence import swap_integrand
 from shuffledp.divergence.characteristic import Characteristic
-from shuffledp.divergence.swap_integrand import Nodes, SlotValues, SwapIntegrand, SwapScale
+from shuffledp.divergence.examined import _mean_terms
+from shuffledp.divergence.swap_integrand import (
+    ROUND_UP,
+    Nodes,
+    SlotValues,
+    SwapIntegrand,
+    SwapScale,
+)
 
 DIGITS = 40
 
@@ -62,6 +69,30 @@ def test_heights_know_their_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(swap_integrand, "UNIT", 1e-5)
     growth = math.log(float(integrand.height(exponent)[0]) / before)
     assert growth >= 8e-5 * (40 * 0.2 + 30 + 8) * 0.999
+
+
+def test_parts_of_a_ratio_that_cancel_count_for_every_term() -> None:
+    """A ratio of terms next to 1, known from parts around 30: in closed form, in forty digits."""
+    rng = np.random.default_rng(3)
+    terms = 10**9
+    with mpmath.workdps(DIGITS):
+        for _ in range(examples(140)):
+            log_rest, top = -float(rng.uniform(20, 40)), -float(rng.uniform(2, 12))
+            integrand = draw_integrand(rng, others=1, terms=terms, log_rest=log_rest, top=top)
+            far = float(rng.choice([1e-10, 1e-7, 1e-2])) * float(rng.choice([-1, 1]))
+            exponent = log_rest - top + far
+            log_ratio = mpmath.mpf(log_rest) - mpmath.mpf(top) - mpmath.mpf(exponent)
+            bound = integrand.log_ratio_bound(np.array([exponent]))
+            assert log_ratio <= bound[0] <= log_ratio + 1e-13
+            if log_ratio < 0:
+                mean = mpmath.exp(log_ratio) / mpmath.expm1(log_ratio) ** 2
+                assert _mean_terms(bound)[0] * ROUND_UP >= mean
+            whole = mpmath.mpf(integrand.gamma) * mpmath.exp(mpmath.mpf(exponent))
+            if far < 0 or terms * far < 500:
+                whole *= mpmath.expm1(terms * log_ratio) / mpmath.expm1(log_ratio)
+                assert integrand.height(np.array([exponent]))[0] >= whole
+    certain = draw_integrand(rng, gamma=1.0, log_rest=-math.inf, terms=1)
+    assert certain.log_ratio_bound(np.zeros(1)).tolist() == [-math.inf]
 
 
 def test_stretches_are_bounded_by_their_largest_node() -> None:

@@ -118,10 +118,19 @@ class SwapIntegrand:
         """Return the bounds of some rows, if these are several, one for every node."""
         return SwapIntegrand(*(np.asarray(getattr(self, own.name))[rows] for own in fields(self)))
 
+    def log_ratio_bound(self, exponent: FloatArray) -> FloatArray:
+        """Bound log q, of a term and the one before, where the real part of l - top is this.
+
+        Its parts may cancel, and its error counts for every term: it is rounded up.
+        """
+        log_ratio = self.log_rest - self.top - exponent
+        sizes = np.abs(self.log_rest) + np.abs(self.top) + np.abs(exponent)
+        bound: FloatArray = log_ratio + 4 * UNIT * np.minimum(sizes, 1e300)  # 1 - gamma may be 0
+        return bound
+
     def height(self, exponent: FloatArray) -> FloatArray:
         """Bound the sum over k where the real part of l - top is ``exponent``, at most."""
-        log_ratio = self.log_rest - self.top - exponent
-        series = log_geometric_bound(log_ratio, self.terms)
+        series = log_geometric_bound(self.log_ratio_bound(exponent), self.terms)
         power = self.others * exponent + series
         error = 8 * UNIT * (np.abs(self.others * exponent) + np.abs(series) + self.terms + 8)
         with np.errstate(over="ignore"):
@@ -230,7 +239,7 @@ class SwapIntegrand:
         return Spread.of(
             height=self.height(largest),
             full=self.gamma * np.exp(self.others * largest) * ROUND_UP,
-            ends=(self.log_rest - self.top - largest, self.log_rest - self.top - smallest),
+            ends=(self.log_ratio_bound(largest), self.log_ratio_bound(smallest)),
             extent=Extent.of(nodes.exponent, nodes.relative),
             terms=self.terms,
         )
