@@ -21,7 +21,7 @@ from shuffledp.divergence.smooth_jumps import JumpRule
 from shuffledp.errors import MAX_EPSILON0
 
 _FEWEST, _FEWEST_WITH_JUMPS = 8, 40  # summands, below which cells do as well
-_FEWEST_WITH_A_SECOND_PLAN = 100
+_FEWEST_WITH_A_SECOND_PLAN = 300
 _SHARE_OF_TAIL = 0.1  # of the tolerance
 _SHARE_OF_PANELS = 0.02
 _STEP = 0.125  # of the end, so that few rules are made
