@@ -31,6 +31,7 @@ _NEAR = 0.5  # of log delta: close enough for a line
 _WIDER = 8.0  # times as wide as one enclosure, what others next to it may be
 _DOUBT = 0.03  # of the distance from the target: how far a line through two points may miss it
 _DOUBT_OF_BEND = 0.15  # of the distance between such a line and a parabola
+_EVEN = 0.02  # the least of three distances over the largest, for a parabola
 _ENOUGH = 4  # points close to each other tell the slope better than the estimate
 _NEAR_A_HINT = 0.5  # of log delta: its slope holds here
 _RETRIES = (0.95, 0.5)  # where in the bracket to try again after failed evaluations
@@ -349,11 +350,17 @@ class Climb:
 
 
 def _bent_root(ranked: Sequence[_Point]) -> float:
-    """Return the root of a parabola of u through the best three points; NaN without them."""
+    """Return the root of a parabola of u through the best three points; NaN without them.
+
+    They lie on both sides of the target, none of them very close to another.
+    """
     best, *others = ranked
     for second, third in combinations(others, 2):
         points = best, second, third
-        if all(a.is_apart(b) for a, b in combinations(points, 2)):
+        pairs = list(combinations(points, 2))
+        gaps = sorted(abs(a.miss - b.miss) for a, b in pairs)
+        around = min(point.miss for point in points) < 0 < max(point.miss for point in points)
+        if around and gaps[0] > _EVEN * gaps[2] and all(a.is_apart(b) for a, b in pairs):
             return sum(
                 a.u * math.prod(b.miss / (b.miss - a.miss) for b in points if b is not a)
                 for a in points
