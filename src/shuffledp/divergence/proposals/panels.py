@@ -21,7 +21,6 @@ from shuffledp.divergence.smooth_jumps import JumpRule
 from shuffledp.errors import MAX_EPSILON0
 
 _FEWEST, _FEWEST_WITH_JUMPS = 8, 40  # summands, below which cells do as well
-_FEWEST_WITH_A_SECOND_PLAN = 300
 _SHARE_OF_TAIL = 0.1  # of the tolerance
 _SHARE_OF_PANELS = 0.02
 _STEP = 0.125  # of the end, so that few rules are made
@@ -89,8 +88,7 @@ def choose_jump_rule(
     follows the law further out if the first ended too soon, else takes smaller values for jumps,
     and more of them.
     """
-    fewest = _FEWEST_WITH_JUMPS if found is None else _FEWEST_WITH_A_SECOND_PLAN
-    if n < fewest or smooth.is_bounded:
+    if n < (_FEWEST_WITH_JUMPS if found is None else _FEW) or smooth.is_bounded:
         return None
     growing = [piece for piece in smooth.pieces if piece.rate0 > 0]
     if len(growing) != 1:
