@@ -66,6 +66,34 @@ def log_choose(n: int, k: int) -> float:
     return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
+def test_cuts_are_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every round each interval is half as long as before, with the sums at its own ends."""
+    counts: list[int] = []
+    bound = RowMixtures._bounds
+
+    def checked(
+        self: RowMixtures, rows: np.ndarray, cells: row_mixtures._Cells, *, averaged: bool
+    ) -> np.ndarray:
+        for shares, known in ((cells.left, cells.at_left), (cells.right, cells.at_right)):
+            assert known == pytest.approx(self._uppers(rows[cells.number], shares))
+        width = 0.5 ** len(counts)
+        starts = cells.left / width
+        assert np.array_equal(cells.right, cells.left + width)
+        assert np.array_equal(starts, np.rint(starts))
+        assert len({*zip(cells.number.tolist(), starts.tolist(), strict=True)}) == starts.size
+        counts.append(starts.size)
+        return bound(self, rows, cells, averaged=averaged)
+
+    monkeypatch.setattr(RowMixtures, "_bounds", checked)
+    sums = sums_of(slots_at(4.0, 2.0), 90)
+    whole = RowMixtures(sums.nodes, sums.integrand, 3e-4)
+    one, ends = np.zeros(1, dtype=np.int64), [np.zeros(1), np.ones(1)]
+    cells = row_mixtures._Cells(one, *ends, *(whole._uppers(one, end) for end in ends))
+    covered = whole._cover(one, cells, np.zeros(1), averaged=False)[0]
+    assert len(counts) > 3
+    assert covered < math.inf
+
+
 @pytest.mark.parametrize("share", [0.0003, 0.03, math.inf])
 @pytest.mark.parametrize(("epsilon0", "n", "epsilon"), CASES)
 def test_no_background_is_worse(epsilon0: float, n: int, epsilon: float, share: float) -> None:
