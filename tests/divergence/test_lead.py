@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from shuffledp import parse
+from shuffledp.divergence import lead as leading
 from shuffledp.divergence import swap
 from shuffledp.divergence.lead import (
     Gap,
@@ -148,6 +149,36 @@ def test_allowances_by_products_are_sums_of_terms():
     assert {*chosen.tolist()} == {0, 1, 2}
     assert allowed == pytest.approx(np.choose(chosen, forms))
     assert gap.sums(heights) == pytest.approx(allowed.sum(axis=1))
+
+
+def test_what_a_block_allows(monkeypatch):
+    """The largest of all types, rounded up."""
+    monkeypatch.setattr(leading, "ROUND_UP", 1.5)
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0, 1, (4, 30)) * np.array([[1.0], [2.0], [9.0], [4.0]])
+    gap = Gap(x, np.repeat([-1.0, 0.7, 2.0], 10), 0.3, 0.5)
+    heights = Heights(30, 20, *(rng.uniform(0, top, 30) for top in (1.0, 0.1, 1.0)))
+    largest = max(terms.sum() for terms in gap.allowed(heights))
+    assert leading._Block(0, 3, heights).allowance(gap) == pytest.approx(1.5 * largest)
+
+
+@pytest.mark.parametrize("factor", [0.2, 1.0, 30.0])
+def test_ranks(factor):
+    """Types that the leading one leads least come first, by what they would add to A."""
+    nodes, _ = nodes_of(slots_of("joint(krr(k=5, epsilon0=4), krr(k=3, epsilon0=1))", 1.5), 300)
+    nodes = replace(nodes, kernel=factor * nodes.kernel, size=factor * nodes.size)
+    lead, types = leading_type(nodes), len(nodes.exponent)
+    own = nodes.exponent[lead]
+    height, alone = nodes.size * np.abs(np.exp(299 * own)), (nodes.kernel * np.exp(299 * own)).sum()
+    allowed = {lead: np.inf}
+    for v in set(range(types)) - {lead}:
+        margin = (own - nodes.exponent[v])[0].real
+        allowed[v] = float(height @ np.abs(nodes.exponent[v] - own + margin)) / margin
+    order, contending = ranked_types(nodes, 299)
+    assert order[0] == lead
+    assert [allowed[v] for v in order] == pytest.approx(sorted(allowed.values(), reverse=True))
+    assert contending == sum(added >= 0.7 * alone.real for added in allowed.values())
+    assert 1 < contending < types
 
 
 def test_types_that_tie_come_first():

@@ -215,6 +215,28 @@ def test_what_is_above_the_ceiling_is_bounded_roughly() -> None:
     assert fine <= rough < math.inf
 
 
+def test_what_is_above_the_ceiling_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leading type alone shows it: it is said that no cuts help, and that in one round."""
+    asked: list[list[bool]] = []
+    worst = RowMixtures.worst
+
+    def noted(self: RowMixtures, rows: np.ndarray, hopeless: np.ndarray) -> np.ndarray:
+        asked.append(hopeless.tolist())
+        return worst(self, rows, hopeless)
+
+    monkeypatch.setattr(RowMixtures, "worst", noted)
+    monkeypatch.setattr(row_swap, "shrink_of", lambda bias, tolerance: 0.9)
+    slots, users = slots_at(4.0, 0.6, 0.6), np.array([3000, 3000])
+    [fine, _] = swap_log_deltas(slots, users, 2e-3)
+    assert fine is not None
+    assert len(asked) > 1
+    assert not np.any(asked)
+    asked.clear()
+    row_swap.swap_log_deltas(slots, users, 2e-3, np.array([fine - 1, fine + 1]))
+    assert asked[0] == [True, False]
+    assert all(later == [False] for later in asked[1:])
+
+
 def test_a_row_that_takes_too_many_cuts_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_mixtures, "_MAX_WORK", 0.0)
     assert swap_log_deltas(slots_at(4.0, 0.6), np.array([3000]), 2e-3) == [None]
