@@ -145,7 +145,11 @@ MODULES = {
     ],
     "divergence/several.py": _ROWS,
     "divergence/stretches.py": ["tests/divergence/test_stretches.py"],
-    "divergence/swap.py": ["tests/divergence/test_swap.py", "tests/divergence/test_lead.py"],
+    "divergence/swap.py": [
+        "tests/divergence/test_swap.py",
+        "tests/divergence/test_lead.py",
+        "tests/divergence/test_examined.py",
+    ],
     "divergence/swap_integrand.py": [
         "tests/divergence/test_swap_integrand.py",
         "tests/divergence/test_swap.py",

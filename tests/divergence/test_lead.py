@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -202,12 +203,28 @@ def test_what_other_types_may_add_counts(monkeypatch):
 
     def ceiling(nodes: Nodes, kept: list[int], *terms: float) -> tuple[float, float]:
         asked.append(kept)
+        assert terms == (59, spectrum.terms, *ratio_and_mass)
         return 7.0 - len(kept), 0.5
 
     monkeypatch.setattr(swap, "ceiling_of_mixtures", ceiling)
     _, spectrum = nodes_of(slots_of("discrete_laplace(epsilon0=1, bound=2)", 0.3), 60)
+    top = max(law.log_mgf for law in spectrum.types)
+    ratio_and_mass = math.log1p(-spectrum.gamma) - top, spectrum.gamma
     order = list(range(len(spectrum.types)))
     assert len(order) == 7
     assert spectrum._mixed(spectrum._corners(order, 2), order) == 2.5
     assert asked == [order[:count] for count in (2, 3, 4, 5)]
     assert spectrum._mixed(spectrum._corners(order, 7), order) < 1  # nothing is left out
+
+
+@pytest.mark.parametrize("text", ["krr(k=2, epsilon0=1)", CASES[-1][0]])
+def test_cells_add_what_is_examined(text, monkeypatch):
+    """At every node the variance is at most a third, times the largest terms of a corner."""
+    monkeypatch.setattr(swap, "ROUND_UP", 1.5)
+    nodes, spectrum = nodes_of(slots_of(text, 0.3), 40)
+    spectrum.is_hopeless = True  # one cell is looked at
+    points = spectrum._corners(list(range(len(nodes.exponent))), len(nodes.exponent))
+    spread = spectrum.integrand.spread(nodes)
+    added = spectrum._cover(points, spread, 0.0) - spectrum._cover(points)
+    terms = spread.at(np.full(nodes.t.size, 1 / 3), points.height.max(axis=0))
+    assert added == pytest.approx(1.5 * float(nodes.size @ terms))
