@@ -19,6 +19,7 @@ from noise_transforms import (
 
 from shuffledp.decomposition import Decomposition, SmoothLaw
 from shuffledp.decomposition import transform as transform_module
+from shuffledp.decomposition.transform import TransformBound
 from shuffledp.divergence.transform import log_mgf_errors
 from shuffledp.randomizers import DiscreteLaplace, Gaussian, Laplace, Pair
 from shuffledp.randomizers.noise import SymmetricNoise
@@ -203,6 +204,149 @@ def test_errors_at_many_points_are_those_at_each(monkeypatch):
     found = bound.panel_errors(0.1, 2.0)
     assert (found >= expected).all()
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+SMOOTH = [
+    blanket(Gaussian(sigma=0.5)),
+    blanket(Gaussian(sigma=1.0), 0),
+    blanket(Gaussian(sigma=0.8), 1),
+    blanket(Laplace(epsilon0=2.0)),
+    blanket(Laplace(epsilon0=1.0), 1).swap(),
+]
+
+
+def is_allowance(found, exact, size):
+    """Whether what was found is above the truth by 1e-12 of a size, but for roundings."""
+    return found - exact == pytest.approx(1e-12 * size, rel=0.05, abs=0.0)
+
+
+@pytest.mark.parametrize("made", SMOOTH)
+@pytest.mark.parametrize("epsilon", [0.0, 0.7])
+def test_bounds_in_strips_are_those_of_complex_outputs(made, epsilon):
+    """Of c, of the real part and of the imaginary part of G, in all strips around a panel."""
+    smooth = known(made)
+    rule = smooth.quadrature(min(smooth.length, 4.0), 1.3)
+    strips, bound = rule.panels.strips, rule.law(epsilon).bound
+    left, right, height = (
+        field[..., None, None] for field in (strips.left, strips.right, strips.height)
+    )
+    across, up = np.linspace(0.0, 1.0, 9)[:, None], np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    for number, piece in enumerate(smooth.pieces):
+        own = slice(number * rule.panels.count, (number + 1) * rule.panels.count)
+        rate = piece.rate0 + piece.rate1
+        resolved = abs(rate) * strips.height <= math.pi / 2
+        assert resolved.any()
+        assert not resolved.all()
+        log_size, top, turn = (
+            field[..., own].T for field in (bound.log_size, bound.top, bound.turn)
+        )
+        assert np.array_equal(np.isfinite(log_size), resolved)
+        # At one end of a strip or at the mode, on the axis or at the edge, each is attained.
+        mode = -piece.slope / piece.curvature if piece.curvature else 0.0
+        x = np.concatenate([left + across * (right - left), np.clip(mode, left, right)], axis=-2)
+        s = (x + 1j * up * height).reshape(*log_size.shape, -1)[resolved]
+        density = (piece.log_scale - s * (0.5 * piece.curvature * s + piece.slope)).real.max(axis=1)
+        factor = np.broadcast_to(strips.log_factor[..., None], resolved.shape)[resolved]
+        assert log_size[resolved] - factor - math.log(2) - 1e-6 == pytest.approx(density, abs=1e-9)
+        gain = np.exp(piece.rate0 * s) - np.exp(epsilon + piece.rate1 * s)
+        largest = np.exp(rate * s.real).max(axis=1)
+        size = (math.exp(epsilon) + 1) * (largest + 1)
+        assert is_allowance(top[resolved], gain.real.max(axis=1), size)
+        turned = np.abs(gain.imag).max(axis=1)
+        assert is_allowance(turn[resolved], turned, turned)
+
+
+@pytest.mark.parametrize("made", SMOOTH)
+@pytest.mark.parametrize("epsilon", [0.0, 0.7])
+def test_bounds_of_the_density_of_gains(made, epsilon):
+    """The density of G is that of s over its derivative; on quarters of the panels."""
+    smooth = known(made)
+    rule = smooth.quadrature(min(smooth.length, 4.0), 1.3)
+    bound, edges = rule.law(epsilon).bound, rule.panels.edges
+    width = np.diff(edges)[:, None, None] / 4
+    starts = edges[:-1, None, None] + width * np.arange(4)[:, None]
+    for number, piece in enumerate(smooth.pieces):
+        own = slice(number * rule.panels.count, (number + 1) * rule.panels.count)
+        rate = piece.rate0 + piece.rate1
+        mode = -(piece.slope + rate) / piece.curvature if piece.curvature else 0.0
+        x = np.concatenate(
+            [starts, starts + width / 2, starts + width, np.clip(mode, starts, starts + width)],
+            axis=-1,
+        )
+        gain = np.exp(piece.rate0 * x) - np.exp(epsilon + piece.rate1 * x)
+        slope = piece.rate0 * np.exp(piece.rate0 * x)
+        slope -= piece.rate1 * np.exp(epsilon + piece.rate1 * x)
+        density = piece.log_scale - x * (0.5 * piece.curvature * x + piece.slope)
+        density = (density - np.log(np.abs(slope))).max(axis=-1)
+        assert bound.log_density[own] - 1e-6 == pytest.approx(density, abs=1e-9)
+        size = (math.exp(epsilon) + 1) * (np.exp(rate * x).max(axis=-1) + 1)
+        assert is_allowance(bound.largest[own], gain.max(axis=-1), size)
+
+
+def random_bound(rng: np.random.Generator, *laws: int) -> TransformBound:
+    """Three strips, four ellipses and five panels of two pieces."""
+    shape = (3, 4, *laws, 5)
+    return TransformBound(
+        log_size=rng.normal(-4, 2, shape),
+        top=rng.normal(0, 2, shape),
+        turn=rng.uniform(0, 1, shape),
+        points=2,
+        log_density=rng.normal(0, 1, (*laws, 5, 3)),
+        largest=rng.normal(0, 1, (*laws, 5, 3)),
+        piece=np.array([0, 0, 0, 1, 1]),
+    )
+
+
+def errors_by_definition(bound: TransformBound, theta: float, t: float) -> list[float]:
+    growth = bound.log_size + np.maximum(theta * bound.top + t * bound.turn, 0.0)
+    strips, ellipses, panels = growth.shape
+    return [
+        math.exp(min(max(growth[k, r, p] for k in range(strips)) for r in range(ellipses)))
+        for p in range(panels)
+    ]
+
+
+@pytest.mark.parametrize(("theta", "t"), [(0.0, 0.0), (0.7, 0.0), (3.0, 0.0), (3.0, 0.5), (0, 2)])
+def test_bounds_by_their_definition(theta, t):
+    """Also where no part of G is positive; in other units, and given some of the panels."""
+    bound = random_bound(np.random.default_rng(1))
+    expected = np.array(errors_by_definition(bound, theta, t))
+    close = {"rel": 1e-5, "abs": 0.0}
+    assert bound.panel_errors(theta, t) == pytest.approx(expected, **close)
+    scaled = bound.in_units(4.0)
+    assert scaled.panel_errors(theta / 4, t / 4) == pytest.approx(expected, **close)
+    panels = np.array([False, True, True, False, True])
+    some = bound.of(panels, -1.5)
+    assert some.panel_errors(theta, t) == pytest.approx(math.exp(1.5) * expected[panels], **close)
+    peaks = np.exp(bound.log_density + theta * bound.largest)
+    assert bound.variation(theta) == pytest.approx(4 * (peaks[:3].max() + peaks[3:].max()), **close)
+    kept = 4 * math.exp(1.5) * (peaks[1:3].max() + peaks[4].max())
+    assert some.variation(theta) == pytest.approx(kept, **close)
+    assert scaled.variation(theta / 4) == pytest.approx(bound.variation(theta) / 4, **close)
+
+
+def test_bounds_of_several_laws_are_those_of_each():
+    """As many laws as there are ellipses, or fewer."""
+    for laws in (2, 4):
+        bound = random_bound(np.random.default_rng(laws), laws)
+        rng = np.random.default_rng(5)
+        thetas, times, factors = rng.uniform(0.1, 3.0, (3, laws))
+        rows = rng.permutation(laws)
+        changed = bound.in_units(factors).chosen(rows)
+        found = changed.panel_errors(thetas[rows] / factors[rows], times[rows] / factors[rows])
+        variation = changed.variation(thetas[rows] / factors[rows])
+        for number, errors, total in zip(rows.tolist(), found, variation.tolist(), strict=True):
+            own = TransformBound(
+                *(field[:, :, number] for field in (bound.log_size, bound.top, bound.turn)),
+                bound.points,
+                bound.log_density[number],
+                bound.largest[number],
+                bound.piece,
+            )
+            expected = errors_by_definition(own, float(thetas[number]), float(times[number]))
+            assert errors == pytest.approx(np.array(expected), rel=1e-5, abs=0.0)
+            whole = own.variation(float(thetas[number])) / factors[number]
+            assert total == pytest.approx(whole, rel=1e-9)
 
 
 def test_errors_of_k_cover_those_of_every_tilt():
