@@ -166,6 +166,7 @@ MODULES = {
     "rounds/hull.py": _LAWS,
     "rounds/loss_law.py": [*_LAWS, "tests/rounds/test_rounds_composition.py"],
     "rounds/node.py": ["tests/rounds/test_nodes_of_profiles.py"],
+    "accounting/binary_response.py": ["tests/accounting/test_binary_response.py"],
     "accounting/inversion.py": ["tests/accounting/test_inversion.py"],
 }
 
