@@ -119,3 +119,41 @@ def test_intervals_are_simplices_of_two_corners(seed, size):
     cell = np.repeat(np.arange(4), 6)
     found = largest_between(ends, weight.ravel()[order], squares.ravel()[order], cell[order])
     assert found == pytest.approx(largest_sums(ends, weight, squares[None], [(0, 1)]))
+
+
+@pytest.mark.parametrize("corners", [2, 3, 4])
+def test_every_rounding_goes_up(corners, monkeypatch):
+    """The largest value of the parabolas, with roundings that show."""
+    more, less = 1.25, 0.75
+    monkeypatch.setattr(interpolation, "_MORE", more)
+    monkeypatch.setattr(interpolation, "_LESS", less)
+    rng, s = np.random.default_rng(corners), np.linspace(0.0, 1.0, 20_001)
+    edges = list(combinations(range(corners), 2))
+    values = rng.uniform(0, 1, (40, corners))
+    errors = rng.exponential(size=(len(edges), 40)) * rng.choice([0.1, 1.0, 5.0], (len(edges), 40))
+    found = largest_values(values, errors, edges)
+    kappa = (corners - 2) / (2 * (corners - 1))
+    for row, column, bound in zip(values, errors.T, found.tolist(), strict=True):
+        top = int(np.argmax(row))
+        by_edge = {frozenset(edge): error * more for edge, error in zip(edges, column, strict=True)}
+        others = max((e for edge, e in by_edge.items() if top not in edge), default=0.0)
+        gain = 0.0
+        for i in set(range(corners)) - {top}:
+            own = by_edge[frozenset((top, i))]
+            slope = own - (row[top] - row[i]) * less
+            bend = own * less**2 - kappa * others * more
+            gain = max(gain, float((s * slope - s * s * bend).max()))
+        assert bound == pytest.approx(row[top] + gain * more, rel=1e-6)
+
+
+def test_sums_are_rounded_up(monkeypatch):
+    """Errors twice, their largest value once more; what is far, once."""
+    monkeypatch.setattr(interpolation, "_MORE", 1.25)
+    weight, squares = np.array([[0.1, 0.2]]), np.array([[[8.0, 40.0]]])
+    found = largest_sums(np.array([[5.0, 5.0]]), weight, squares, [(0, 1)])
+    assert found == pytest.approx(5.0 + 1.25**3 * 0.1 * 8 / 8 + 1.25 * 2 * 0.2)
+
+
+def test_large_values_are_rounded_up():
+    found = largest_values(np.array([[1e6, 0.0]]), np.array([[1.0]]), [(0, 1)])[0]
+    assert 1e6 < found < 1e6 + 2e-9
