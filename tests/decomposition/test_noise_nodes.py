@@ -17,9 +17,9 @@ from noise_transforms import (
     transform,
 )
 
-from shuffledp.decomposition import Decomposition, SmoothLaw
+from shuffledp.decomposition import Decomposition, Law, LawRows, SmoothLaw
 from shuffledp.decomposition import transform as transform_module
-from shuffledp.decomposition.transform import TransformBound
+from shuffledp.decomposition.transform import TransformBound, transform_errors_of
 from shuffledp.divergence.transform import log_mgf_errors
 from shuffledp.randomizers import DiscreteLaplace, Gaussian, Laplace, Pair
 from shuffledp.randomizers.noise import SymmetricNoise
@@ -336,17 +336,86 @@ def test_bounds_of_several_laws_are_those_of_each():
         found = changed.panel_errors(thetas[rows] / factors[rows], times[rows] / factors[rows])
         variation = changed.variation(thetas[rows] / factors[rows])
         for number, errors, total in zip(rows.tolist(), found, variation.tolist(), strict=True):
-            own = TransformBound(
-                *(field[:, :, number] for field in (bound.log_size, bound.top, bound.turn)),
-                bound.points,
-                bound.log_density[number],
-                bound.largest[number],
-                bound.piece,
-            )
+            own = one_of(bound, number)
             expected = errors_by_definition(own, float(thetas[number]), float(times[number]))
             assert errors == pytest.approx(np.array(expected), rel=1e-5, abs=0.0)
             whole = own.variation(float(thetas[number])) / factors[number]
             assert total == pytest.approx(whole, rel=1e-9)
+
+
+def one_of(bound: TransformBound, number: int) -> TransformBound:
+    """Return the bounds of one of several laws."""
+    return TransformBound(
+        *(field[:, :, number] for field in (bound.log_size, bound.top, bound.turn)),
+        bound.points,
+        bound.log_density[number],
+        bound.largest[number],
+        bound.piece,
+    )
+
+
+@pytest.mark.parametrize("vague", [0.0, 0.9e-7, 1.1e-7])
+def test_errors_of_laws_in_numbers(vague, monkeypatch):
+    """The bound of every panel, or twice what it can add; roundings are up, and show.
+
+    Nodes whose errors are not covered by that say nothing about what a panel can add.
+    """
+    up = 1.25
+    monkeypatch.setattr(transform_module, "_ROUND_UP", up)
+    rng = np.random.default_rng(3)
+    bound, thetas = random_bound(rng, 2), np.array([0.7, 1.9])
+    values, weights = rng.normal(size=(2, 12)), rng.uniform(0, 0.02, (2, 12))
+    errors = np.zeros((2, 2, 12))
+    errors[0, :, 4], errors[1, :, 4] = 0.5 * vague / thetas, 0.5 * vague
+    laws = LawRows(values, weights, *errors)
+    times = [0.0, 0.3, 1.0, 4.0, math.inf]
+    found = transform_errors_of(laws, bound, thetas, [np.full(2, t) for t in times])
+    chosen = set()
+    for number, theta in enumerate(thetas.tolist()):
+        own = one_of(bound, number)
+        at_0 = up * np.array(errors_by_definition(own, theta, 0.0))
+        sizes = weights[number, :10] * (1 + np.exp(theta * values[number, :10]))
+        most = 2 * up * sizes.reshape(5, 2).sum(axis=1) + at_0
+        if vague > 1e-7:
+            most = np.full(5, math.inf)
+        expected = [up * most.sum()]
+        for t in reversed(times[:-1]):
+            panels = up * np.array(errors_by_definition(own, theta, t))
+            chosen.update((panels < most).tolist())
+            expected.insert(0, up * np.minimum(panels, most).sum())
+        assert found[number] == pytest.approx(np.array(expected))
+        law = Law(values[number], weights[number], *errors[:, number])
+        alone = transform_errors_of(law, own, theta, times)
+        assert alone == pytest.approx(np.array(expected))
+        assert own.errors_at_0(theta) == pytest.approx(up * at_0.sum())
+        peaks = np.exp(own.log_density + theta * own.largest)
+        variation = 4 * up * (peaks[:3].max() + peaks[3:].max())
+        assert own.variation(theta) == pytest.approx(variation)
+    assert chosen == ({True} if vague > 1e-7 else {False, True})
+
+
+@pytest.mark.parametrize("atoms", [True, False])
+def test_laws_given_some_panels_in_numbers(atoms, monkeypatch):
+    """Nodes of the panels, and atoms or none; weights by their mass, which may be off."""
+    unit, log_mass, error = 1e-3, -1.5, 0.02
+    monkeypatch.setattr(transform_module, "UNIT", unit)
+    rng = np.random.default_rng(6)
+    bound, fields = random_bound(rng), rng.uniform(0, 1, (4, 12))
+    panels = np.array([False, True, True, False, True])
+    kept = [2, 3, 4, 5, 8, 9, *([10, 11] if atoms else [])]
+    given = SmoothLaw(*fields, bound).given(panels, log_mass, error, atoms=atoms)
+    values, weights, value_error, weight_error = fields[:, kept]
+    assert np.array_equal(given.values, values)
+    assert given.weights == pytest.approx(weights * math.exp(1.5))
+    assert np.array_equal(given.value_error, value_error)
+    assert given.weight_error == pytest.approx(weight_error + error + unit * (8 + 1.5))
+    assert given.nodes == 6
+    # The mass may be as small as the errors allow.
+    least = math.exp(1.5 + error)
+    expected = least * np.array(errors_by_definition(bound, 0.7, 0.2))[panels]
+    assert given.bound.panel_errors(0.7, 0.2) == pytest.approx(expected, rel=1e-5)
+    assert (given.bound.log_size - bound.log_size[..., panels] > 1.5 + error).all()
+    assert (given.bound.log_density - bound.log_density[panels] > 1.5 + error).all()
 
 
 def test_errors_of_k_cover_those_of_every_tilt():
