@@ -19,6 +19,7 @@ from noise_transforms import (
 
 from shuffledp.decomposition import Decomposition, Law, LawRows, SmoothLaw
 from shuffledp.decomposition import transform as transform_module
+from shuffledp.decomposition.smooth import Piece
 from shuffledp.decomposition.transform import TransformBound, transform_errors_of
 from shuffledp.divergence.transform import log_mgf_errors
 from shuffledp.randomizers import DiscreteLaplace, Gaussian, Laplace, Pair
@@ -416,6 +417,24 @@ def test_laws_given_some_panels_in_numbers(atoms, monkeypatch):
     assert given.bound.panel_errors(0.7, 0.2) == pytest.approx(expected, rel=1e-5)
     assert (given.bound.log_size - bound.log_size[..., panels] > 1.5 + error).all()
     assert (given.bound.log_density - bound.log_density[panels] > 1.5 + error).all()
+
+
+def test_laws_of_huge_values_are_not_moderate():
+    bound, fields = random_bound(np.random.default_rng(6)), np.ones((4, 12))
+    assert SmoothLaw(*fields, bound).is_moderate
+    fields[0, 3] = -2e90
+    assert not SmoothLaw(*fields, bound).is_moderate
+
+
+@pytest.mark.parametrize(("curvature", "slope"), [(2.0, -3.0), (0.5, -1.0), (4.0, 1.0), (0.0, 2.0)])
+def test_the_largest_density_between_two_outputs(curvature, slope):
+    """At either end, or at the mode -slope/curvature between them."""
+    piece = Piece(0.3, curvature, slope, 1.0, 0.0)
+    for left, right in ((0.0, 0.5), (0.2, 2.5), (1.8, 3.0)):
+        s = np.linspace(left, right, 4001)
+        largest = (0.3 - curvature / 2 * s**2 - slope * s).max()
+        found = piece.largest_log_density(np.array([left]), np.array([right]))[0]
+        assert found == pytest.approx(largest, abs=1e-6)
 
 
 def test_errors_of_k_cover_those_of_every_tilt():
