@@ -437,6 +437,19 @@ def test_the_largest_density_between_two_outputs(curvature, slope):
         assert found == pytest.approx(largest, abs=1e-6)
 
 
+@pytest.mark.parametrize("curvature", [0.5, 4.0])
+def test_masses_beyond_an_output(curvature):
+    """Of a, b and c, integrated."""
+    piece = Piece(0.3, curvature, -0.8, 1.5, -0.4)
+    for rate, mass in zip((1.5, -0.4, 0.0), piece.tail(1.2), strict=True):
+        exact = mp.quad(
+            lambda s, rate=rate: mp.exp(0.3 - curvature / 2 * s**2 + (0.8 + rate) * s),
+            [1.2, 3, 6, 20],
+        )
+        assert mass == pytest.approx(float(exact), rel=1e-9)
+    assert Piece(0.3, 0.0, 1.0, 1.5, 0.0).tail(1.2) == (0.0, 0.0, 0.0)
+
+
 def test_errors_of_k_cover_those_of_every_tilt():
     """In any order, and where there are fewer tilts than groups."""
     law = known(blanket(Gaussian(sigma=1.0))).quadrature(5.0, 1.2).law(0.1)
