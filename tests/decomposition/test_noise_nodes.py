@@ -19,7 +19,7 @@ from noise_transforms import (
 
 from shuffledp.decomposition import Decomposition, Law, LawRows, SmoothLaw
 from shuffledp.decomposition import transform as transform_module
-from shuffledp.decomposition.smooth import Piece
+from shuffledp.decomposition.smooth import Atom, Piece, Smooth
 from shuffledp.decomposition.transform import TransformBound, transform_errors_of
 from shuffledp.divergence.transform import log_mgf_errors
 from shuffledp.randomizers import DiscreteLaplace, Gaussian, Laplace, Pair
@@ -448,6 +448,28 @@ def test_masses_beyond_an_output(curvature):
         )
         assert mass == pytest.approx(float(exact), rel=1e-9)
     assert Piece(0.3, 0.0, 1.0, 1.5, 0.0).tail(1.2) == (0.0, 0.0, 0.0)
+
+
+def made_of(*rates: tuple[float, float], atoms: tuple[Atom, ...] = (), curvature=0.0) -> Smooth:
+    """Pieces of length 2 with these rates."""
+    pieces = tuple(Piece(0.0, curvature, 1.0, *both) for both in rates)
+    return Smooth(pieces, 2.0, atoms, 0.0, 1.0)
+
+
+def test_the_epsilon_of_the_largest_ratio():
+    """At the end of a piece or at an atom; a product with a rate is rounded up, unless it is 1."""
+    assert made_of((1.0, 0.0)).max_epsilon == 2.0
+    assert made_of((0.0, -1.0), (-1.0, 0.0)).max_epsilon == 2.0
+    assert made_of((-1.0, 0.0), (0.0, 1.0)).max_epsilon == 0.0
+    assert made_of((1.0, 0.0), atoms=(Atom(0.5, -2.5, 0.1),)).max_epsilon == 3.0
+    assert made_of((1.0, 0.0), (0.7, 0.0)).max_epsilon == math.nextafter(2.0, 3.0)
+    assert made_of((0.7, 0.0), (0.0, -0.8)).max_epsilon == math.nextafter(1.6, 3.0)
+    assert made_of((1.0, 0.0), curvature=1.0).max_epsilon == math.inf
+
+
+def test_kinds_tell_which_ratios_grow():
+    kind = made_of((0.5, 0.0), (-0.5, 0.0), (0.0, 0.5), (0.0, -0.5)).kind
+    assert kind == tuple(map(tuple, np.eye(4, dtype=bool).tolist()))
 
 
 def test_errors_of_k_cover_those_of_every_tilt():
