@@ -17,9 +17,10 @@ from noise_transforms import (
     transform,
 )
 
+from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition, Law, LawRows, SmoothLaw
 from shuffledp.decomposition import transform as transform_module
-from shuffledp.decomposition.smooth import Atom, Piece, Smooth
+from shuffledp.decomposition.smooth import Atom, Piece, Smooth, _away_from_0
 from shuffledp.decomposition.transform import TransformBound, transform_errors_of
 from shuffledp.divergence.transform import log_mgf_errors
 from shuffledp.randomizers import DiscreteLaplace, Gaussian, Laplace, Pair
@@ -470,6 +471,42 @@ def test_the_epsilon_of_the_largest_ratio():
 def test_kinds_tell_which_ratios_grow():
     kind = made_of((0.5, 0.0), (-0.5, 0.0), (0.0, 0.5), (0.0, -0.5)).kind
     assert kind == tuple(map(tuple, np.eye(4, dtype=bool).tolist()))
+
+
+@pytest.mark.parametrize("made", SMOOTH)
+def test_errors_of_nodes_in_numbers(made):
+    """In units of round-off: of ratios, of weights, and of what is left."""
+    smooth = known(made)
+    rule = smooth.quadrature(min(smooth.length, 4.0), 1.3)
+    end, found = rule.panels.ends, rule.nodes
+    for number, piece in enumerate(smooth.pieces):
+        own = slice(number * end.size, (number + 1) * end.size)
+        ratio = 8 * UNIT * (abs(piece.rate0) + abs(piece.rate1)) * end
+        exponent = abs(piece.log_scale) + end * (piece.curvature * end + abs(piece.slope))
+        assert found.log_ratio_error[own] == pytest.approx(ratio, abs=0.0)
+        assert found.weight_error[own] == pytest.approx(16 * UNIT * (1 + exponent), abs=0.0)
+    given = 0.0 if smooth.is_bounded else sum(piece.tail(4.0)[2] for piece in smooth.pieces)
+    error = smooth.residual * 24 * UNIT + given * 1e-9
+    assert found.residual == pytest.approx(smooth.residual + given)
+    if found.residual > 0:
+        expected = error / found.residual + 4 * UNIT
+        assert found.residual_error == pytest.approx(expected, rel=1e-6, abs=0.0)
+
+
+def test_numbers_of_panels():
+    rule = known(SMOOTH[0]).quadrature(4.0, 1.3)
+    count, pieces = rule.panels.count, len(rule.pieces)
+    assert min(count, pieces) > 1
+    for piece in range(pieces):
+        numbers = [k - piece * count for k in range(count * pieces)]
+        expected = [k if 0 <= k < count else -1 for k in numbers]
+        assert rule.panel_numbers(piece).tolist() == expected
+
+
+def test_nodes_at_0_are_moved_by_their_errors():
+    values, error = np.array([0.0, 0.5, 0.0]), np.array([1e-3, 2e-3, 3e-3])
+    moved = _away_from_0(values, error, 2)
+    assert [own.tolist() for own in moved] == [[1e-3, 0.5, 0.0], [2e-3, 2e-3, 3e-3]]
 
 
 def test_errors_of_k_cover_those_of_every_tilt():
