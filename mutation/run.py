@@ -123,8 +123,8 @@ MODULES = {
     "divergence/row_contour.py": ["tests/divergence/test_many_sums.py"],
     "divergence/noise_points.py": _ROWS,
     "divergence/point.py": _ROWS,
-    "divergence/row_atoms.py": _ROWS,
-    "divergence/row_characteristic.py": _ROWS,
+    "divergence/row_atoms.py": ["tests/divergence/test_row_characteristic.py", *_ROWS],
+    "divergence/row_characteristic.py": ["tests/divergence/test_row_characteristic.py", *_ROWS],
     "divergence/row_jumps.py": _ROWS,
     "divergence/row_nodes.py": _ROWS,
     "divergence/row_sums.py": _ROWS,
@@ -145,7 +145,11 @@ MODULES = {
     ],
     "divergence/several.py": _ROWS,
     "divergence/stretches.py": ["tests/divergence/test_stretches.py"],
-    "divergence/swap.py": ["tests/divergence/test_swap.py"],
+    "divergence/swap.py": [
+        "tests/divergence/test_swap.py",
+        "tests/divergence/test_lead.py",
+        "tests/divergence/test_examined.py",
+    ],
     "divergence/swap_integrand.py": [
         "tests/divergence/test_swap_integrand.py",
         "tests/divergence/test_swap.py",
@@ -162,6 +166,7 @@ MODULES = {
     "rounds/hull.py": _LAWS,
     "rounds/loss_law.py": [*_LAWS, "tests/rounds/test_rounds_composition.py"],
     "rounds/node.py": ["tests/rounds/test_nodes_of_profiles.py"],
+    "accounting/binary_response.py": ["tests/accounting/test_binary_response.py"],
     "accounting/inversion.py": ["tests/accounting/test_inversion.py"],
 }
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from oracle.number import exponential
 
 from shuffledp import ShuffleAccountant
+from shuffledp.accounting import binary_response as binary_responses
 from shuffledp.accounting.binary_response import BinaryResponse
 
 
@@ -59,6 +60,26 @@ def test_it_is_the_truth_rounded_up(n, epsilon0, share):
     assert float(exact) * (1 - 1e-15) <= math.exp(found)
     # The difference of two sums: relative to the larger of them.
     assert math.exp(found) <= float(exact) * (1 + 1e-9) + 1e-11 * math.expm1(epsilon)
+
+
+@pytest.mark.parametrize("n", [2, 5, 8])
+@pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.2])
+def test_every_rounding_counts(n, epsilon, monkeypatch):
+    """With units that show: gains are rounded up, costs down, and the logarithm up."""
+    unit, tiny = 1e-5, 1e-2
+    monkeypatch.setattr(binary_responses, "UNIT", unit)
+    monkeypatch.setattr(binary_responses, "_UNDERFLOW", tiny)
+    p, ratio, error = 1 / (1 + math.exp(-1.0)), math.exp(epsilon), 16 * (n + 2) * unit
+    largest = 0.0
+    for ones in range(n):
+        law = [Fraction(1)]
+        for hit in [Fraction(p)] * ones + [1 - Fraction(p)] * (n - 1 - ones):
+            law = times(law, hit)
+        for k, own in enumerate(law):
+            gain = (p - ratio * (1 - p)) * float(own) * (1 + error)
+            largest = max(largest, gain - (ratio - 1) * float(sum(law[k + 1 :])) * (1 - error))
+    expected = math.log(largest + n * tiny) + 4 * unit * (1 + epsilon)
+    assert BinaryResponse(1.0, n).log_delta(epsilon) == pytest.approx(expected, rel=1e-9)
 
 
 def truth_in_balls(epsilon0: float, epsilon: float, n: int) -> arb:

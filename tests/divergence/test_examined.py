@@ -123,11 +123,11 @@ def test_extents_hold_for_many_types(seed):
 
 
 def test_extents_in_numbers():
-    square = np.array([[0.0], [1.0], [1.0j], [1 + 1j]])
+    square = 3 * np.array([[0.0], [1.0], [1.0j], [1 + 1j]])
     few = Extent.of(square, np.array([0.1]))
-    assert few.square == pytest.approx((math.sqrt(2) + 0.2) ** 2)
+    assert few.square == pytest.approx((3 * math.sqrt(2) + 0.2) ** 2)
     many = Extent.of(np.concatenate([square, square]), np.array([0.1]))
-    assert many.square == pytest.approx((math.sqrt(2) + 0.2) ** 2)
+    assert many.square == pytest.approx((3 * math.sqrt(2) + 0.2) ** 2)
     assert (few.variance, many.variance) == (1 / 3, 1 / 4)
 
 

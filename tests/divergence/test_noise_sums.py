@@ -24,7 +24,11 @@ from shuffledp.divergence import LogEnclosure, log_delta, log_delta_at, log_delt
 from shuffledp.divergence.characteristic import bound_square, evaluate, from_complex
 from shuffledp.divergence.proposals import panels
 from shuffledp.divergence.proposals.panels import choose_jump_rule, choose_quadrature
-from shuffledp.divergence.smooth import log_delta_by_jumps, log_delta_by_rule
+from shuffledp.divergence.smooth import (
+    accepted_width,
+    log_delta_by_jumps,
+    log_delta_by_rule,
+)
 from shuffledp.divergence.smooth_jumps import JumpRule
 from shuffledp.divergence.tilt import log_mgf, tilt
 from shuffledp.randomizers import Gaussian, Laplace, LocalRandomizer, Pair
@@ -360,3 +364,12 @@ def test_the_second_plan_goes_further_out_or_takes_smaller_jumps() -> None:
     assert further.orders == first.orders
     assert further.rule.panels.edges[-1] > first.rule.panels.edges[-1]
     assert choose_jump_rule(smooth, 500, 2.0, 1e-4, (-9.0, -8.0)) is None
+
+
+def test_cells_of_steep_laws_are_accepted_if_they_are_no_wider():
+    """Fifty times the tolerance, 0.005, or the tolerance if that is more; of others, that alone."""
+    steep, gentle = (Gaussian(sigma=sigma).blanket(PAIR) for sigma in (0.3, 1.0))
+    for rtol, expected in ((1e-5, 5e-4), (1e-3, 5e-3), (2e-2, 2e-2)):
+        assert accepted_width(steep, rtol) == pytest.approx(expected)
+        assert accepted_width(gentle, rtol) == rtol
+        assert accepted_width(Decomposition.silent(), rtol) == rtol

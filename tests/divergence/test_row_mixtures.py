@@ -66,6 +66,34 @@ def log_choose(n: int, k: int) -> float:
     return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
+def test_cuts_are_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every round each interval is half as long as before, with the sums at its own ends."""
+    counts: list[int] = []
+    bound = RowMixtures._bounds
+
+    def checked(
+        self: RowMixtures, rows: np.ndarray, cells: row_mixtures._Cells, *, averaged: bool
+    ) -> np.ndarray:
+        for shares, known in ((cells.left, cells.at_left), (cells.right, cells.at_right)):
+            assert known == pytest.approx(self._uppers(rows[cells.number], shares))
+        width = 0.5 ** len(counts)
+        starts = cells.left / width
+        assert np.array_equal(cells.right, cells.left + width)
+        assert np.array_equal(starts, np.rint(starts))
+        assert len({*zip(cells.number.tolist(), starts.tolist(), strict=True)}) == starts.size
+        counts.append(starts.size)
+        return bound(self, rows, cells, averaged=averaged)
+
+    monkeypatch.setattr(RowMixtures, "_bounds", checked)
+    sums = sums_of(slots_at(4.0, 2.0), 90)
+    whole = RowMixtures(sums.nodes, sums.integrand, 3e-4)
+    one, ends = np.zeros(1, dtype=np.int64), [np.zeros(1), np.ones(1)]
+    cells = row_mixtures._Cells(one, *ends, *(whole._uppers(one, end) for end in ends))
+    covered = whole._cover(one, cells, np.zeros(1), averaged=False)[0]
+    assert len(counts) > 3
+    assert covered < math.inf
+
+
 @pytest.mark.parametrize("share", [0.0003, 0.03, math.inf])
 @pytest.mark.parametrize(("epsilon0", "n", "epsilon"), CASES)
 def test_no_background_is_worse(epsilon0: float, n: int, epsilon: float, share: float) -> None:
@@ -185,6 +213,28 @@ def test_what_is_above_the_ceiling_is_bounded_roughly() -> None:
     [rough, _] = swap_log_deltas(slots, users, 2e-3, fine - 1)
     assert rough is not None
     assert fine <= rough < math.inf
+
+
+def test_what_is_above_the_ceiling_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leading type alone shows it: it is said that no cuts help, and that in one round."""
+    asked: list[list[bool]] = []
+    worst = RowMixtures.worst
+
+    def noted(self: RowMixtures, rows: np.ndarray, hopeless: np.ndarray) -> np.ndarray:
+        asked.append(hopeless.tolist())
+        return worst(self, rows, hopeless)
+
+    monkeypatch.setattr(RowMixtures, "worst", noted)
+    monkeypatch.setattr(row_swap, "shrink_of", lambda bias, tolerance: 0.9)
+    slots, users = slots_at(4.0, 0.6, 0.6), np.array([3000, 3000])
+    [fine, _] = swap_log_deltas(slots, users, 2e-3)
+    assert fine is not None
+    assert len(asked) > 1
+    assert not np.any(asked)
+    asked.clear()
+    row_swap.swap_log_deltas(slots, users, 2e-3, np.array([fine - 1, fine + 1]))
+    assert asked[0] == [True, False]
+    assert all(later == [False] for later in asked[1:])
 
 
 def test_a_row_that_takes_too_many_cuts_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,35 @@ def test_all_backgrounds_are_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answered > examples(28)
 
 
+def test_ceilings_until_something_is_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then there is none. What is given up stays above its ceiling, also where that is above 0."""
+    blanket, types = decompositions(random_rows(np.random.default_rng(1), 2, 3))
+    slots = SlotRows.joined([SlotRows.of(blanket, types, np.full(3, 0.1))])
+    asked: list[list[float]] = []
+    answers = iter(
+        [
+            row_swap._Found(
+                np.array([-5.0, -3.0, 0.5]), np.ones(3), np.array([False, False, True])
+            ),
+            row_swap._Found(np.array([-4.0, -4.5]), np.ones(2), np.array([False, True])),
+            row_swap._Found(np.array([-6.0]), np.zeros(1), np.array([False])),
+        ]
+    )
+
+    def found(self: row_swap._Bounds, rows: np.ndarray, limits: np.ndarray) -> row_swap._Found:
+        asked.append(limits.tolist())
+        return next(answers)
+
+    monkeypatch.setattr(row_swap._Bounds, "_found", found)
+    bounds = row_swap._Bounds(slots, np.full(3, 50), 2e-3)
+    assert bounds.is_sound.all()
+    ceilings = np.array([-4.5, -3.5, 0.5])
+    first, second, third = bounds.log_deltas(ceilings)
+    assert asked == [[-4.5, -3.5, 0.5], [math.inf, -3.5], [math.inf]]
+    assert first == -6.0
+    assert [second, third] == np.nextafter(ceilings[1:], math.inf).tolist()
+
+
 def test_any_proposal_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tilts, smoothing, steps, ends and numbers of users examined: the bound still holds."""
     rng = np.random.default_rng(7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -136,6 +137,40 @@ def test_the_end_knows_its_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(swap_integrand, "UNIT", unit)
     monkeypatch.setattr(swap_integrand, "ROUND_UP", up)
     assert integrand.cut(80, np.array([2.0])).tolist() == pytest.approx([expected], rel=1e-5)
+
+
+def vague_nodes() -> Nodes:
+    """Nodes of two types, the exponents of which are off by up to a twentieth."""
+    exponent = np.array(
+        [[-0.001, -0.02 + 0.1j, -0.11 - 0.2j, -0.2], [0.0, -0.08 + 0.3j, -0.03 + 0.2j, -0.1j]]
+    )
+    relative, ones = np.array([0.0, 0.01, 0.02, 0.05]), np.ones(4)
+    largest = np.minimum(exponent.real + relative, 0.0)
+    return Nodes(np.arange(4.0), ones + 0j, ones, 0 * ones, 0 * ones, exponent, largest, relative)
+
+
+def test_the_highest_exponents_of_vague_nodes() -> None:
+    assert vague_nodes().highest.tolist() == pytest.approx([0.0, -0.01, -0.01, 0.0])
+
+
+def test_who_is_examined_in_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest and smallest exponents and distances that the errors of nodes allow."""
+    monkeypatch.setattr(swap_integrand, "ROUND_UP", 1.5)
+    integrand = SwapIntegrand(40, 0.3, math.log(0.7), -0.1, 30, 0.1, 0.5)
+    spread = integrand.spread(vague_nodes())
+    largest, smallest = np.array([0.0, -0.01, -0.01, 0.0]), np.array([-0.001, -0.09, -0.13, -0.25])
+    height, full = integrand.height(largest), 1.5 * 0.3 * np.exp(40 * largest)
+    apart = np.array([0.001, math.hypot(0.06, 0.2), math.hypot(0.08, 0.4), math.hypot(0.2, 0.1)])
+    half = (apart + 2 * np.array([0.0, 0.01, 0.02, 0.05])) ** 2 / 2
+    at_largest, at_smallest = (0.7 * np.exp(0.1 - end) for end in (largest, smallest))
+    assert (full * at_largest / (1 - at_largest) ** 2 < height * 29).all()
+    assert spread.most == pytest.approx(2 * height)
+    assert spread.absolute == pytest.approx(full * at_largest / (1 - at_largest) ** 2 * half)
+    assert spread.relative == pytest.approx(at_smallest / (1 - at_smallest) ** 2 * half)
+    assert spread.variance == 1 / 3
+    # No more than so many users are examined, and the height of a sum bounds every term of it.
+    few = replace(integrand, terms=2).spread(vague_nodes())
+    assert few.absolute == pytest.approx(replace(integrand, terms=2).height(largest) * half)
 
 
 def slot(rng: np.random.Generator, size: int, error: float) -> SlotValues:

@@ -136,3 +136,15 @@ def test_the_saddle_point_exists_however_rare_or_small_the_positive_value(
         mean = float(p @ law.values)
         scale = (n * float(p @ (law.values - mean) ** 2) + 2 / theta**2) ** 0.5
         assert abs(n * mean - 2 / theta) <= 0.11 * scale
+
+
+@pytest.mark.parametrize("most", [0, 1, 4, 11, 12, 100])
+@pytest.mark.parametrize("count", [0, 1, 7, 9])
+def test_parts_have_so_many_angles(most, count):
+    """Four atoms: one t at a time, or as many as there may be angles."""
+    tilted = tilt(make_law([2.0, -1.0, 0.5, -3.0], [1.0, 2.0, 3.0, 2.0]), 0.3)
+    step = max(most // 4, 1)
+    expected = [list(range(k, min(k + step, count))) for k in range(0, count, step)]
+    found = list(tilted.parts(count, most))
+    assert [list(range(count)[part]) for part, _, _ in found] == expected
+    assert all(p is tilted.probability and c is tilted.centred for _, p, c in found)

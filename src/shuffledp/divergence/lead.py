@@ -133,7 +133,7 @@ def ceiling_of_mixtures(
         k = np.arange(block.first, block.last + 1, dtype=np.float64)
         with np.errstate(divide="ignore"):
             share = np.minimum(k / (math.e * (others - k)), 1.0)
-        weights = gamma * np.exp(k * log_ratio if log_ratio > -math.inf else -k * math.inf)
+        weights = gamma * np.exp(np.multiply(k, log_ratio, out=np.zeros_like(k), where=k > 0))
         mixing += float(share @ weights) * float(block.heights.largest.sum()) * ROUND_UP
     return ceiling, mixing
 
