@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import erfcx, ndtr
 
 from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
@@ -119,6 +118,8 @@ def _corrections(deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
     And its derivative in z over that of the estimate, the tilt. That is :math:`a`, the deviation
     in units of it, and :math:`z=2/a-a`.
     """
+    from scipy.special import erfcx, ndtr
+
     a = np.maximum(deviation, 1e-9)
     z = np.maximum(2 / a - a, _FAR)
     estimate = a * (a / 2 + z) - 2 * np.log(a) - np.log(_ROOT * np.sqrt(1 + 2 / a**2))
