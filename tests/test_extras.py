@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import pickle
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -150,3 +151,14 @@ def test_every_extra_is_needed_by_something():
 def test_it_travels_from_a_worker(module):
     error = pickle.loads(pickle.dumps(MissingExtraError(module)))  # noqa: S301
     assert (str(error), error.name) == (INSTALL[module], module)
+
+
+def test_a_first_answer_needs_no_heavy_package() -> None:
+    """They would double the time that a cold command line takes."""
+    code = (
+        "import sys, shuffledp.cli\n"
+        "shuffledp.ShuffleAccountant('krr(k=10, epsilon0=2)', 10_000).get_epsilon(1e-6)\n"
+        "print(*{'scipy', 'pandas', 'matplotlib', 'dask', 'fastapi'} & set(sys.modules))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert found.stdout.split() == []
