@@ -13,7 +13,7 @@ from shuffledp.decomposition import Law, Smooth, SmoothLaw
 from shuffledp.decomposition.smooth import Quadrature
 from shuffledp.divergence.blocks import BlockSum
 from shuffledp.divergence.enclosure import BEYOND_DOUBLES
-from shuffledp.divergence.proposals.estimate import estimate_sum
+from shuffledp.divergence.proposals.estimate import estimate_unbounded
 from shuffledp.divergence.proposals.jumps import JumpPlan, choose_jumps
 from shuffledp.divergence.proposals.size import below, estimate_saddle, largest_log_mean
 from shuffledp.divergence.proposals.smoothing import USEFUL_TAU
@@ -143,7 +143,7 @@ def _plan(
     law = smooth.sketch.at(epsilon).lower
     scale = max(float(np.abs(law.values).max()), 1.0)
     law = law.scaled(1 / scale)
-    log_mean = min(estimate_sum(law, n).log_mean, largest_log_mean(law, n))
+    log_mean = min(estimate_unbounded(law, n).log_mean, largest_log_mean(law, n))
     easy = _EASY_FOR_MANY if for_many else _EASY
     plan = choose_jumps(BlockSum.of((law, n)), rtol, log_mean, easy)
     log_delta = log_mean - math.log(n) + math.log(scale)
