@@ -30,7 +30,7 @@ from shuffledp.interval import Interval
 
 _SPACING = 8  # of the questions that are answered one by one
 _DEGREE = 3  # of the curve through their answers
-_ROUGH = 1e-3  # of log epsilon: how far an answer may be from the curve through those beside it
+_ROUGH = 5e-4  # of log epsilon: how far an answer may be from the curve through those beside it
 _MOST_CANDIDATES = 32
 
 
