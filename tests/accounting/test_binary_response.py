@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from blankets import blanket_accountant
 from flint import arb, arb_poly, ctx
@@ -69,7 +70,8 @@ def test_every_rounding_counts(n, epsilon, monkeypatch):
     unit, tiny = 1e-5, 1e-2
     monkeypatch.setattr(binary_responses, "UNIT", unit)
     monkeypatch.setattr(binary_responses, "_UNDERFLOW", tiny)
-    p, ratio, error = 1 / (1 + math.exp(-1.0)), math.exp(epsilon), 16 * (n + 2) * unit
+    p, ratio = 1 / (1 + math.exp(-1.0)), math.exp(epsilon)
+    error = (16 * (n + 2) + 2 * (1.0 - epsilon)) * unit
     largest = 0.0
     for ones in range(n):
         law = [Fraction(1)]
@@ -78,7 +80,8 @@ def test_every_rounding_counts(n, epsilon, monkeypatch):
         for k, own in enumerate(law):
             gain = (p - ratio * (1 - p)) * float(own) * (1 + error)
             largest = max(largest, gain - (ratio - 1) * float(sum(law[k + 1 :])) * (1 - error))
-    expected = math.log(largest + n * tiny) + 4 * unit * (1 + epsilon)
+    expected = math.log(largest + n * tiny)
+    expected += 8 * unit * (1 + abs(expected))
     assert BinaryResponse(1.0, n).log_delta(epsilon) == pytest.approx(expected, rel=1e-9)
 
 
@@ -128,6 +131,36 @@ def test_a_few_users_at_extreme_levels(n, epsilon0, epsilon):
         assert exact <= found <= exact * (1 + 1e-12)
     accountant = ShuffleAccountant(f"krr(k=2, epsilon0={epsilon0!r})", n, bound="best")
     assert exact <= arb(accountant.get_delta(epsilon))
+
+
+@pytest.mark.parametrize("n", [2, 17, 40, 90])
+@pytest.mark.parametrize(("epsilon0", "epsilon"), [(0.3, 0.1), (3.0, 0.0), (3.0, 2.9)])
+@pytest.mark.parametrize("cut", [1e-3, 0.5, 0.999])
+def test_windows_hide_nothing(n, epsilon0, epsilon, cut, monkeypatch):
+    """However narrow they are: all is looked at where the largest difference may lie beyond."""
+    whole = BinaryResponse(epsilon0, n)
+    whole._laws = whole._windows(0.0)
+    monkeypatch.setattr(binary_responses, "_CUT", cut)
+    narrow = BinaryResponse(epsilon0, n)
+    for window, full in zip(narrow._laws, whole._laws, strict=True):
+        assert window.law.shape[1] <= full.law.shape[1] == n
+        assert full.beyond == 0
+        for row, law in zip(window.law, full.law, strict=True):
+            starts = range(n - row.size + 1)
+            (start,) = (i for i in starts if np.allclose(law[i : i + row.size], row, rtol=1e-12))
+            rest = np.append(law[:start], law[start + row.size :])
+            assert rest.max(initial=0.0) <= window.beyond * (1 + 1e-12)
+    assert narrow.log_delta(epsilon) == pytest.approx(whole.log_delta(epsilon), rel=1e-12)
+
+
+def test_windows_leave_out_most_of_many_users():
+    """And very small delta are found beyond them."""
+    response = BinaryResponse(1.0, 1500)
+    assert max(window.law.shape[1] for window in response._laws) < 800
+    assert response.log_delta(0.2) > -100
+    assert max(window.law.shape[1] for window in response._laws) < 800
+    assert response.log_delta(0.9) < -100
+    assert min(window.law.shape[1] for window in response._laws) == 1500
 
 
 @pytest.mark.parametrize("text", ["krr(k=2, epsilon0=2)", "discrete_laplace(epsilon0=2, bound=1)"])

@@ -14,12 +14,16 @@ of the m and i = k - 1, or n - k in reverse,
           =\max_i\big((p-\lambda q)Q_m(i)-(\lambda-1)\min(P(N_m>i),P(N_m<i))\big)_+ .
 
 The laws take some n log n products of polynomials with positive coefficients, so each has a
-relative error of a few n units round-off.
+relative error of a few n units round-off. Only a window of every law is kept. Beyond its ends a law
+is at most what it is there, since it has one maximum, inside; where that is not below the largest
+difference found, all is looked at.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -41,8 +45,8 @@ _UNDERFLOW = 1e-290
 #: Of so many of the users the laws with each number of true reports come from one matrix product.
 _LEAF = 16
 
-#: Backgrounds that are looked at together.
-_ROWS = 64
+#: Of its largest probability, what a law has at the ends of its window.
+_CUT = 1e-50
 
 
 class BinaryResponse:
@@ -56,11 +60,14 @@ class BinaryResponse:
     def __init__(self, epsilon0: float, n: int) -> None:
         self.epsilon0, self.n = epsilon0, n
         self._q = math.exp(-epsilon0) / (1 + math.exp(-epsilon0))
-        p = 1 / (1 + math.exp(-epsilon0))
-        most = (n - 1) // 2
-        self._law, self._rarer = np.empty((most + 1, n)), np.empty((most + 1, n))
-        products = _Products(np.array([p, self._q]), np.array([self._q, p]))
-        products.fill(self._law, self._rarer, products.power(False, n - 1 - most))
+        self._laws = self._windows(_CUT)
+
+    def _windows(self, cut: float) -> list[_Window]:
+        """Return the laws of half of the backgrounds."""
+        p = 1 / (1 + math.exp(-self.epsilon0))
+        products = _Products(np.array([p, self._q]), np.array([self._q, p]), cut)
+        most = (self.n - 1) // 2
+        return list(products.windows(most, products.power(False, self.n - 1 - most)))
 
     def log_delta(self, epsilon: float) -> float:
         """Return an upper bound on the logarithm of the largest delta, good to some n units.
@@ -75,19 +82,39 @@ class BinaryResponse:
         gain = self._q * math.exp(epsilon) * math.expm1(exponent)
         cost = math.expm1(epsilon)
         error = ((self.n + 2) * _UNITS_PER_USER + 2 * exponent) * UNIT
-        largest = 0.0
-        for begin in range(0, len(self._law), _ROWS):
-            difference = self._law[begin : begin + _ROWS] * (gain * (1 + error))
-            difference -= self._rarer[begin : begin + _ROWS] * (cost * (1 - error))
-            largest = max(largest, float(difference.max()))
-        bound = math.log(largest + self.n * _UNDERFLOW)
+        factors = gain * (1 + error), cost * (1 - error)
+        largest = max(window.largest(*factors) for window in self._laws)
+        if factors[0] * max(window.beyond for window in self._laws) > largest:
+            self._laws = self._windows(0.0)
+            largest = max(window.largest(*factors) for window in self._laws)
+        bound = math.log(max(largest, 0.0) + self.n * _UNDERFLOW)
         return bound + 8 * UNIT * (1 + abs(bound))  # the logarithm is good to 4 units
+
+
+@dataclass(frozen=True, eq=False)
+class _Window:
+    """Some neighbouring probabilities of the laws of several backgrounds.
+
+    Attributes:
+        law: of N, one row for each background.
+        rarer: the smaller one of P(N > i) and P(N < i).
+        beyond: what no probability beyond the window is above.
+    """
+
+    law: FloatArray
+    rarer: FloatArray
+    beyond: float
+
+    def largest(self, gain: float, cost: float) -> float:
+        """Return the largest difference of multiples of the two."""
+        return float((gain * self.law - cost * self.rarer).max())
 
 
 class _Products:
     """The coefficients of true^m false^(count - m), each power made once."""
 
-    def __init__(self, false: FloatArray, true: FloatArray) -> None:
+    def __init__(self, false: FloatArray, true: FloatArray, cut: float) -> None:
+        self.cut = cut
         self.power = lru_cache(maxsize=None)(lambda hit, m: _power(true if hit else false, m))
         self.few = lru_cache(maxsize=None)(self._few)
 
@@ -98,26 +125,34 @@ class _Products:
         ]
         return np.array(rows)[:, ::-1].copy()
 
-    def fill(self, laws: FloatArray, rarer: FloatArray, common: FloatArray) -> None:
-        """Set the rows to the laws of N for all m, and to the smaller one of P(N > i) and P(N < i).
-
-        All laws are multiplied by what they have in common.
-        """
-        count = len(laws) - 1
+    def windows(self, count: int, common: FloatArray) -> Iterator[_Window]:
+        """Yield the laws of N for all m up to a count, times what they have in common."""
         if count >= _LEAF:
             half = (count + 1) // 2
-            rest = count - half + 1
-            self.fill(laws[:rest], rarer[:rest], np.convolve(common, self.power(False, half)))
-            self.fill(laws[rest:], rarer[rest:], np.convolve(common, self.power(True, rest)))
+            rest = count - half
+            yield from self.windows(rest, np.convolve(common, self.power(False, half)))
+            yield from self.windows(half - 1, np.convolve(common, self.power(True, rest + 1)))
             return
         equal = np.pad(common, count)
         more = np.append(np.cumsum(equal[:0:-1])[::-1], 0.0)
         less = np.append(0.0, np.cumsum(equal[:-1]))
-        few, users = self.few(count), laws.shape[1]
-        laws[:], above, below = (
-            few @ sliding_window_view(law, users).copy() for law in (equal, more, less)
+        inside = np.flatnonzero(common >= self.cut * common.max())
+        begin, width = int(inside[0]), int(inside[-1]) - int(inside[0]) + 1 + count
+        few, part = self.few(count), slice(begin, begin + width + count)
+        law, above, below = (
+            few @ sliding_window_view(whole[part], width).copy() for whole in (equal, more, less)
         )
-        np.minimum(above, below, out=rarer)
+        yield _Window(law, np.minimum(above, below), self._beyond(law, begin, common.size + count))
+
+    def _beyond(self, law: FloatArray, begin: int, size: int) -> float:
+        """Bound what lies beyond a window of laws of that size."""
+        ends = np.zeros(len(law))
+        if begin > 0:
+            ends = np.maximum(ends, law[:, 0])
+        if begin + law.shape[1] < size:
+            ends = np.maximum(ends, law[:, -1])
+        # A law has one maximum: inside, if something is clearly larger there than at the ends.
+        return float(np.where(law.max(axis=1) > 2 * ends, ends, 1.0).max())
 
 
 def _power(factor: FloatArray, exponent: int) -> FloatArray:
