@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from shuffledp.accounting.along import prepare_epsilons, prepare_log_deltas
 from shuffledp.accounting.proposals import Hint
 from shuffledp.accounting.report import Bound
 from shuffledp.accounting.series import prepare
-from shuffledp.divergence import LogEnclosure
+from shuffledp.divergence import LogEnclosure, Point
 from shuffledp.interval import Interval
 
 MECHANISMS = [
@@ -241,3 +242,28 @@ def test_what_is_learned_is_of_the_same_users_and_bounds() -> None:
         other.learn(known)
         assert other.epsilon(1e-6)[0].upper < 1
         assert other.log_delta(0.1)[0].upper > -99
+
+
+def test_candidates_whose_bounds_are_lower_are_not_evaluated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of normal noise the leader is far below the other candidate, unless epsilon is small."""
+    accountants = [ShuffleAccountant("gaussian(1)", 1000, bound="best") for _ in range(4)]
+    lower = [accountant.known.families["lower"] for accountant in accountants]
+    epsilons = [0.5, 0.6, 0.7, 0.8]
+    evaluated = []
+    enclose = along.enclose_log_deltas
+
+    def record(points: Sequence[Point], rtols: Sequence[float]) -> list[LogEnclosure]:
+        evaluated.extend(points)
+        return enclose(points, rtols)
+
+    monkeypatch.setattr(along, "enclose_log_deltas", record)
+    prepare_log_deltas(lower, epsilons)
+    assert len(evaluated) == 4
+    for accountant, case, epsilon in zip(accountants, lower, epsilons, strict=True):
+        found, worst = case.log_delta(epsilon)
+        single, same = fresh(accountant).known.families["lower"].log_delta(epsilon)
+        assert worst == same != case.candidates.leader()
+        assert max(found.lower, single.lower) <= min(found.upper, single.upper)
+        assert found.width < 1e-3

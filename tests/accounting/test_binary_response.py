@@ -153,6 +153,36 @@ def test_windows_hide_nothing(n, epsilon0, epsilon, cut, monkeypatch):
     assert narrow.log_delta(epsilon) == pytest.approx(whole.log_delta(epsilon), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("row", "begin", "size", "beyond"),
+    [
+        ([0.3, 0.75, 0.1], 1, 4, 0.3),
+        ([0.3, 0.75, 0.1], 0, 4, 0.1),
+        ([0.3, 0.75, 0.1], 1, 5, 0.3),
+        ([0.1, 0.75, 0.3], 1, 5, 0.3),
+        ([0.3, 0.75, 0.1], 0, 3, 0.0),
+        ([0.3, 0.55, 0.1], 1, 4, 1.0),  # the maximum may lie beyond
+    ],
+)
+def test_what_lies_beyond_a_window(row, begin, size, beyond):
+    products = binary_responses._Products(np.ones(2), np.ones(2), 0.0)
+    assert products._beyond(np.array([row]), begin, size) == beyond
+    other = np.array([[0.01, 0.5, 0.02], row])
+    assert products._beyond(other, begin, size) == max(
+        beyond, products._beyond(other[:1], begin, size)
+    )
+
+
+def test_what_lies_beyond_any_window_counts():
+    response = BinaryResponse(1.0, 40)
+    exact = response.log_delta(0.3)
+    nothing = np.zeros((1, 1))
+    for order in (1, -1):
+        windows = [binary_responses._Window(nothing, nothing, beyond) for beyond in (0.0, 1.0)]
+        response._laws = windows[::order]
+        assert response.log_delta(0.3) == pytest.approx(exact, rel=1e-12)
+
+
 def test_windows_leave_out_most_of_many_users():
     """And very small delta are found beyond them."""
     response = BinaryResponse(1.0, 1500)

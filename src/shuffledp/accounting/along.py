@@ -213,17 +213,15 @@ def _settled(
 
 def prepare_log_deltas(cases: Sequence[WorstCase], epsilons: Sequence[float]) -> None:
     """Let every case know its log delta at an epsilon, as closely as if it were asked alone."""
-    listed = [i for i, case in enumerate(cases) if _is_short(case)]
-    leaders = {i: leader for i in listed if (leader := cases[i].candidates.leader()) is not None}
-    best = dict(zip(leaders, _enclosed(cases, epsilons, list(leaders.items())), strict=True))
-    worst = dict(leaders)
-    others = list(_others(cases, leaders))
-    points = [Point(other.decomposition, cases[i].n, epsilons[i]) for i, other in others]
-    bounds = log_delta_bounds_at(points)
+    bounds = _bounds(cases, epsilons)
+    first = {i: max(own, key=own.__getitem__) for i, own in bounds.items() if own}
+    best = dict(zip(first, _enclosed(cases, epsilons, list(first.items())), strict=True))
+    worst = dict(first)
     open_ = [
         (i, other)
-        for (i, other), bound in zip(others, bounds, strict=True)
-        if not bound <= best[i].lower
+        for i, own in bounds.items()
+        for other, bound in own.items()
+        if other is not first[i] and not bound <= best[i].lower
     ]
     for (i, other), value in zip(open_, _enclosed(cases, epsilons, open_), strict=True):
         if value.upper > best[i].upper:
@@ -232,6 +230,23 @@ def prepare_log_deltas(cases: Sequence[WorstCase], epsilons: Sequence[float]) ->
         best[i] = LogEnclosure(max(end.lower for end in ends), max(end.upper for end in ends))
     for i, value in best.items():
         cases[i].remember_log_delta(epsilons[i], (value, worst[i]))
+
+
+def _bounds(
+    cases: Sequence[WorstCase], epsilons: Sequence[float]
+) -> dict[int, dict[Candidate, float]]:
+    """Bound log delta of all candidates of every case, if they are few; one alone needs none."""
+    listed = {
+        i: case.candidates.candidates
+        for i, case in enumerate(cases)
+        if isinstance(case.candidates, Listed) and _is_short(case)
+    }
+    # Neighbours of the same kind after each other.
+    most = max(map(len, listed.values()), default=0)
+    asked = [(i, own[k]) for k in range(most) for i, own in listed.items() if max(k, 1) < len(own)]
+    points = [Point(own.decomposition, cases[i].n, epsilons[i]) for i, own in asked]
+    found = dict(zip(asked, log_delta_bounds_at(points), strict=True))
+    return {i: {own: found.get((i, own), math.inf) for own in those} for i, those in listed.items()}
 
 
 def _is_short(case: WorstCase) -> bool:
