@@ -148,14 +148,16 @@ class _Bounds:
 
     def _worst(self, sums: _Sums, upper: FloatArray, hopeless: NDArray[np.bool_]) -> FloatArray:
         """Bound the sums for all mixtures; infinite where that is left to others."""
-        share, left = share_of_cells(self.tolerance), sums.selection.left
-        if self.types == _TWO:
-            worst = np.full(left.size, math.inf)
-            mixtures = RowMixtures(sums.nodes, sums.integrand, share)
-            worst[left] = mixtures.worst(np.flatnonzero(left), hopeless[left])
-            return worst
+        share = share_of_cells(self.tolerance)
         lost = sums.leads.losses(sums.nodes)
-        return np.where(hopeless | (lost <= share * upper), upper + lost, math.inf)
+        led = upper + lost
+        if self.types != _TWO:
+            return np.where(hopeless | (lost <= share * upper), led, math.inf)
+        rows = np.flatnonzero(sums.selection.left & ~(lost <= share * upper))
+        if rows.size:
+            mixed = RowMixtures(sums.nodes, sums.integrand, share).worst(rows, hopeless[rows])
+            led[rows] = np.where(mixed < math.inf, np.fmin(led[rows], mixed), math.inf)
+        return led
 
 
 @dataclass(frozen=True, eq=False)

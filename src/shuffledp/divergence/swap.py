@@ -59,6 +59,7 @@ from shuffledp.divergence.tilt import TiltedLaw, tilt
 from shuffledp.threads import one_thread
 
 _MAX_WORK = 3e6  # cells times edges times nodes, in one round of cuts
+_MUCH_WORK = 1e7  # the same, of all rounds: too much to do it again with less smoothing
 _LITTLE_WORK = 4e4  # the same, of errors that cuts make small only next to the corners
 _OUT_OF_REACH = 1e3  # times the largest corner: a bound that cuts do not make useful
 _SHARE_OF_SPREAD = 0.4  # of such errors, what is left to be tried
@@ -110,7 +111,7 @@ def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float, ceilin
             return max(best, math.nextafter(ceiling, math.inf))
         if best <= ceiling:
             ceiling = math.inf
-        if not proposal.improve(found.bias):
+        if spectrum.work > _MUCH_WORK or not proposal.improve(found.bias):
             break
     return best
 
@@ -127,7 +128,8 @@ class _Spectrum:
     """The transforms of all slots at the nodes, in units of M_0 M_v^M at theta = 1, v the largest.
 
     ``top`` is the largest K_v, ``excess`` of a type is L_v - top. A bound ``is_hopeless``, and not
-    made smaller, if one type alone, or with the error of who is examined, is above the ceiling.
+    made smaller, if some background alone, or with the error of who is examined, is above the
+    ceiling.
     """
 
     def __init__(
@@ -153,7 +155,8 @@ class _Spectrum:
             first.log_mgf_error + self.others * max(law.log_mgf_error for law in types),
             first.value_shift + self.others * max(law.value_shift for law in types),
         )
-        self.left_out, self.is_hopeless = 0.0, False
+        self.left_out, self.is_hopeless, self.ceiling = 0.0, False, math.inf
+        self.work = 0.0  # of all covers
         self.numbers = self._select(proposal.count, proposal.allowance)
         if self.is_usable:
             self._evaluate()
@@ -197,6 +200,7 @@ class _Spectrum:
 
     def bound(self, ceiling: float) -> _Found:
         """Bound the sum over the nodes for all shares of the types."""
+        self.ceiling = ceiling
         lead = leading_type(self.nodes)
         points = self._at(np.eye(len(self.types))[[lead]])
         settled = float(points.upper[0])
@@ -207,9 +211,8 @@ class _Spectrum:
             order, contending = ranked_types(self.nodes, self.others)
             few = len(self.types) <= _FEW
             points = self._corners(order, len(order) if few else min(contending, _MAX_CORNERS))
-            least = min(worst, float(points.upper.max()))
-            self.is_hopeless = least > 0 and self._log_delta(least) > ceiling
-            worst = min(worst, self._worst_mixture(points, order, worst, ceiling))
+            self.is_hopeless = self._exceeds(min(worst, float(points.upper.max())))
+            worst = min(worst, self._worst_mixture(points, order, worst))
         moved = float(self.integrand.moved(self.scale))
         log_delta = self._log_delta(worst + self.left_out + moved)
         lead = int(np.argmax(points.upper))
@@ -219,6 +222,10 @@ class _Spectrum:
     def _log_delta(self, total: float) -> float:
         """Return the bound on log delta for a bound on the sum."""
         return float(self.integrand.log_delta(total, self.scale))
+
+    def _exceeds(self, total: float) -> bool:
+        """Whether a bound on the sum is of no use."""
+        return total > 0 and self._log_delta(total) > self.ceiling
 
     def _at(self, shares: FloatArray) -> Points:
         """Evaluate the sum at several shares; ``upper`` has its rounding error added."""
@@ -250,8 +257,10 @@ class _Spectrum:
         edges = list(combinations(range(corners), 2))
         limit = _MAX_WORK if spread is None else _LITTLE_WORK
         while cells.size:
-            if len(cells) * len(edges) * self.nodes.t.size > limit:
+            work = len(cells) * len(edges) * self.nodes.t.size
+            if work > limit:
                 return max(settled, before)
+            self.work += work
             heights = points.height[cells].max(axis=1)
             exponent = points.exponent[cells]
             squares = np.array([np.abs(exponent[:, i] - exponent[:, j]) for i, j in edges])
@@ -272,8 +281,9 @@ class _Spectrum:
             if cells.size:
                 longest = np.argmax((weight[open_] * squares[:, open_]).sum(axis=2), axis=0)
                 cells, points = self._halve(cells, points, np.array(edges)[longest])
-                higher = float(points.upper.max()) * (1 + self.proposal.share_of_cells)
-                goal = max(goal, higher + slack)
+                largest = float(points.upper.max())
+                self.is_hopeless |= self._exceeds(largest)
+                goal = max(goal, largest * (1 + self.proposal.share_of_cells) + slack)
         return settled
 
     def _halve(self, cells: IntArray, points: Points, edges: IntArray) -> tuple[IntArray, Points]:
@@ -310,7 +320,7 @@ class _Spectrum:
         terms = self.others, self.terms, self.log_rest - self.top, self.gamma
         return ceiling_of_mixtures(self.nodes, kept, *terms)
 
-    def _worst_mixture(self, points: Points, order: list[int], known: float, top: float) -> float:
+    def _worst_mixture(self, points: Points, order: list[int], known: float) -> float:
         """Bound the sum for all mixtures, averages over who is examined included."""
         if len(self.types) == 1 or self.terms == 1:
             return self._mixed(points, order)
@@ -321,6 +331,5 @@ class _Spectrum:
             found = self._cover(points, spread, _SHARE_OF_SPREAD * examined)
             if found <= largest * (1 + share) + examined:
                 return found
-        total = min(largest + examined, known)
-        self.is_hopeless |= total > 0 and self._log_delta(total) > top
+        self.is_hopeless |= self._exceeds(min(largest + examined, known))
         return self._mixed(points, order) + examined
