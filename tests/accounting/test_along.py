@@ -14,9 +14,11 @@ from tiers import examples
 from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, parse
 from shuffledp.accounting import along
 from shuffledp.accounting.along import prepare_epsilons, prepare_log_deltas
+from shuffledp.accounting.candidates import Candidate, Listed
 from shuffledp.accounting.proposals import Hint
 from shuffledp.accounting.report import Bound
 from shuffledp.accounting.series import prepare
+from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.divergence import LogEnclosure, Point
 from shuffledp.interval import Interval
 
@@ -267,3 +269,20 @@ def test_candidates_whose_bounds_are_lower_are_not_evaluated(
         assert worst == same != case.candidates.leader()
         assert max(found.lower, single.lower) <= min(found.upper, single.upper)
         assert found.width < 1e-3
+
+
+def test_candidates_that_look_alike_all_count() -> None:
+    """What a candidate stands for is no key: two that are equal may have different laws."""
+    accountant = ShuffleAccountant("krr(k=3, epsilon0=1)", 200)
+    (weak, strong) = (
+        parse(text).blanket(parse(text).neighbours()[0])
+        for text in ("krr(k=3, epsilon0=1)", "krr(k=3, epsilon0=2)")
+    )
+    pair = accountant.known.families["upper"].candidates.leader().pair  # type: ignore[union-attr]
+    for order in (1, -1):
+        both = [Candidate(pair, None, weak), Candidate(pair, None, strong)][::order]
+        case = WorstCase(Listed(both), 200, 1e-4)
+        alone = WorstCase(Listed([Candidate(pair, None, strong)]), 200, 1e-4)
+        prepare_log_deltas([case], [0.3])
+        found, _ = case.log_delta(0.3)
+        assert found.upper == pytest.approx(alone.log_delta(0.3)[0].upper, abs=1e-4)

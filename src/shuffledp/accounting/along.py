@@ -214,13 +214,13 @@ def _settled(
 def prepare_log_deltas(cases: Sequence[WorstCase], epsilons: Sequence[float]) -> None:
     """Let every case know its log delta at an epsilon, as closely as if it were asked alone."""
     bounds = _bounds(cases, epsilons)
-    first = {i: max(own, key=own.__getitem__) for i, own in bounds.items() if own}
+    first = {i: max(own, key=lambda pair: pair[0])[1] for i, own in bounds.items()}
     best = dict(zip(first, _enclosed(cases, epsilons, list(first.items())), strict=True))
     worst = dict(first)
     open_ = [
         (i, other)
         for i, own in bounds.items()
-        for other, bound in own.items()
+        for bound, other in own
         if other is not first[i] and not bound <= best[i].lower
     ]
     for (i, other), value in zip(open_, _enclosed(cases, epsilons, open_), strict=True):
@@ -234,19 +234,22 @@ def prepare_log_deltas(cases: Sequence[WorstCase], epsilons: Sequence[float]) ->
 
 def _bounds(
     cases: Sequence[WorstCase], epsilons: Sequence[float]
-) -> dict[int, dict[Candidate, float]]:
+) -> dict[int, list[tuple[float, Candidate]]]:
     """Bound log delta of all candidates of every case, if they are few; one alone needs none."""
-    listed = {
-        i: case.candidates.candidates
-        for i, case in enumerate(cases)
-        if isinstance(case.candidates, Listed) and _is_short(case)
-    }
-    # Neighbours of the same kind after each other.
-    most = max(map(len, listed.values()), default=0)
-    asked = [(i, own[k]) for k in range(most) for i, own in listed.items() if max(k, 1) < len(own)]
-    points = [Point(own.decomposition, cases[i].n, epsilons[i]) for i, own in asked]
-    found = dict(zip(asked, log_delta_bounds_at(points), strict=True))
-    return {i: {own: found.get((i, own), math.inf) for own in those} for i, those in listed.items()}
+    bounds: dict[int, list[tuple[float, Candidate]]] = {}
+    asked = []
+    for i, case in enumerate(cases):
+        if isinstance(case.candidates, Listed) and _is_short(case):
+            listed = case.candidates.candidates
+            if len(listed) > 1:
+                asked += [(k, i, own) for k, own in enumerate(listed)]
+            elif listed:
+                bounds[i] = [(math.inf, listed[0])]
+    asked.sort(key=lambda each: each[:2])  # neighbours of the same kind after each other
+    points = [Point(own.decomposition, cases[i].n, epsilons[i]) for _, i, own in asked]
+    for (_, i, own), bound in zip(asked, log_delta_bounds_at(points), strict=True):
+        bounds.setdefault(i, []).append((bound, own))
+    return bounds
 
 
 def _is_short(case: WorstCase) -> bool:
