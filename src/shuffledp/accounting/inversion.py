@@ -166,8 +166,8 @@ class Search:
                         break
                 probe = self.guide.again(self.low, self.high, failures)
                 continue
-            narrow = max(self._wanted * self.rtol, 4 * ULP)
-            if self.high - self.low <= narrow * self.high < math.inf:
+            wanted = self._wanted
+            if self.high - self.low <= max(wanted * self.rtol, 4 * ULP) * self.high < math.inf:
                 break
             margin = 1.0 if decided else 3 * margin
             stalled = stalled + 1 if self.high - self.low > 0.5 * gap else 0
