@@ -73,6 +73,19 @@ def test_a_bound_with_a_kink_needs_few_looks():
     assert count <= 9
 
 
+@pytest.mark.parametrize("bend", [1.0, 3.0, 10.0, 20.0])
+@pytest.mark.parametrize("slope", [0.5, 1.0, 3.0])
+def test_a_bound_that_bends_is_followed(bend: float, slope: float) -> None:
+    """Lines through its points miss the target again and again, halves take fifteen looks."""
+
+    def bound(epsilon: float) -> float:
+        return -20 - slope * (epsilon - 2) + bend * (0.25 - max(epsilon - 1.5, 0.0) ** 2)
+
+    found, count = climb(bound, -20.0, 1.0, 6.0, -20.0)
+    assert 2.0 <= found <= 2.0 * (1 + 2e-4)
+    assert count <= 12
+
+
 @pytest.mark.parametrize(("rise", "enough"), [(1.0, 2e-3), (-1e-3, 2.5e-4)])
 def test_a_bound_that_falls_all_at_once_is_halved(rise: float, enough: float) -> None:
     """Lines lead nowhere; where the bound even rises before it falls, that is the end sooner."""

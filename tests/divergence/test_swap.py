@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from shuffledp.decomposition import Decomposition
+from shuffledp.divergence import swap
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.swap import swap_log_delta
 
@@ -183,3 +184,30 @@ def test_a_ceiling_saves_work_and_nothing_else(seed):
         found = swap_log_delta(slots, n, 1e-3, ceiling)
         assert found >= whole
         assert found == whole if whole <= ceiling else found > ceiling
+
+
+def three_types(epsilon: float = 0.02) -> Slots:
+    return make_slots(random_rows(np.random.default_rng(3), 3, 3), epsilon)
+
+
+def test_tables_in_parts_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = swap_log_delta(three_types(), 30, 1e-4)
+    monkeypatch.setattr(swap, "_AT_ONCE", 1.0)
+    parts = swap_log_delta(three_types(), 30, 1e-4)
+    assert parts == pytest.approx(whole, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cuts_that_end_early_still_cover_all_backgrounds(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is known when cuts are given up is a bound, and no smaller one."""
+    rng = np.random.default_rng(seed)
+    rows = random_rows(rng, 3, 3)
+    exact = float(largest_of_many_types(rows, 6, Fraction(math.exp(0.05))))
+    slots = make_slots(rows, 0.05)
+    whole = swap_log_delta(slots, 7, 1e-3)
+    monkeypatch.setattr(swap, "_STUCK", math.inf)
+    monkeypatch.setattr(swap, "_NEARLY", 0.0)
+    ended = swap_log_delta(slots, 7, 1e-3)
+    assert math.log(exact) - 1e-12 <= whole <= ended

@@ -45,6 +45,7 @@ _LONGEST_STEP = 0.75  # of what is left to climb
 _CLOSE, _WORTH_A_CLIMB = 2e-4, 3e-4  # relatively, of epsilon
 _WORTH_A_STEP, _WORTH_A_CLOSER_LOOK = 1e-4, 1.5e-4  # the same: what is gained, and may be gained
 _MANY_MISSES = 2
+_BEYOND_A_BEND = 0.3  # of the distance between a line and a parabola
 _WORTH_A_HALF, _CLOSE_TO_A_TEAR = 2.5e-4, 2e-3  # relatively, of brackets that are halved
 _ENOUGH_LOOKS, _FASTER = 3, 4.0  # points to judge a bound by, and how it may still fall
 
@@ -319,7 +320,11 @@ class Climb:
             return None
         if self._misses >= _MANY_MISSES or self._is_torn:  # lines through its points tell little
             enough = _CLOSE_TO_A_TEAR if self._is_torn else _WORTH_A_HALF
-            return (least + epsilon) / 2 if epsilon - least > enough * epsilon else None
+            if epsilon - least <= enough * epsilon:
+                return None
+            root = self._bent_root()
+            root = (least + epsilon) / 2 if math.isnan(root) else root
+            return root if epsilon - root >= _WORTH_A_STEP * epsilon else None
         lines = [self._below[-2:]]
         if not self._is_rough:
             lines.append([*self._above[-1:], self._below[-1]])
@@ -329,6 +334,24 @@ class Climb:
             root = max(epsilon + (value - self.target) / -self._slope, least)
         root += _BESIDE * (epsilon - root)
         return root if epsilon - root >= _WORTH_A_STEP * epsilon else None
+
+    def _bent_root(self) -> float:
+        """Return a point just below the root of a parabola through the last three points.
+
+        NaN if it would not fall all the way between them.
+        """
+        others = self._above[-2:-1] + self._below[-2:-1]
+        if self._is_torn or not others:
+            return math.nan
+        third = min(others, key=lambda point: abs(point[1] - self.target))
+        ends = self._above[-1], self._below[-1]
+        near, far = ends if third in self._above else ends[::-1]  # near is between the others
+        fallen = (near[1] - far[1]) / (third[1] - far[1]) if third[1] != far[1] else math.nan
+        at = (near[0] - far[0]) / (third[0] - far[0])
+        if not (fallen**2 < at and (1 - fallen) ** 2 < 1 - at):
+            return math.nan
+        root = _parabola_root((near, far, third), self.target)
+        return root + _BEYOND_A_BEND * abs(root - _root(ends, self.target))
 
     @property
     def _is_hopeless(self) -> bool:
@@ -361,11 +384,22 @@ def _bent_root(ranked: Sequence[_Point]) -> float:
         gaps = sorted(abs(a.miss - b.miss) for a, b in pairs)
         around = min(point.miss for point in points) < 0 < max(point.miss for point in points)
         if around and gaps[0] > _EVEN * gaps[2] and all(a.is_apart(b) for a, b in pairs):
-            return sum(
-                a.u * math.prod(b.miss / (b.miss - a.miss) for b in points if b is not a)
-                for a in points
-            )
+            return _parabola_root([(point.u, point.miss) for point in points], 0.0)
     return math.nan
+
+
+def _parabola_root(points: Sequence[tuple[float, float]], target: float) -> float:
+    """Return where a parabola through points with different values takes the target.
+
+    It gives the argument for every value.
+
+    >>> _parabola_root([(0.0, 0.0), (1.0, 1.0), (9.0, 3.0)], 2.0)
+    4.0
+    """
+    return sum(
+        x * math.prod((target - other) / (value - other) for _, other in points if other != value)
+        for x, value in points
+    )
 
 
 def _slope(first: tuple[float, float], second: tuple[float, float]) -> float:

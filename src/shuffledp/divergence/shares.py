@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,14 +24,15 @@ class Points:
     upper: FloatArray
     density: FloatArray
 
-    def joined(self, other: Points) -> Points:
-        """Return these points, then the others."""
+    @staticmethod
+    def joined(parts: Sequence[Points]) -> Points:
+        """Return the points of all parts, one after the other."""
         return Points(
-            np.concatenate([self.shares, other.shares]),
-            np.concatenate([self.exponent, other.exponent]),
-            np.concatenate([self.height, other.height]),
-            np.concatenate([self.upper, other.upper]),
-            np.concatenate([self.density, other.density]),
+            np.concatenate([part.shares for part in parts]),
+            np.concatenate([part.exponent for part in parts]),
+            np.concatenate([part.height for part in parts]),
+            np.concatenate([part.upper for part in parts]),
+            np.concatenate([part.density for part in parts]),
         )
 
 

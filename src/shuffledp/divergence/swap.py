@@ -32,10 +32,13 @@ What is left out beyond k_max has the probability that so many users in a row ar
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition.gparv import Law
@@ -59,9 +62,11 @@ from shuffledp.divergence.tilt import TiltedLaw, tilt
 from shuffledp.threads import one_thread
 
 _MAX_WORK = 3e6  # cells times edges times nodes, in one round of cuts
-_MUCH_WORK = 1e7  # the same, of all rounds: too much to do it again with less smoothing
+_MUCH_WORK = 5e6  # the same, of all rounds: too much to do it again with less smoothing
 _LITTLE_WORK = 4e4  # the same, of errors that cuts make small only next to the corners
 _OUT_OF_REACH = 1e3  # times the largest corner: a bound that cuts do not make useful
+_STUCK, _NEARLY = 8, 1.25  # the share of the most work, and of the goal, at which cuts are in vain
+_AT_ONCE = 2e4  # points or edges times nodes: what a cache holds
 _SHARE_OF_SPREAD = 0.4  # of such errors, what is left to be tried
 _FEW = 3  # types whose mixtures are all looked at
 _MAX_CORNERS = 5  # types whose mixtures are subdivided
@@ -70,6 +75,8 @@ _SHORT = 10  # stretches of fewer nodes are evaluated
 _PARTS = 4  # into which the others are split
 _SHARE_OF_STRETCH = 1 / 300
 _LARGEST = 1e100  # values beyond it are left to the blanket
+
+T = TypeVar("T", np.float64, np.int64)
 
 
 @one_thread
@@ -229,6 +236,9 @@ class _Spectrum:
 
     def _at(self, shares: FloatArray) -> Points:
         """Evaluate the sum at several shares; ``upper`` has its rounding error added."""
+        return Points.joined([self._at_few(some) for some in self._split(shares)])
+
+    def _at_few(self, shares: FloatArray) -> Points:
         exponent = shares @ self.nodes.exponent
         height = self.integrand.height(shares @ self.nodes.largest)
         values, rounding = self.integrand.at(self.nodes, exponent, height)
@@ -261,36 +271,53 @@ class _Spectrum:
             if work > limit:
                 return max(settled, before)
             self.work += work
-            heights = points.height[cells].max(axis=1)
-            exponent = points.exponent[cells]
-            squares = np.array([np.abs(exponent[:, i] - exponent[:, j]) for i, j in edges])
-            squares = (self.others * (squares + 2 * self.nodes.relative)) ** 2
-            weight = self.nodes.size * heights
-            bounds = largest_sums(points.upper[cells], weight, squares, edges)
-            if spread is not None:
-                variance = most_variance(points.shares[cells])[:, None]
-                errors = self.nodes.size * spread.at(variance, heights)
-                bounds += errors.sum(axis=1) * ROUND_UP
-            bounds = np.nan_to_num(bounds, nan=math.inf)
+            found = [self._bounds(points, some, edges, spread) for some in self._split(cells)]
+            bounds, longest = (np.concatenate(parts) for parts in zip(*found, strict=True))
             open_ = ~(bounds <= goal)
             settled = max(settled, float(bounds[~open_].max(initial=0.0)))
             before = float(bounds.max())  # holds for the parts of all cells, too
-            if self.is_hopeless or before > _OUT_OF_REACH * settled:
+            stuck = _STUCK * work > limit and float(bounds.min()) > _NEARLY * goal
+            if self.is_hopeless or stuck or before > _OUT_OF_REACH * settled:
                 return max(settled, before)
             cells = cells[open_]
             if cells.size:
-                longest = np.argmax((weight[open_] * squares[:, open_]).sum(axis=2), axis=0)
-                cells, points = self._halve(cells, points, np.array(edges)[longest])
+                cells, points = self._halve(cells, points, np.array(edges)[longest[open_]])
                 largest = float(points.upper.max())
                 self.is_hopeless |= self._exceeds(largest)
                 goal = max(goal, largest * (1 + self.proposal.share_of_cells) + slack)
         return settled
 
+    def _split(self, table: NDArray[T]) -> list[NDArray[T]]:
+        """Return a table in parts of so many rows that what is made of them stays in a cache."""
+        rows = max(int(_AT_ONCE / self.nodes.t.size), 1)
+        return [table[begin : begin + rows] for begin in range(0, len(table), rows)]
+
+    def _bounds(
+        self,
+        points: Points,
+        cells: IntArray,
+        edges: Sequence[tuple[int, int]],
+        spread: Spread | None,
+    ) -> tuple[FloatArray, IntArray]:
+        """Bound the sum in each of several cells, and say which edge to cut."""
+        heights = points.height[cells].max(axis=1)
+        exponent = points.exponent[cells]
+        lengths = np.array([np.abs(exponent[:, i] - exponent[:, j]) for i, j in edges])
+        lengths = self.others * (lengths + 2 * self.nodes.relative)
+        weight = self.nodes.size * heights
+        bounds = largest_sums(points.upper[cells], weight, lengths**2, edges)
+        if spread is not None:
+            variance = most_variance(points.shares[cells])[:, None]
+            errors = self.nodes.size * spread.at(variance, heights)
+            bounds += errors.sum(axis=1) * ROUND_UP
+        longest = np.argmax(np.einsum("cn,ecn->ec", weight, lengths), axis=0)
+        return np.nan_to_num(bounds, nan=math.inf), longest
+
     def _halve(self, cells: IntArray, points: Points, edges: IntArray) -> tuple[IntArray, Points]:
         """Cut each cell in the middle of an edge."""
         halves, pairs = halve(cells, edges, len(points.shares))
         added = self._at(0.5 * (points.shares[pairs[:, 0]] + points.shares[pairs[:, 1]]))
-        return halves, points.joined(added)
+        return halves, Points.joined([points, added])
 
     def _corners(self, order: list[int], count: int) -> Points:
         """Evaluate the sum for the first types alone."""
@@ -331,5 +358,7 @@ class _Spectrum:
             found = self._cover(points, spread, _SHARE_OF_SPREAD * examined)
             if found <= largest * (1 + share) + examined:
                 return found
-        self.is_hopeless |= self._exceeds(min(largest + examined, known))
+        if largest + examined >= known:  # nothing that cuts find is better
+            return known
+        self.is_hopeless |= self._exceeds(largest + examined)
         return self._mixed(points, order) + examined
