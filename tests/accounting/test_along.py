@@ -100,7 +100,7 @@ class Blind:
     """Guesses that know nothing."""
 
     draw = random.Random(0)
-    are_rough = True
+    rough = frozenset({0, 8})
 
     def __init__(self, *_: object) -> None:
         pass
@@ -145,19 +145,36 @@ def test_guesses_lie_on_a_curve_through_the_answers() -> None:
     assert along._Guesses(problems, places, {**some, 4: infinite}).at(1.0) is None
 
 
-@pytest.mark.parametrize(("bend", "rough"), [(0.0, False), (1e-5, False), (1e-2, True)])
-def test_guesses_are_rough_where_answers_leave_the_curve(bend: float, rough: bool) -> None:
-    """Epsilon is a power of n times something that no polynomial of third degree follows."""
+@pytest.mark.parametrize(("bend", "rough"), [(0.0, set()), (1e-5, set()), (1e-2, {3, 6, 9, 12})])
+def test_guesses_are_rough_where_answers_leave_the_curve(bend: float, rough: set[int]) -> None:
+    """Epsilon is a power of n times something that no polynomial of fifth degree follows.
+
+    Only between its ends: at these there is no curve on both sides.
+    """
     (accountant,) = along_users("krr(k=10, epsilon0=2)", "blanket")[:1]
     leader = accountant.known.families["upper"].candidates.leader()
     assert leader is not None
-    places = [1.0 + i for i in range(6)]
     problem = along.RootProblem(leader.decomposition, 1000, Interval(-14.0, -14.0), 1e-4)
     roots = {
-        i: along.Root(Interval(0.0, 0.2 * math.exp(-0.1 * x + bend * (-1) ** i)), None)
-        for i, x in enumerate(places)
+        3 * i: along.Root(Interval(0.0, 0.2 * math.exp(-0.1 * i + bend * (-1) ** i)), None)
+        for i in range(6)
     }
-    assert along._Guesses([problem] * 6, places, roots).are_rough is rough
+    places = [1.0 + i for i in range(16)]
+    assert along._Guesses([problem] * 16, places, roots).rough == rough
+
+
+def test_guesses_are_rough_next_to_a_kink_alone() -> None:
+    """Answers far from it lie on the curve through those beside them."""
+    (accountant,) = along_users("krr(k=10, epsilon0=2)", "blanket")[:1]
+    leader = accountant.known.families["upper"].candidates.leader()
+    assert leader is not None
+    problem = along.RootProblem(leader.decomposition, 1000, Interval(-14.0, -14.0), 1e-4)
+    roots = {
+        i: along.Root(Interval(0.0, 0.2 * math.exp(-0.1 * i - 0.1 * max(i - 10, 0))), None)
+        for i in range(21)
+    }
+    rough = along._Guesses([problem] * 21, list(range(21)), roots).rough
+    assert {9, 10, 11} <= rough <= set(range(6, 15))
 
 
 def test_rough_guesses_are_refined_between_landmarks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,10 +188,25 @@ def test_rough_guesses_are_refined_between_landmarks(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(along, "_solved", record)
     monkeypatch.setattr(along, "_ROUGH", 0.0)
-    accountants = [ShuffleAccountant("krr(k=10, epsilon0=2)", n) for n in range(1000, 1030)]
+    accountants = [ShuffleAccountant("krr(k=10, epsilon0=2)", n) for n in range(1000, 1041)]
     prepared(accountants, 1e-6)
-    assert asked[:2] == [[0, 8, 16, 24, 29], [4, 12, 20, 26]]
-    assert sorted(i for part in asked[:3] for i in part) == list(range(30))
+    assert asked[:2] == [[0, 10, 20, 30, 40], [5, 15, 25, 35]]
+    assert sorted(i for part in asked[:3] for i in part) == list(range(41))
+
+
+def test_only_gaps_beside_rough_answers_are_refined(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    solved = along._solved
+
+    def record(problems: object, hints: dict[int, Hint | None]) -> dict[int, along.Root]:
+        asked.append(sorted(hints))
+        return solved(problems, hints)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(along, "_solved", record)
+    monkeypatch.setattr(along._Guesses, "rough", frozenset({20}))
+    accountants = [ShuffleAccountant("krr(k=10, epsilon0=2)", n) for n in range(1000, 1041)]
+    prepared(accountants, 1e-6)
+    assert asked[:2] == [[0, 10, 20, 30, 40], [15, 25]]
 
 
 def test_the_worst_of_several_candidates_counts() -> None:

@@ -49,7 +49,7 @@ def test_a_sweep_continues(tmp_path, asked):
 
 def test_a_sweep_of_blocks_continues_with_the_same_answers(tmp_path, monkeypatch):
     """A block is answered anew unless all of it was kept: its answers depend on each other."""
-    series = {"krr": [replace(QUESTION, n=n) for n in range(1000, 1090)]}
+    series = {"krr": [replace(QUESTION, n=n) for n in range(1000, 1120)]}
     answer_together, sizes, done = MODULE.answer_together, [], []
 
     def interrupted(questions):
@@ -64,8 +64,8 @@ def test_a_sweep_of_blocks_continues_with_the_same_answers(tmp_path, monkeypatch
         sweep(series, processes=1, kept=Kept(path))
     path.write_text("\n".join(path.read_text().split("\n")[:-7]))  # of the second block
     found = sweep(series, processes=1, kept=Kept(path), on_done=lambda *own: done.append(own))
-    assert sizes == [30, 30, 30, 30, 30]
-    assert done == [(30, 90), (60, 90), (90, 90)]
+    assert sizes == [40, 40, 40, 40, 40]
+    assert done == [(40, 120), (80, 120), (120, 120)]
     assert found == sweep(series, processes=1)
 
 

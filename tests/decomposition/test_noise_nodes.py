@@ -356,8 +356,9 @@ def one_of(bound: TransformBound, number: int) -> TransformBound:
     )
 
 
+@pytest.mark.parametrize("cached", [1, 3])
 @pytest.mark.parametrize("vague", [0.0, 0.9e-7, 1.1e-7])
-def test_errors_of_laws_in_numbers(vague, monkeypatch):
+def test_errors_of_laws_in_numbers(vague, cached, monkeypatch):
     """The bound of every panel, or twice what it can add; roundings are up, and show.
 
     Nodes whose errors are not covered by that say nothing about what a panel can add.
@@ -371,7 +372,8 @@ def test_errors_of_laws_in_numbers(vague, monkeypatch):
     errors[0, :, 4], errors[1, :, 4] = 0.5 * vague / thetas, 0.5 * vague
     laws = LawRows(values, weights, *errors)
     times = [0.0, 0.3, 1.0, 4.0, math.inf]
-    found = transform_errors_of(laws, bound, thetas, [np.full(2, t) for t in times])
+    monkeypatch.setattr(transform_module, "_CACHED", cached * bound.log_size.size)
+    found = transform_errors_of(laws, bound, thetas, np.array([times, times]).T).T
     chosen = set()
     for number, theta in enumerate(thetas.tolist()):
         own = one_of(bound, number)
@@ -387,7 +389,7 @@ def test_errors_of_laws_in_numbers(vague, monkeypatch):
             expected.insert(0, up * np.minimum(panels, most).sum())
         assert found[number] == pytest.approx(np.array(expected))
         law = Law(values[number], weights[number], *errors[:, number])
-        alone = transform_errors_of(law, own, theta, times)
+        alone = transform_errors_of(law, own, theta, np.array(times))
         assert alone == pytest.approx(np.array(expected))
         assert own.errors_at_0(theta) == pytest.approx(up * at_0.sum())
         peaks = np.exp(own.log_density + theta * own.largest)

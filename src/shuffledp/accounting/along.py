@@ -28,9 +28,9 @@ from shuffledp.divergence import (
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval
 
-_SPACING = 8  # of the questions that are answered one by one
-_DEGREE = 3  # of the curve through their answers
-_ROUGH = 5e-4  # of log epsilon: how far an answer may be from the curve through those beside it
+_SPACING = 10  # about, of the questions that are answered one by one
+_DEGREE, _LEAST_DEGREE = 5, 3  # of the curve through their answers
+_ROUGH = 2e-3  # of log epsilon: how far an answer may be from the curve through those beside it
 _MOST_CANDIDATES = 32
 
 
@@ -64,11 +64,14 @@ def find_roots(problems: Sequence[RootProblem], places: Sequence[float]) -> list
     """
     if not problems:
         return []
-    landmarks = sorted({*range(0, len(problems), _SPACING), len(problems) - 1})
+    last = len(problems) - 1
+    parts = max(round(last / _SPACING), _LEAST_DEGREE)
+    landmarks = sorted({last * part // parts for part in range(parts + 1)})
     roots = _solved(problems, dict.fromkeys(landmarks))
     guesses = _Guesses(problems, places, roots)
-    if guesses.are_rough:
-        between = {(left + right) // 2 for left, right in pairwise(landmarks)} - roots.keys()
+    if rough := guesses.rough:
+        sides = [(left, right) for left, right in pairwise(landmarks) if {left, right} & rough]
+        between = {(left + right) // 2 for left, right in sides} - roots.keys()
         roots |= _solved(problems, {i: guesses.at(places[i]) for i in between})
         guesses = _Guesses(problems, places, roots)
     rest = {i: guesses.at(places[i]) for i in range(len(problems)) if i not in roots}
@@ -82,25 +85,28 @@ class _Guesses:
     def __init__(
         self, problems: Sequence[RootProblem], places: Sequence[float], roots: dict[int, Root]
     ) -> None:
+        self.numbers: list[int] = []
         self.places: list[float] = []
         self.logs: list[tuple[float, float]] = []  # of epsilon and of the slope
-        for i, root in roots.items():
+        for i, root in sorted(roots.items()):
             epsilon = root.epsilon.upper
             if 0 < epsilon <= MAX_EPSILON0:
                 _, slope = estimate_log_delta(problems[i].decomposition, problems[i].n, epsilon)
                 if -math.inf < slope < 0:
+                    self.numbers.append(i)
                     self.places.append(places[i])
                     self.logs.append((math.log(epsilon), math.log(-slope)))
 
     @property
-    def are_rough(self) -> bool:
-        """Whether some answer is far from the curve through others."""
+    def rough(self) -> set[int]:
+        """The problems whose answers are far from the curve through others."""
+        found = set()
         for i in range(1, len(self.places) - 1):
             others = [j for j in range(len(self.places)) if j != i]
             guess = self._curve(self.places[i], others)
             if guess is not None and abs(guess[0] - self.logs[i][0]) > _ROUGH:
-                return True
-        return False
+                found.add(self.numbers[i])
+        return found
 
     def at(self, place: float) -> Hint | None:
         """Return what the curve through the answers next to a place says; None if there are few."""
@@ -112,7 +118,7 @@ class _Guesses:
     def _curve(self, place: float, known: Sequence[int]) -> tuple[float, float] | None:
         """Return logarithms of epsilon and of the slope from those of the nearest answers."""
         nearest = sorted(known, key=lambda i: abs(self.places[i] - place))[: _DEGREE + 1]
-        if len(nearest) <= _DEGREE:
+        if len(nearest) <= _LEAST_DEGREE:
             return None
         epsilon = slope = 0.0
         for i in nearest:

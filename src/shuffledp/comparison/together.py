@@ -23,7 +23,7 @@ from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.support import SupportRandomizer
 
 _FEWEST = 12  # questions of which neighbours know something of each other
-_MOST_QUESTIONS = 40  # few enough for progress to be seen
+_MOST_QUESTIONS = 50  # few enough for progress to be seen
 _MOST_PARTS = 3
 
 #: What each of our bounds is made of.

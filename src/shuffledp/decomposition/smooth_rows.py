@@ -80,4 +80,4 @@ class SmoothRows(LawRows):
 
     def transform_errors(self, thetas: FloatArray, t: FloatArray) -> FloatArray:
         """Bound the error of M(theta + it) for every t in a row; see ``SmoothLaw``."""
-        return transform_errors_of(self, self.bound, thetas, t.T)
+        return transform_errors_of(self, self.bound, thetas, t.T).T

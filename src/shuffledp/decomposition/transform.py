@@ -9,7 +9,6 @@ be taken from the one for the other. What may be is said in :mod:`shuffledp.dive
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -128,7 +127,7 @@ class TransformBound:
     def tilted(self, theta: float | FloatArray) -> FloatArray:
         """Return log_size + theta top, which all t have in common."""
         top, log_size = self.top, self.log_size
-        if top.ndim == 3 and np.ndim(theta):
+        if np.ndim(theta) + 3 > top.ndim:  # several tilts of each law
             top, log_size = top[:, :, None], log_size[:, :, None]
         exponents: FloatArray = _deep(theta, 1) * top
         exponents += log_size
@@ -136,7 +135,7 @@ class TransformBound:
 
     def panel_errors_beside(self, tilted: FloatArray, t: float | FloatArray) -> FloatArray:
         """Do as ``panel_errors``, given what ``tilted`` returns."""
-        if tilted.ndim == 3 and np.ndim(t):
+        if np.ndim(t) + 3 > tilted.ndim:
             tilted = tilted[:, :, None]
         turn, least = self.turn, self._least
         if turn.ndim < tilted.ndim:
@@ -162,16 +161,12 @@ def _deep(numbers: float | FloatArray, axes: int) -> FloatArray:
 
 
 def transform_errors_of(
-    law: Law | LawRows,
-    bound: TransformBound,
-    theta: float | FloatArray,
-    times: Iterable[float | FloatArray],
+    law: Law | LawRows, bound: TransformBound, theta: float | FloatArray, t: FloatArray
 ) -> FloatArray:
-    """Bound the error of M(theta + it) for every t among the times, which may be infinite.
+    """Bound the error of M(theta + it) for every t, infinity among them.
 
     That of exact nodes: the errors of values and weights come on top. For several laws the tilts
-    and each of the times are vectors, and the answer has a row for each law; for one law, a vector
-    among the times gives a row for each of its numbers.
+    are a vector, and each t is one, a row of a table; so is the answer.
     """
     tilts, nodes = _deep(theta, 1), slice(0, bound.nodes)
     beside = bound.tilted(theta)
@@ -181,12 +176,13 @@ def transform_errors_of(
         sizes = law.weights[..., nodes] * (1 + np.exp(tilts * law.values[..., nodes]))
     most = 2 * sizes.reshape(*at_0.shape, bound.points).sum(axis=-1) * _ROUND_UP + at_0
     most = np.where(vague.max(axis=-1, keepdims=True) > _CLEAR, np.inf, most)
+    step = max(_CACHED // max(bound.log_size.size, 1), 1)
     totals = []
-    for t in times:
+    for some in np.split(t, range(step, len(t), step)):
         with np.errstate(invalid="ignore"):
-            panels = np.minimum(bound.panel_errors_beside(beside, t), most)
-        totals.append(np.where(_deep(t, 1) == np.inf, most, panels).sum(axis=-1))
-    errors: FloatArray = np.stack(totals, axis=-1) * _ROUND_UP
+            panels = np.minimum(bound.panel_errors_beside(beside, some), most)
+        totals.append(np.where(_deep(some, 1) == np.inf, most, panels).sum(axis=-1))
+    errors: FloatArray = np.concatenate(totals) * _ROUND_UP
     return errors
 
 
@@ -255,9 +251,4 @@ class SmoothLaw(Law):
 
         That of exact nodes: the errors of values and weights come on top.
         """
-        step = max(_CACHED // max(self.bound.log_size.size, 1), 1)
-        parts = [
-            transform_errors_of(self, self.bound, theta, [t[begin : begin + step]])[..., 0]
-            for begin in range(0, t.size, step)
-        ]
-        return np.concatenate(parts)
+        return transform_errors_of(self, self.bound, theta, t)

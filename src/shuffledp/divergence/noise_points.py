@@ -65,6 +65,8 @@ class NoisePoints:
         widths = {i: max(rtols[i], FINEST_WITH_JUMPS) for i in left}
         questions = {i: self._question(i, widths[i]) for i in left}
         for group in alike(questions):
+            if len(group) < _FEWEST_ROWS:
+                continue
             plan = choose_common_jump_rule([questions[i] for i in group])
             if plan is None:
                 continue

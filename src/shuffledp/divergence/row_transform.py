@@ -155,8 +155,8 @@ def row_log_mgf_errors(
     increasing = np.take_along_axis(points, order, axis=1)
     ends = np.unique(last_of_groups(points.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
-        at_ends = [laws.bound.errors_at_0(increasing[:, end]) for end in ends.tolist()]
-        ranked = np.array(at_ends)[np.searchsorted(ends, np.arange(points.shape[1]))].T
+        at_ends = laws.bound.errors_at_0(increasing[:, ends].T)
+        ranked = at_ends[np.searchsorted(ends, np.arange(points.shape[1]))].T
         errors = np.empty_like(points)
         np.put_along_axis(errors, order, ranked, axis=1)
         # The values that count may be larger by their errors.

@@ -14,7 +14,8 @@ from shuffledp.errors import MAX_EPSILON0
 
 _SPACING = 8  # about, of the questions whose rules are chosen one by one
 _STEPS = 16  # of epsilon within a factor of two
-_MOST_ALIKE, _FACTOR = 12, 5.0  # questions that share jumps, and between their numbers of users
+_MOST_ALIKE, _FACTOR = 40, 5.0  # questions that share jumps, and between their numbers of users
+_MOST_OF_ONE = 12  # questions about the same number of users, whose deltas differ
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ def alike(questions: Mapping[int, RuleQuestion]) -> Iterator[list[int]]:
         if run:
             first = questions[run[0]]
             near = max(first.n, question.n) <= _FACTOR * min(first.n, question.n)
-            if not (near and first.smooth is question.smooth and len(run) < _MOST_ALIKE):
+            most = _MOST_OF_ONE if first.n == question.n else _MOST_ALIKE
+            if not (near and first.smooth is question.smooth and len(run) < most):
                 yield run
                 run = []
         run.append(i)
