@@ -363,7 +363,29 @@ def test_the_second_plan_goes_further_out_or_takes_smaller_jumps() -> None:
     assert lower.rule.panels.edges[lower.first] < first.rule.panels.edges[first.first]
     assert further.orders == first.orders
     assert further.rule.panels.edges[-1] > first.rule.panels.edges[-1]
-    assert choose_jump_rule(smooth, 500, 2.0, 1e-4, (-9.0, -8.0)) is None
+
+
+@pytest.mark.parametrize(("n", "sigma", "epsilon"), [(40, 0.53, 3.75), (100, 0.46, 5.62)])
+def test_cells_are_quicker_where_few_users_have_many_kinds_of_jumps(
+    n: int, sigma: float, epsilon: float
+) -> None:
+    few, more = Gaussian(sigma).blanket(PAIR).smooth, Gaussian(0.7).blanket(PAIR).smooth
+    assert few is not None
+    assert more is not None
+    assert choose_jump_rule(few, n, epsilon, 1e-4) is None
+    assert choose_jump_rule(few, n, epsilon, 1e-4, (-math.inf, math.inf)) is None
+    assert choose_jump_rule(few, 1000, epsilon, 1e-4) is not None
+    assert choose_jump_rule(more, n, 2.0, 1e-4) is not None
+
+
+@pytest.mark.parametrize(("sigma", "epsilon"), [(0.5, 3.3402), (0.55, 3.3257)])
+def test_a_second_plan_follows_cells_that_fail(sigma: float, epsilon: float) -> None:
+    """Cells of 300 users are twenty times as wide as they should be, now and then."""
+    noise = Gaussian(sigma).blanket(PAIR)
+    found, cells = log_delta_at(noise, 300, epsilon), log_delta(noise.at(epsilon), 300)
+    assert found.width < 1e-4
+    assert cells.width > 7e-4
+    assert meet(found, cells)
 
 
 def test_cells_of_steep_laws_are_accepted_if_they_are_no_wider():

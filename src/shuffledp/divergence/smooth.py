@@ -33,7 +33,9 @@ FINEST_WITH_JUMPS = 3e-5
 # Enclosures of steep laws by cells that nodes may improve: times the tolerance, and in any case.
 _WIDE, _WIDEST = 50.0, 5e-3
 _TOO_WIDE = 2.0  # times the tolerance: what a second plan of jumps may improve
-_CELLS_WITH_JUMPS = 5e-4  # about the width of what cells can say where jumps rule
+_FEW_USERS = 1000  # with fewer, cells are quicker than such a second plan
+# About the width of what cells can say where jumps rule, and one that shows that they failed.
+_CELLS_WITH_JUMPS, _TOO_WIDE_CELLS = 5e-4, 8e-4
 
 #: Of the tolerance; the rest is for what lies beyond the end.
 SHARE_OF_CONTOUR = 0.8
@@ -69,7 +71,7 @@ def log_delta_at(
     if found.width <= useful:
         return found
     cells = log_delta(decomposition.at(epsilon), n, rtol=rtol)
-    if found.width == math.inf and cells.width > useful:
+    if found.width == math.inf and cells.width > max(rtol, _TOO_WIDE_CELLS):
         found = _by_quadrature(smooth, n, epsilon, rtol)
     return found.intersect(cells)
 
@@ -92,7 +94,10 @@ def _by_quadrature(
 
 
 def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float, useful: float) -> LogEnclosure:
-    """Enclose log delta by the rule that is proposed, with jumps or without."""
+    """Enclose log delta by the rule that is proposed, with jumps or without.
+
+    A second plan of jumps may improve the first. With few users cells come between the two.
+    """
     found = LogEnclosure(-math.inf, math.inf)
     rule = choose_quadrature(smooth, n, epsilon, rtol)
     if rule is not None:
@@ -103,8 +108,10 @@ def _log_delta(smooth: Smooth, n: int, epsilon: float, rtol: float, useful: floa
     plan = choose_jump_rule(smooth, n, epsilon, rtol)
     if plan is None:
         return found
-    jumps = log_delta_by_jumps(plan, n, epsilon, rtol, useful)
-    if jumps.width > _TOO_WIDE * rtol:
+    jumps, few = LogEnclosure(-math.inf, math.inf), n < _FEW_USERS
+    if not few or useful < math.inf:
+        jumps = log_delta_by_jumps(plan, n, epsilon, rtol, useful)
+    if jumps.width > _TOO_WIDE * rtol and (not few or useful == math.inf):
         plan = choose_jump_rule(smooth, n, epsilon, rtol, (jumps.lower, jumps.upper))
         if plan is not None:
             jumps = jumps.intersect(log_delta_by_jumps(plan, n, epsilon, rtol, useful))

@@ -30,7 +30,8 @@ _WAVES = 8 / 20  # waves that matter, over the deviation of the rest, and those 
 _FEWEST_PANELS, _MOST_PANELS = 3, 64  # of a class
 _LOWER = 4.0  # the level of a second plan
 _FAR_BELOW = 0.5  # a guess of log delta
-_FEW = 1000
+_FEW, _VERY_FEW = 1000, 64
+_MOST_CLASSES, _FEWER_CLASSES = 9, 6  # of so few users; cells are quicker where there are more
 _ROUNDING = 64  # of the mantissa of epsilon, so that neighbouring ones share a rule
 _SHARE_OF_WAVES = 0.05  # of the tolerance: errors of the transform where waves are short
 _RATIO, _MOST_TIMES = 1.5, 64  # of neighbouring times at which these are looked at
@@ -88,10 +89,8 @@ def choose_jump_rule(
     follows the law further out if the first ended too soon, else takes smaller values for jumps,
     and more of them.
     """
-    if n < (_FEWEST_WITH_JUMPS if found is None else _FEW) or smooth.is_bounded:
-        return None
     growing = [piece for piece in smooth.pieces if piece.rate0 > 0]
-    if len(growing) != 1:
+    if n < _FEWEST_WITH_JUMPS or smooth.is_bounded or len(growing) != 1:
         return None
     try:
         plan, guess = _plan(smooth, n, epsilon, rtol, for_many=for_many)
@@ -120,6 +119,8 @@ def choose_jump_rule(
     wave = _WAVES / math.sqrt(n * float(rest.weights @ usual**2))
     fine, cuts = edges[:first], []
     classes = max(round((end - edges[first]) * rate / _CLASS_FACTOR), 1)
+    if n < _FEW and classes > (_MOST_CLASSES if n >= _VERY_FEW else _FEWER_CLASSES):
+        return None
     for left, right in pairwise(np.linspace(edges[first], end, classes + 1).tolist()):
         range_of_g = math.exp(rate * right) - math.exp(rate * left)
         panels = min(max(math.ceil(wave * range_of_g), _FEWEST_PANELS), _MOST_PANELS)
