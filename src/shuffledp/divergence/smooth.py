@@ -35,7 +35,7 @@ _WIDE, _WIDEST = 50.0, 5e-3
 _TOO_WIDE = 2.0  # times the tolerance: what a second plan of jumps may improve
 _FEW_USERS = 1000  # with fewer, cells are quicker than such a second plan
 # About the width of what cells can say where jumps rule, and one that shows that they failed.
-_CELLS_WITH_JUMPS, _TOO_WIDE_CELLS = 5e-4, 8e-4
+_CELLS_WITH_JUMPS, _TOO_WIDE_CELLS = 5e-4, 6e-4
 
 #: Of the tolerance; the rest is for what lies beyond the end.
 SHARE_OF_CONTOUR = 0.8

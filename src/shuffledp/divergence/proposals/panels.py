@@ -119,7 +119,8 @@ def choose_jump_rule(
     wave = _WAVES / math.sqrt(n * float(rest.weights @ usual**2))
     fine, cuts = edges[:first], []
     classes = max(round((end - edges[first]) * rate / _CLASS_FACTOR), 1)
-    if n < _FEW and classes > (_MOST_CLASSES if n >= _VERY_FEW else _FEWER_CLASSES):
+    most = _MOST_CLASSES if n >= _VERY_FEW else _FEWER_CLASSES
+    if n < _FEW and classes > most + (found is not None):
         return None
     for left, right in pairwise(np.linspace(edges[first], end, classes + 1).tolist()):
         range_of_g = math.exp(rate * right) - math.exp(rate * left)
