@@ -23,6 +23,7 @@ from shuffledp.interval import Interval
 ULP = 2.0**-52
 
 _MAX_NEWTON_STEPS = 30
+_NORMAL_STEPS = 4
 _MAX_LOG = 700.0
 _SMALLEST_RTOL = 1e-9
 _SMALLEST_STEP = 2.0**-60  # where epsilon is 0
@@ -235,14 +236,21 @@ class Guide:
         return min(self._to_epsilon(u), self.ceiling)
 
     def _gaussian_guess(self) -> float:
-        """Return epsilon as if the sum were normal: e^epsilon - 1 is about z sqrt(Var/n)."""
+        r"""Return epsilon as if the sum were normal.
+
+        With s its deviation, over n, and :math:`e^\varepsilon-1=sz`, delta is then s times
+        :math:`\varphi(z)-z\Phi(-z)`, about :math:`\varphi(z)/(1+5z/4+z^2)`.
+        """
         law = self.decomposition.start
         top = float(np.abs(law.values).max())
         if top == 0:
             return 0.0
         deviation = top * math.sqrt(float(law.weights @ (law.values / top) ** 2) / self.n)
-        tail = math.sqrt(2 * max(-self.log_target.upper, 0.1))
-        return math.log1p(deviation * tail)
+        most = math.log(deviation / math.sqrt(2 * math.pi)) - self.log_target.upper
+        z = math.sqrt(2 * max(most, 0.0))
+        for _ in range(_NORMAL_STEPS):
+            z = math.sqrt(2 * max(most - math.log1p(z * (1.25 + z)), 0.0))
+        return math.log1p(deviation * z)
 
     def _inside(self, low: float, high: float, u: float) -> float:
         """Return the epsilon of u if the bracket does not decide it yet, else its middle."""
