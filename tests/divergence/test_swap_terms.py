@@ -387,6 +387,12 @@ def test_covers_end_with_the_largest_bound_of_a_cell(monkeypatch: pytest.MonkeyP
     assert spectrum.work == 5 * spectrum.nodes.t.size
 
 
+def test_covers_of_one_type_are_its_sum() -> None:
+    spectrum = spectrum_at(THREE)
+    points = spectrum._at(np.eye(3)[[1]])
+    assert spectrum._cover(points) == points.upper[0]
+
+
 @pytest.mark.parametrize(("cells", "expected"), [(0.5, math.inf), (1.5, 3.0), (3.5, 1.5)])
 def test_covers_of_much_work_keep_the_bounds_of_the_last_round(
     cells: float, expected: float, monkeypatch: pytest.MonkeyPatch
@@ -454,6 +460,7 @@ def test_distances_and_weights_hold_for_all_true_exponents(
     assert spectrum._cover(corners_of(spectrum)) == math.inf
     [(weight, squares, edges)] = asked
     assert len(edges) == types * (types - 1) // 2
+    assert spectrum.work == len(edges) * nodes.t.size
     for (i, j), square in zip(edges, squares, strict=True):
         apart = nodes.exponent[i] - nodes.exponent[j]
         with np.errstate(invalid="ignore"):
