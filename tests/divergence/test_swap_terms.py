@@ -528,6 +528,31 @@ def test_types_that_are_not_looked_at_have_a_ceiling(
     assert kept == list(range(3, 3 + len(tried)))
 
 
+def test_types_are_looked_at_in_their_order() -> None:
+    spectrum = spectrum_at(THREE)
+    assert spectrum._corners([2, 0, 1], 2).shares.tolist() == [[0, 0, 1], [1, 0, 0]]
+
+
+def test_mixtures_of_one_type_are_its_sum() -> None:
+    slots = slots_of(THREE[0], THREE[2])
+    spectrum = spectrum_of(replace(slots, types=slots.types[:1]), THREE[1])
+    points = corners_of(spectrum)
+    assert spectrum.terms > 1
+    assert spectrum._worst_mixture(points, [0], math.inf) == points.upper[0]
+
+
+def test_covers_of_some_types_do_not_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of three types are looked at: their mixtures say nothing about those with the third."""
+    spectrum = spectrum_at(THREE)
+    points = spectrum._corners([0, 1, 2], 2)
+    examined = examined_of(spectrum)
+    assert examined > spectrum.proposal.share_of_cells * float(points.upper.max())
+    monkeypatch.setattr(_Spectrum, "_mixed", lambda *_: 0.7)
+    monkeypatch.setattr(_Spectrum, "_cover", lambda *_: float(points.upper.max()))
+    found = spectrum._worst_mixture(points, [0, 1, 2], math.inf)
+    assert found == pytest.approx(0.7 + examined, rel=1e-12)
+
+
 def test_ceilings_know_how_users_are_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
     spectrum = spectrum_at(THREE)
     asked: list[tuple[object, ...]] = []
