@@ -106,6 +106,33 @@ def test_ceilings_until_something_is_below(monkeypatch: pytest.MonkeyPatch) -> N
     assert [second, third] == np.nextafter(ceilings[1:], math.inf).tolist()
 
 
+@pytest.mark.parametrize("inputs", [2, 3])
+def test_bounds_with_ceilings_cover_all_backgrounds(
+    inputs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is given up early holds as well; below its ceiling a bound is the one without it."""
+    monkeypatch.setattr("shuffledp.divergence.proposals.row_swap.FEWEST_BLANKET_USERS", 0.0)
+    given_up = kept = 0
+    for seed in range(examples(21)):
+        rows = random_rows(np.random.default_rng(seed), inputs, 5 - inputs)
+        slots = SlotRows.joined([SlotRows.of(*decompositions(rows), EPSILONS)])
+        users = np.full(EPSILONS.size, 4)
+        exact = np.array([worst(rows, 4, epsilon) for epsilon in EPSILONS.tolist()])
+        whole = swap_log_deltas(slots, users, 1e-3)
+        for above in (-1.0, -0.01, 0.01, 1.0):
+            with np.errstate(divide="ignore"):
+                ceilings = np.log(exact) + above
+            found = row_swap.swap_log_deltas(slots, users, 1e-3, ceilings)
+            for row, bound in enumerate(found):
+                if bound is not None and bound < math.inf:
+                    assert exact[row] * (1 - 1e-12) <= math.exp(bound)
+                    assert bound > ceilings[row] or bound == pytest.approx(whole[row], abs=1e-9)
+                    given_up += bool(bound > ceilings[row])
+                    kept += bool(bound <= ceilings[row])
+    assert given_up > 0
+    assert kept > 0 or inputs == 3  # of three types among so few users all is left to others
+
+
 def test_any_proposal_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tilts, smoothing, steps, ends and numbers of users examined: the bound still holds."""
     rng = np.random.default_rng(7)
