@@ -18,7 +18,9 @@ from shuffledp.decomposition import Decomposition, LawRows
 from shuffledp.divergence import lead as single_leads
 from shuffledp.divergence import row_lead, row_mixtures, row_swap
 from shuffledp.divergence.lead import leading_type, loss_of_leading, terms_of_one
+from shuffledp.divergence.proposals.swap import share_of_cells
 from shuffledp.divergence.row_lead import RowLeads, RowNodes
+from shuffledp.divergence.row_selection import Selection, select_nodes
 from shuffledp.divergence.slots import SlotRows, Slots
 from shuffledp.divergence.swap import _Spectrum, swap_log_delta
 from shuffledp.divergence.swap_integrand import Nodes
@@ -679,10 +681,9 @@ def test_rows_without_nodes_have_no_bound(
     with np.errstate(all="ignore"):
         rows, limits = np.arange(3), np.full(3, -1e3)
         whole = bounds_of(cases, 0, 1, 2)._found(rows, limits)
-        select = row_swap.select_nodes
 
-        def without_the_first(*given: object) -> row_swap.Selection:
-            found = select(*given)  # type: ignore[arg-type]
+        def without_the_first(*given: object) -> Selection:
+            found = select_nodes(*given)  # type: ignore[arg-type]
             kept = found.rows != 0
             left = found.left & (np.arange(3) != 0)
             return replace(found, rows=found.rows[kept], nodes=found.nodes[kept], left=left)
@@ -718,7 +719,7 @@ def test_what_mixtures_add_to_the_leading_type(
     """If it is little, or the bound is of no use anyhow, it is added; other rows are left."""
     bounds = bounds_of(OF_THREE, 0, 1, 2)
     sums = row_swap._Sums(bounds, np.arange(3))
-    little, much = 0.99 * row_swap.share_of_cells(2e-3), 1.01 * row_swap.share_of_cells(2e-3)
+    little, much = 0.99 * share_of_cells(2e-3), 1.01 * share_of_cells(2e-3)
     for lost, expected in (
         ([little, much, math.inf], [1 + little, math.inf, math.inf]),
         ([much, little, much], [1 + much, 1 + little, math.inf]),
@@ -734,7 +735,7 @@ def test_mixtures_of_two_types_are_looked_at(upper: float, monkeypatch: pytest.M
     """Unless what they add is little. Of two bounds the smaller one counts, if cuts found any."""
     bounds = bounds_of(OF_TWO, 0, 1, 2)
     sums = row_swap._Sums(bounds, np.arange(3))
-    little, much = 0.99 * row_swap.share_of_cells(2e-3), 1.01 * row_swap.share_of_cells(2e-3)
+    little, much = 0.99 * share_of_cells(2e-3), 1.01 * share_of_cells(2e-3)
     for lost, cut, expected in (
         ([little, much, much], [1.0003, 1.2], [1 + little, 1.0003, 1 + much]),
         ([0.2, little, 0.2], [math.inf, 1.1], [math.inf, 1 + little, 1.1]),

@@ -14,12 +14,14 @@ from test_swap import make_slots, plus, positive_part, random_rows, slot
 
 from shuffledp.decomposition.gparv import Law
 from shuffledp.divergence import swap
+from shuffledp.divergence.lead import leading_type
 from shuffledp.divergence.proposals.swap import SwapProposal
 from shuffledp.divergence.shares import Points
 from shuffledp.divergence.skipped import SkippedStretches
 from shuffledp.divergence.slots import Slots
 from shuffledp.divergence.stretches import listed
 from shuffledp.divergence.swap import _Found, _Spectrum, swap_log_delta
+from shuffledp.divergence.swap_integrand import ROUND_UP
 from shuffledp.divergence.tilt import tilt
 
 TWO = ("krr(k=2, epsilon0=2)", 1000, 0.33)
@@ -150,7 +152,9 @@ def tilted_up(law: Law, error: float) -> np.ndarray:
     """Weights that are off by no more than the error and favour positive values; they sum to 1."""
     weights, up = law.weights, law.values > 0
     size = error * min(float(weights[up].sum()), float(weights[~up].sum()))
-    return weights * (1 + size * np.where(up, 1 / weights[up].sum(), -1 / weights[~up].sum()))
+    sign = np.where(up, 1 / weights[up].sum(), -1 / weights[~up].sum())
+    moved: np.ndarray = weights * (1 + size * sign)
+    return moved
 
 
 @pytest.mark.parametrize("kind", range(4))
@@ -260,7 +264,8 @@ def test_a_bound_is_the_sum_of_its_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert moved > 1e-3 * settled
     assert spectrum.bound(math.inf).log_delta == pytest.approx(expected, rel=1e-12)
     log_ratio = math.log1p(-spectrum.gamma) - max(law.log_mgf for law in spectrum.types)
-    assert asked == [(spectrum.others, spectrum.terms, pytest.approx(log_ratio), spectrum.gamma)]
+    [terms] = asked
+    assert terms == pytest.approx((spectrum.others, spectrum.terms, log_ratio, spectrum.gamma))
 
 
 @pytest.mark.parametrize(("lost", "mixture"), [(0.5, 0.3), (0.3, 0.5), (math.inf, 0.2)])
@@ -311,7 +316,7 @@ def test_a_background_above_the_ceiling_ends_it(
 
     for factor, hopeless in ((0.9, True), (1.1, False)):
         spectrum = spectrum_at(THREE)
-        settled = float(spectrum._at(np.eye(3)[[swap.leading_type(spectrum.nodes)]]).upper[0])
+        settled = float(spectrum._at(np.eye(3)[[leading_type(spectrum.nodes)]]).upper[0])
         largest = float(corners_of(spectrum).upper.max())
         proved = min(2 * largest, (1 + lost) * settled)
         monkeypatch.setattr(swap, "loss_of_leading", lambda *_, own=settled: lost * own)
@@ -342,9 +347,9 @@ def test_errors_of_who_is_examined_can_end_it(
 # -- all mixtures ---------------------------------------------------------------------------------
 
 
-def examined_of(spectrum: _Spectrum) -> float:
+def examined_of(spectrum: _Spectrum, up: float = ROUND_UP) -> float:
     spread = spectrum.integrand.spread(spectrum.nodes)
-    return float((spectrum.nodes.size * spread.everywhere).sum()) * swap.ROUND_UP
+    return float((spectrum.nodes.size * spread.everywhere).sum()) * up
 
 
 class Scripted:
@@ -360,7 +365,11 @@ class Scripted:
 
 
 def scripted_cover(
-    spectrum: _Spectrum, monkeypatch: pytest.MonkeyPatch, *rounds: list[float], **known: float
+    spectrum: _Spectrum,
+    monkeypatch: pytest.MonkeyPatch,
+    *rounds: list[float],
+    slack: float = 0,
+    enough: float = 0,
 ) -> float:
     """Cover all mixtures of two types; corners and bounds are in units of the larger corner."""
     at = _Spectrum._at
@@ -370,7 +379,7 @@ def scripted_cover(
 
     monkeypatch.setattr(_Spectrum, "_at", flat)
     monkeypatch.setattr(swap, "largest_sums", Scripted(*rounds))
-    return spectrum._cover(corners_of(spectrum), **known)
+    return spectrum._cover(corners_of(spectrum), slack=slack, enough=enough)
 
 
 def test_covers_end_with_the_largest_bound_of_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -582,7 +591,7 @@ def test_averages_over_who_is_examined_are_in_every_bound(
     spectrum = spectrum_of(slots, n, proposal)
     points, order = corners_of(spectrum), list(range(len(slots.types)))
     monkeypatch.setattr(swap, "ROUND_UP", 300.0)  # so that these errors count
-    examined, largest = examined_of(spectrum), float(points.upper.max())
+    examined, largest = examined_of(spectrum, 300.0), float(points.upper.max())
     monkeypatch.setattr(_Spectrum, "_mixed", lambda *_: 0.7)
     if last == 0:
         assert examined == 0
