@@ -109,7 +109,8 @@ def test_what_is_given_up_stays_above_its_ceiling(
 
 
 def test_much_work_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    rounds = Rounds((-3.0, 0.9e7, False), (-4.0, 1.1e7, False), (-5.0, 0.0, False))
+    much = swap._MUCH_WORK
+    rounds = Rounds((-3.0, 0.9 * much, False), (-4.0, 1.1 * much, False), (-5.0, 0.0, False))
     assert bound_in(rounds, math.inf, monkeypatch) == -4.0
 
 
@@ -329,19 +330,19 @@ def test_a_background_above_the_ceiling_ends_it(
 def test_errors_of_who_is_examined_can_end_it(
     case: tuple[str, int, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are in every bound that is found, unless less is known."""
+    """They are in every bound that cuts find; where less is known, nothing is cut."""
     monkeypatch.setattr(_Spectrum, "_mixed", lambda *_: math.inf)
     monkeypatch.setattr(_Spectrum, "_cover", lambda *_: math.inf)
-    for known_share in (0.5, 2.0):
-        for factor, hopeless in ((0.99, True), (1.01, False)):
-            spectrum = spectrum_at(case)
-            points = corners_of(spectrum)
-            whole = float(points.upper.max()) + examined_of(spectrum)
-            known = known_share * whole
-            level = spectrum.integrand.log_delta(factor * min(whole, known), spectrum.scale)
-            spectrum.ceiling = float(level)
-            spectrum._worst_mixture(points, list(range(len(spectrum.types))), known)
-            assert spectrum.is_hopeless == hopeless
+    for factor, hopeless in ((0.99, True), (1.01, False)):
+        spectrum = spectrum_at(case)
+        points, order = corners_of(spectrum), list(range(len(spectrum.types)))
+        whole = float(points.upper.max()) + examined_of(spectrum)
+        spectrum.ceiling = float(spectrum.integrand.log_delta(factor * whole, spectrum.scale))
+        for known in (0.5 * whole, 0.999 * whole):
+            assert spectrum._worst_mixture(points, order, known) == known
+        assert not spectrum.is_hopeless
+        assert spectrum._worst_mixture(points, order, 1.001 * whole) == math.inf
+        assert spectrum.is_hopeless == hopeless
 
 
 # -- all mixtures ---------------------------------------------------------------------------------
@@ -407,9 +408,22 @@ def test_covers_of_much_work_keep_the_bounds_of_the_last_round(
     cells: float, expected: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spectrum = spectrum_at(TWO)
+    monkeypatch.setattr(swap, "_STUCK", 0)
     monkeypatch.setattr(swap, "_MAX_WORK", cells * spectrum.nodes.t.size)
     rounds = [3.0], [1.2, 1.5], [1.3, 1.1, 1.4, 1.0]
     assert scripted_cover(spectrum, monkeypatch, *rounds) == expected
+
+
+def test_covers_that_are_stuck_keep_the_bounds_of_this_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No cell is nearly as small as it should be, and not much more work may be done."""
+    spectrum = spectrum_at(TWO)
+    monkeypatch.setattr(swap, "_MAX_WORK", 9.0 * spectrum.nodes.t.size)
+    rounds = [3.0], [1.4, 1.5]
+    assert scripted_cover(spectrum, monkeypatch, *rounds) == 1.5
+    rounds = [3.0], [1.2, 1.5], [1.0002, 0.9, 1.0, 1.0]
+    assert scripted_cover(spectrum_at(TWO), monkeypatch, *rounds) == 1.0002
 
 
 @pytest.mark.parametrize(("last", "expected"), [([1.2, 1.5], 1.5), ([1.0002, 0.9], 1.0002)])
