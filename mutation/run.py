@@ -146,6 +146,7 @@ MODULES = {
     "divergence/several.py": _ROWS,
     "divergence/stretches.py": ["tests/divergence/test_stretches.py"],
     "divergence/swap.py": [
+        "tests/divergence/test_swap_terms.py",
         "tests/divergence/test_swap.py",
         "tests/divergence/test_lead.py",
         "tests/divergence/test_examined.py",

@@ -115,6 +115,25 @@ def test_laws_given_some_panels_are_vague_by_the_error_of_their_mass(atoms: bool
         assert (raised < error - log_mass + 1e-8).all()
 
 
+def test_rows_that_are_joined_keep_their_laws_and_bounds() -> None:
+    """Rules of the same panels for other noise: every row is that of its own part."""
+    parts = [
+        rule_of(Gaussian(sigma=sigma), 4.0, 0.9).rows(EPSILONS[:count])
+        for sigma, count in ((1.0, 2), (1.5, 3))
+    ]
+    joined = SmoothRows.together(parts)
+    assert joined.values.shape[0] == 5
+    for part, places in zip(parts, (np.arange(2), np.arange(2, 5)), strict=True):
+        own = joined.chosen(places)
+        for name in FIELDS:
+            np.testing.assert_array_equal(getattr(own, name), getattr(part, name))
+        for name in (*BOUNDS, "points", "piece"):
+            np.testing.assert_array_equal(getattr(own.bound, name), getattr(part.bound, name))
+    for name in BOUNDS:
+        of_both = [getattr(part.chosen(np.arange(2)).bound, name) for part in parts]
+        assert (of_both[0] != of_both[1]).any()
+
+
 def test_rows_of_other_panels_are_not_joined() -> None:
     first, second = (rule_of(Gaussian(sigma=1.0), 6.0, width).rows(EPSILONS) for width in (1, 2))
     assert SmoothRows.together([first, first]).values.shape[0] == 6

@@ -105,6 +105,15 @@ def test_no_background_is_worse(epsilon0: float, n: int, epsilon: float, share: 
     assert rough >= truth * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("bound", [math.inf, math.nan])
+def test_what_overflows_is_infinite(bound: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not the largest double, which in units of a small transform would be a bound."""
+    monkeypatch.setattr(row_mixtures, "largest_between", lambda ends, *_: np.full(len(ends), bound))
+    mixtures = mixtures_of(sums_of(slots_at(1.0, 0.3), 40))
+    for hopeless in (True, False):
+        assert mixtures.worst(np.arange(1), np.array([hopeless])).tolist() == [math.inf]
+
+
 @pytest.mark.parametrize("averaged", [True, False])
 @pytest.mark.parametrize("parts", [1, 2, 7])
 def test_intervals_bound_what_is_in_them(averaged: bool, parts: int) -> None:

@@ -18,7 +18,9 @@ from shuffledp.decomposition import Decomposition, LawRows
 from shuffledp.divergence import lead as single_leads
 from shuffledp.divergence import row_lead, row_mixtures, row_swap
 from shuffledp.divergence.lead import leading_type, loss_of_leading, terms_of_one
+from shuffledp.divergence.proposals.swap import share_of_cells
 from shuffledp.divergence.row_lead import RowLeads, RowNodes
+from shuffledp.divergence.row_selection import Selection, select_nodes
 from shuffledp.divergence.slots import SlotRows, Slots
 from shuffledp.divergence.swap import _Spectrum, swap_log_delta
 from shuffledp.divergence.swap_integrand import Nodes
@@ -104,6 +106,33 @@ def test_ceilings_until_something_is_below(monkeypatch: pytest.MonkeyPatch) -> N
     assert asked == [[-4.5, -3.5, 0.5], [math.inf, -3.5], [math.inf]]
     assert first == -6.0
     assert [second, third] == np.nextafter(ceilings[1:], math.inf).tolist()
+
+
+@pytest.mark.parametrize("inputs", [2, 3])
+def test_bounds_with_ceilings_cover_all_backgrounds(
+    inputs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is given up early holds as well; below its ceiling a bound is the one without it."""
+    monkeypatch.setattr("shuffledp.divergence.proposals.row_swap.FEWEST_BLANKET_USERS", 0.0)
+    given_up = kept = 0
+    for seed in range(examples(21)):
+        rows = random_rows(np.random.default_rng(seed), inputs, 5 - inputs)
+        slots = SlotRows.joined([SlotRows.of(*decompositions(rows), EPSILONS)])
+        users = np.full(EPSILONS.size, 4)
+        exact = np.array([worst(rows, 4, epsilon) for epsilon in EPSILONS.tolist()])
+        whole = swap_log_deltas(slots, users, 1e-3)
+        for above in (-1.0, -0.01, 0.01, 1.0):
+            with np.errstate(divide="ignore"):
+                ceilings = np.log(exact) + above
+            found = row_swap.swap_log_deltas(slots, users, 1e-3, ceilings)
+            for row, bound in enumerate(found):
+                if bound is not None and bound < math.inf:
+                    assert exact[row] * (1 - 1e-12) <= math.exp(bound)
+                    assert bound > ceilings[row] or bound == pytest.approx(whole[row], abs=1e-9)
+                    given_up += bool(bound > ceilings[row])
+                    kept += bool(bound <= ceilings[row])
+    assert given_up > 0
+    assert kept > 0 or inputs == 3  # of three types among so few users all is left to others
 
 
 def test_any_proposal_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -554,3 +583,195 @@ def test_a_single_huge_value_is_left_to_others(kind: int, monkeypatch: pytest.Mo
     slots = replace(slots, types=tuple(laws[:-1]), first=laws[-1])
     assert swap_log_deltas(slots, np.array([3000]), 2e-3) == [None]
     assert not asked
+
+
+# -- rows that stand together ---------------------------------------------------------------------
+
+Case = tuple[str, int, float]
+OF_TWO: list[Case] = [
+    ("krr(k=2, epsilon0=0.5)", 20_000, 0.01),
+    ("krr(k=2, epsilon0=1)", 40, 0.3),
+    ("krr(k=2, epsilon0=2)", 1000, 0.33),
+]
+OF_THREE: list[Case] = [
+    ("krr(k=10, epsilon0=1)", 3000, 0.05),
+    ("krr(k=4, epsilon0=2)", 800, 0.3),
+    ("matrix([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.3, 0.4, 0.3]])", 60, 0.3),
+]
+BOTH = pytest.mark.parametrize("cases", [OF_TWO, OF_THREE], ids=["two types", "three types"])
+TAUS = [1.0, 0.8, 0.9]  # times what is proposed
+
+
+def parts_of(cases: list[Case]) -> list[SlotRows]:
+    """The slots of all cases; in the second one the types stand in reverse."""
+    parts = []
+    for place, (text, _, epsilon) in enumerate(cases):
+        mechanism = parse(text)
+        laws = mechanism.slot_laws(mechanism.neighbours()[0])
+        assert laws is not None
+        types = laws.backgrounds[::-1] if place == 1 else laws.backgrounds
+        parts.append(SlotRows.of(laws.blanket, types, np.array([epsilon])))
+    return parts
+
+
+def bounds_of(cases: list[Case], *chosen: int) -> row_swap._Bounds:
+    """Bounds of some cases, each with a smoothing of its own."""
+    parts = parts_of(cases)
+    users = np.array([cases[i][1] for i in chosen])
+    bounds = row_swap._Bounds(SlotRows.joined([parts[i] for i in chosen]), users, 2e-3)
+    bounds.proposals.tau = bounds.proposals.tau * np.array([TAUS[i] for i in chosen])
+    return bounds
+
+
+def vague_sums(bounds: row_swap._Bounds, rows: np.ndarray) -> row_swap._Sums:
+    """The sums over nodes whose errors count."""
+    sums = row_swap._Sums(bounds, rows)
+    nodes = sums.nodes.nodes
+    sums.nodes = replace(sums.nodes, nodes=replace(nodes, error=nodes.error + 0.01 * nodes.size))
+    return sums
+
+
+@BOTH
+@pytest.mark.parametrize("rows", [[2], [1, 2], [2, 0]])
+def test_sums_of_some_rows_are_those_of_each_alone(cases: list[Case], rows: list[int]) -> None:
+    with np.errstate(all="ignore"):
+        together = bounds_of(cases, 0, 1, 2)
+        sums = vague_sums(together, np.array(rows))
+        assert len(set(together.lead.tolist())) > 1
+        for place, row in enumerate(rows):
+            alone = vague_sums(bounds_of(cases, row), np.arange(1))
+            for found, expected in (
+                (sums.of_leading()[0], alone.of_leading()[0]),
+                (sums.leads.losses(sums.nodes), alone.leads.losses(alone.nodes)),
+                (sums.left_out, alone.left_out),
+                (sums.integrand.moved(sums.scale), alone.integrand.moved(alone.scale)),
+                (sums.log_delta(np.ones(len(rows))), alone.log_delta(np.ones(1))),
+            ):
+                assert found[place] == pytest.approx(expected[0], rel=1e-7, abs=1e-15)
+            stretch = np.array([50]), np.array([4])
+            [[bound]] = sums._bound_stretches(np.array([place]), *stretch).tolist()
+            [[own]] = alone._bound_stretches(np.arange(1), *stretch).tolist()
+            assert bound == pytest.approx(own, rel=1e-7)
+
+
+@BOTH
+@pytest.mark.parametrize("ceilings", [[-1e3, math.inf, 0.0], [math.inf, -1e3, -1e3]])
+def test_bounds_of_some_rows_are_those_of_each_alone(
+    cases: list[Case], ceilings: list[float]
+) -> None:
+    """Some are of no use, and not looked at closely; the others do not notice."""
+    with np.errstate(all="ignore"):
+        together = bounds_of(cases, 0, 1, 2)
+        for rows in ([0, 1, 2], [1, 2], [2, 0]):
+            limits = np.array([ceilings[row] for row in rows])
+            found = together._found(np.array(rows), limits)
+            for place, row in enumerate(rows):
+                alone = bounds_of(cases, row)._found(np.arange(1), limits[[place]])
+                assert found.hopeless[place] == alone.hopeless[0] == (ceilings[row] < -1)
+                own = pytest.approx(alone.log_delta[0], rel=1e-9)
+                assert found.log_delta[place] == own
+                assert not found.hopeless[place] or found.log_delta[place] < math.inf
+
+
+@BOTH
+def test_rows_without_nodes_have_no_bound(
+    cases: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes too many nodes has none, and the sum over none of them proves nothing."""
+    with np.errstate(all="ignore"):
+        rows, limits = np.arange(3), np.full(3, -1e3)
+        whole = bounds_of(cases, 0, 1, 2)._found(rows, limits)
+
+        def without_the_first(*given: object) -> Selection:
+            found = select_nodes(*given)  # type: ignore[arg-type]
+            kept = found.rows != 0
+            left = found.left & (np.arange(3) != 0)
+            return replace(found, rows=found.rows[kept], nodes=found.nodes[kept], left=left)
+
+        monkeypatch.setattr(row_swap, "select_nodes", without_the_first)
+        found = bounds_of(cases, 0, 1, 2)._found(rows, limits)
+    assert found.log_delta[0] == math.inf
+    assert not found.hopeless[0]
+    assert found.log_delta[1:] == pytest.approx(whole.log_delta[1:], rel=1e-12)
+
+
+def test_rows_that_are_not_promising_stand_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others keep their users and their ceilings."""
+    parts = parts_of(OF_THREE)
+    slots = SlotRows.joined([parts[0], parts[0], parts[1]])
+    users, ceilings = np.array([2, 3000, 800]), np.array([-1.0, -2.0, math.inf])
+    asked: list[tuple[list[int], list[float], list[float]]] = []
+
+    def log_deltas(own: row_swap._Bounds, limits: np.ndarray) -> list[float]:
+        asked.append((own.users.tolist(), limits.tolist(), own.gamma.tolist()))
+        return [-3.0, math.inf]
+
+    monkeypatch.setattr(row_swap._Bounds, "log_deltas", log_deltas)
+    found = row_swap.swap_log_deltas(slots, users, 2e-3, ceilings)
+    assert found == [math.inf, -3.0, None]
+    assert asked == [([3000, 800], [-2.0, math.inf], slots.blanket_mass[1:].tolist())]
+
+
+@pytest.mark.parametrize("upper", [0.5, 3.0])
+def test_what_mixtures_add_to_the_leading_type(
+    upper: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If it is little, or the bound is of no use anyhow, it is added; other rows are left."""
+    bounds = bounds_of(OF_THREE, 0, 1, 2)
+    sums = row_swap._Sums(bounds, np.arange(3))
+    little, much = 0.99 * share_of_cells(2e-3), 1.01 * share_of_cells(2e-3)
+    for lost, expected in (
+        ([little, much, math.inf], [1 + little, math.inf, math.inf]),
+        ([much, little, much], [1 + much, 1 + little, math.inf]),
+        ([math.nan, 0.0, math.nan], [math.nan, 1.0, math.inf]),
+    ):
+        monkeypatch.setattr(RowLeads, "losses", lambda *_, own=lost: upper * np.array(own))
+        found = bounds._worst(sums, np.full(3, upper), np.array([True, False, False])) / upper
+        assert found == pytest.approx(expected, rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("upper", [0.5, 3.0])
+def test_mixtures_of_two_types_are_looked_at(upper: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless what they add is little. Of two bounds the smaller one counts, if cuts found any."""
+    bounds = bounds_of(OF_TWO, 0, 1, 2)
+    sums = row_swap._Sums(bounds, np.arange(3))
+    little, much = 0.99 * share_of_cells(2e-3), 1.01 * share_of_cells(2e-3)
+    for lost, cut, expected in (
+        ([little, much, much], [1.0003, 1.2], [1 + little, 1.0003, 1 + much]),
+        ([0.2, little, 0.2], [math.inf, 1.1], [math.inf, 1 + little, 1.1]),
+        ([math.nan, math.inf, 0.2], [1.1, 1.3, math.nan], [1.1, 1.3, math.inf]),
+    ):
+        asked: list[tuple[list[int], list[bool]]] = []
+
+        def worst(
+            _: object,
+            rows: np.ndarray,
+            hopeless: np.ndarray,
+            cut: list[float] = cut,
+            asked: list[tuple[list[int], list[bool]]] = asked,
+        ) -> np.ndarray:
+            asked.append((rows.tolist(), hopeless.tolist()))
+            return upper * np.array(cut)
+
+        monkeypatch.setattr(RowLeads, "losses", lambda *_, own=lost: upper * np.array(own))
+        monkeypatch.setattr(row_mixtures.RowMixtures, "worst", worst)
+        hopeless = [True, False, True]
+        found = bounds._worst(sums, np.full(3, upper), np.array(hopeless)) / upper
+        assert found.tolist() == pytest.approx(expected, rel=1e-12)
+        rows = [row for row in range(3) if lost[row] != little]
+        assert asked == [(rows, [hopeless[row] for row in rows])]
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_one_vague_slot_leaves_its_row_to_others(kind: int) -> None:
+    """Weights of which next to nothing is known, in the second of three rows."""
+    slots = SlotRows.joined(parts_of(OF_THREE))
+    laws = [*slots.types, slots.first]
+    error = laws[kind].weight_error + np.array([[0.0], [9.0], [0.0]])
+    laws[kind] = replace(laws[kind], weight_error=error)
+    vague = replace(slots, types=tuple(laws[:-1]), first=laws[-1])
+    with np.errstate(all="ignore"):
+        bounds = row_swap._Bounds(vague, np.array([own[1] for own in OF_THREE]), 2e-3)
+        found = bounds.log_deltas(np.full(3, -1e3))
+    assert bounds.is_sound.tolist() == [True, False, True]
+    assert [own < math.inf for own in found] == [True, False, True]

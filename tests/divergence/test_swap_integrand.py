@@ -96,6 +96,26 @@ def test_parts_of_a_ratio_that_cancel_count_for_every_term() -> None:
     assert certain.log_ratio_bound(np.zeros(1)).tolist() == [-math.inf]
 
 
+def test_the_logarithm_in_a_ratio_is_rounded_as_well() -> None:
+    """1 - gamma exactly: its logarithm may be all there is, or cancel against the other parts."""
+    rng = np.random.default_rng(16)
+    rounded_down = 0
+    with mpmath.workdps(DIGITS):
+        for _ in range(examples(140)):
+            gamma = float(rng.choice([1e-6, 1e-3, 0.1, 1.0])) * float(rng.uniform(0.3, 0.999))
+            log_rest = math.log1p(-gamma)
+            share = float(rng.choice([-1.0, 0.0, 0.5, 1.0]))
+            top = share * log_rest
+            integrand = draw_integrand(rng, gamma=gamma, log_rest=log_rest, top=top)
+            exact = mpmath.log1p(-mpmath.mpf(gamma))
+            rounded_down += bool(log_rest < exact and share == 1)
+            for exponent in (0.0, min(log_rest - top, 0.0)):
+                true = exact - mpmath.mpf(top) - mpmath.mpf(exponent)
+                bound = float(integrand.log_ratio_bound(np.array([exponent]))[0])
+                assert true <= bound <= true - 1e-14 * log_rest
+    assert rounded_down > 0
+
+
 def test_stretches_are_bounded_by_their_largest_node() -> None:
     """Nodes whose types all have the modulus that is given, whatever slot 0 does."""
     rng = np.random.default_rng(3)

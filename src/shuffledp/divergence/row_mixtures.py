@@ -166,7 +166,7 @@ class RowMixtures:
             variance = most_variance(np.stack([1 - shares, shares], axis=2))[cell]
             errors = nodes.size[inside] * self.spread.chosen(inside).at(variance, heights)
             bounds += add_rows(cell, errors, cells.number.size) * ROUND_UP
-        return np.nan_to_num(bounds, nan=math.inf)
+        return np.nan_to_num(bounds, nan=math.inf, posinf=math.inf)
 
     def _uppers(self, rows: IntArray, shares: FloatArray) -> FloatArray:
         """Bound the sums of some rows at shares of the second type."""

@@ -311,7 +311,7 @@ class _Spectrum:
             errors = self.nodes.size * spread.at(variance, heights)
             bounds += errors.sum(axis=1) * ROUND_UP
         longest = np.argmax(np.einsum("cn,ecn->ec", weight, lengths), axis=0)
-        return np.nan_to_num(bounds, nan=math.inf), longest
+        return np.nan_to_num(bounds, nan=math.inf, posinf=math.inf), longest
 
     def _halve(self, cells: IntArray, points: Points, edges: IntArray) -> tuple[IntArray, Points]:
         """Cut each cell in the middle of an edge."""
