@@ -16,6 +16,7 @@ from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.divergence.characteristic import (
     Atoms,
     bound_all,
+    bound_square,
     bounded,
     relative_error,
 )
@@ -72,11 +73,12 @@ def bound_powers(
     Roughly if that pays, else as :func:`shuffledp.divergence.characteristic.bound_all` does.
     """
     atoms = max(law.centred.size for law in laws)
-    if atoms < MANY_ATOMS or not loses_little(times):
+    few = atoms < MANY_ATOMS
+    if not (few or loses_little(times)):
         return bound_all(laws, step, starts, sizes, times)
     half = 0.5 * step * (sizes - 1).astype(np.float64)
     centre = step * starts.astype(np.float64) + half
-    return [bound_roughly(law, centre, half) for law in laws]
+    return [(bound_square if few else bound_roughly)(law, centre, half) for law in laws]
 
 
 def _square_and_slope(

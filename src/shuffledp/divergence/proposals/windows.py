@@ -38,6 +38,10 @@ def choose_windows(
         window = np.zeros(rates.size, dtype=np.int64)
         usual = int(np.argmax(rates))
         open_ = np.delete(np.arange(rates.size), usual)
+        # What is allowed at once is so for all that are fewer: the difference is concave, 0 for 0.
+        last = _MOST_DRAWS * rates[open_] - math.lgamma(_MOST_DRAWS + 1)
+        if most >= _MOST_DRAWS and np.any(last > allowed):
+            return None
         for draws in range(1, _MOST_DRAWS + 1):
             open_ = open_[draws * rates[open_] - math.lgamma(draws + 1) > allowed]
             log_outcomes += float(open_.size) * math.log1p(1 / draws)
