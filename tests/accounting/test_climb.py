@@ -53,6 +53,13 @@ def test_a_bound_that_falls_too_slowly_is_left_soon():
     assert count == 3
 
 
+def test_a_target_that_the_truth_could_not_reach_is_left_sooner():
+    """The ceiling is so near that not even four times the slope of the truth leads there."""
+    found, count = climb(lambda e: -15.0 - 0.5 * e, -10.0, 1.0, 1.1, -20.0)
+    assert found == math.inf
+    assert count == 2
+
+
 def test_rough_values_above_the_target_do_not_mislead():
     """The first look is 3 too high: what is below the target tells the slope."""
     guide, looks = Climb(1.0, 6.0, -20.0), 0

@@ -48,7 +48,8 @@ _WORTH_A_STEP, _WORTH_A_CLOSER_LOOK = 1e-4, 1.5e-4  # the same: what is gained, 
 _MANY_MISSES = 2
 _BEYOND_A_BEND = 0.3  # of the distance between a line and a parabola
 _WORTH_A_HALF, _CLOSE_TO_A_TEAR = 2.5e-4, 2e-3  # relatively, of brackets that are halved
-_ENOUGH_LOOKS, _FASTER = 3, 4.0  # points to judge a bound by, and how it may still fall
+# Points to judge a bound by, with the slope of the truth and alone, and how it may still fall.
+_FEWEST_LOOKS, _ENOUGH_LOOKS, _FASTER = 2, 3, 4.0
 
 
 def raise_epsilon(epsilon: float, excess: float, slope: float, attempt: int) -> float:
@@ -293,13 +294,13 @@ class Climb:
         self._misses = 0  # points above the target, after one at or below it
         self._is_torn = False  # the bound rises between such points: it is not one curve
         self._is_rough = False  # the last value above the target could be made smaller
-        self._slope = -1.0
+        self._slope = self._slope_of_truth = -1.0
 
     def see(
         self, epsilon: float, value: float, slope: float, *, meets: bool, rough: bool = False
     ) -> None:
         """Remember an evaluation, and how steep the truth is there."""
-        self._slope = slope
+        self._slope = self._slope_of_truth = slope
         if meets:
             self._below.append((epsilon, value))
             return
@@ -364,9 +365,11 @@ class Climb:
     @property
     def _is_hopeless(self) -> bool:
         """Whether the target is missed even if the bound falls much faster than it ever did."""
-        if len(self._above) < _ENOUGH_LOOKS:
+        if len(self._above) < _FEWEST_LOOKS:
             return False
         steepest = min(_slope(*points) for points in pairwise(self._above))
+        if len(self._above) < _ENOUGH_LOOKS:
+            steepest = min(steepest, self._slope_of_truth)  # a bound may come closer to it
         epsilon, value = self._above[-1]
         return value + _FASTER * steepest * (self.ceiling - epsilon) > self.target
 
