@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from tiers import examples
 
-from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, parse
+from shuffledp import KRR, Laplace, LocalRandomizer, MatrixRandomizer, ShuffleAccountant, parse
 from shuffledp.accounting import along
 from shuffledp.accounting.along import prepare_epsilons, prepare_log_deltas
 from shuffledp.accounting.candidates import Candidate, Listed
@@ -19,7 +18,7 @@ from shuffledp.accounting.proposals import Hint
 from shuffledp.accounting.report import Bound
 from shuffledp.accounting.series import prepare
 from shuffledp.accounting.worst_case import WorstCase
-from shuffledp.divergence import LogEnclosure, Point
+from shuffledp.divergence import LogEnclosure, Point, log_delta_at
 from shuffledp.interval import Interval
 
 MECHANISMS = [
@@ -121,28 +120,15 @@ def test_wrong_guesses_cost_time_and_nothing_else(monkeypatch: pytest.MonkeyPatc
 
 def test_guesses_lie_on_a_curve_through_the_answers() -> None:
     """Of problems whose epsilon is a power of the number of users, exactly."""
-    accountants = along_users("krr(k=10, epsilon0=2)", "blanket")
-    problems = [
-        along.RootProblem(
-            accountant.known.families["upper"].candidates.leader().decomposition,  # type: ignore[union-attr]
-            accountant.n,
-            Interval(-14.0, -14.0),
-            1e-4,
-        )
-        for accountant in accountants
-    ]
-    places = [math.log(accountant.n) for accountant in accountants]
-    value = LogEnclosure(-14.0, -14.0)
-    roots = {i: along.Root(Interval(0.0, 3 * p.n**-0.5), value) for i, p in enumerate(problems)}
-    some = {i: roots[i] for i in (0, 4, 8, 12)}
-    guesses = along._Guesses(problems, places, some)
-    hint = guesses.at(places[6])
+    users = [1000 * 2**i for i in range(13)]
+    places = [math.log(n) for n in users]
+    hints = {i: Hint(3 * n**-0.5, -2.0 * n) for i, n in enumerate(users)}
+    some = {i: hints[i] for i in (0, 4, 8, 12)}
+    hint = along._Guesses(places, some).at(places[6])
     assert hint is not None
-    assert hint.epsilon == pytest.approx(3 * problems[6].n ** -0.5)
-    assert hint.slope < 0
-    assert along._Guesses(problems, places, {i: roots[i] for i in (0, 4)}).at(1.0) is None
-    infinite = replace(roots[0], epsilon=Interval(0.0, math.inf))
-    assert along._Guesses(problems, places, {**some, 4: infinite}).at(1.0) is None
+    assert hint.epsilon == pytest.approx(hints[6].epsilon)
+    assert hint.slope == pytest.approx(hints[6].slope)
+    assert along._Guesses(places, {i: hints[i] for i in (0, 4)}).at(1.0) is None
 
 
 @pytest.mark.parametrize(("bend", "rough"), [(0.0, set()), (1e-5, set()), (1e-2, {3, 6, 9, 12})])
@@ -151,62 +137,60 @@ def test_guesses_are_rough_where_answers_leave_the_curve(bend: float, rough: set
 
     Only between its ends: at these there is no curve on both sides.
     """
-    (accountant,) = along_users("krr(k=10, epsilon0=2)", "blanket")[:1]
-    leader = accountant.known.families["upper"].candidates.leader()
-    assert leader is not None
-    problem = along.RootProblem(leader.decomposition, 1000, Interval(-14.0, -14.0), 1e-4)
-    roots = {
-        3 * i: along.Root(Interval(0.0, 0.2 * math.exp(-0.1 * i + bend * (-1) ** i)), None)
-        for i in range(6)
-    }
-    places = [1.0 + i for i in range(16)]
-    assert along._Guesses([problem] * 16, places, roots).rough == rough
+    hints = {3 * i: Hint(0.2 * math.exp(-0.1 * i + bend * (-1) ** i), -1.0) for i in range(6)}
+    assert along._Guesses([1.0 + i for i in range(16)], hints).rough == rough
 
 
 def test_guesses_are_rough_next_to_a_kink_alone() -> None:
     """Answers far from it lie on the curve through those beside them."""
-    (accountant,) = along_users("krr(k=10, epsilon0=2)", "blanket")[:1]
-    leader = accountant.known.families["upper"].candidates.leader()
-    assert leader is not None
-    problem = along.RootProblem(leader.decomposition, 1000, Interval(-14.0, -14.0), 1e-4)
-    roots = {
-        i: along.Root(Interval(0.0, 0.2 * math.exp(-0.1 * i - 0.1 * max(i - 10, 0))), None)
-        for i in range(21)
-    }
-    rough = along._Guesses([problem] * 21, list(range(21)), roots).rough
+    hints = {i: Hint(0.2 * math.exp(-0.1 * i - 0.1 * max(i - 10, 0)), -1.0) for i in range(21)}
+    rough = along._Guesses(list(range(21)), hints).rough
     assert {9, 10, 11} <= rough <= set(range(6, 15))
 
 
-def test_rough_guesses_are_refined_between_landmarks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers between landmarks come first, then all others, each once."""
+def asked_for(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """Return what is only approached, in turns, when forty-three answers are prepared."""
     asked = []
-    solved = along._solved
+    approached = along._approached
 
-    def record(problems: object, hints: dict[int, Hint | None]) -> dict[int, along.Root]:
+    def record(problems: object, hints: dict[int, Hint | None]) -> dict[int, Hint]:
         asked.append(sorted(hints))
-        return solved(problems, hints)  # type: ignore[arg-type]
+        return approached(problems, hints)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(along, "_solved", record)
-    monkeypatch.setattr(along, "_ROUGH", 0.0)
-    accountants = [ShuffleAccountant("krr(k=10, epsilon0=2)", n) for n in range(1000, 1041)]
+    monkeypatch.setattr(along, "_approached", record)
+    accountants = [ShuffleAccountant("krr(k=10, epsilon0=2)", n) for n in range(1000, 1043)]
     prepared(accountants, 1e-6)
-    assert asked[:2] == [[0, 10, 20, 30, 40], [5, 15, 25, 35]]
-    assert sorted(i for part in asked[:3] for i in part) == list(range(41))
+    return asked
+
+
+def test_rough_guesses_are_refined_between_landmarks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(along, "_ROUGH", 0.0)
+    asked = asked_for(monkeypatch)
+    assert asked[:2] == [[0, 7, 14, 21, 28, 35, 42], [3, 10, 17, 24, 31, 38]]
 
 
 def test_only_gaps_beside_rough_answers_are_refined(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    solved = along._solved
+    monkeypatch.setattr(along._Guesses, "rough", frozenset({21}))
+    assert asked_for(monkeypatch)[:2] == [[0, 7, 14, 21, 28, 35, 42], [17, 24]]
 
-    def record(problems: object, hints: dict[int, Hint | None]) -> dict[int, along.Root]:
-        asked.append(sorted(hints))
-        return solved(problems, hints)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(along, "_solved", record)
-    monkeypatch.setattr(along._Guesses, "rough", frozenset({20}))
-    accountants = [ShuffleAccountant("krr(k=10, epsilon0=2)", n) for n in range(1000, 1041)]
-    prepared(accountants, 1e-6)
-    assert asked[:2] == [[0, 10, 20, 30, 40], [15, 25]]
+@pytest.mark.parametrize("mechanism", [KRR(k=10, epsilon0=2.0), Laplace(epsilon0=1.0)])
+def test_two_looks_tell_where_a_root_is(mechanism: LocalRandomizer) -> None:
+    """Just above it, so that a third one shows that the target is met."""
+    blanket = mechanism.blanket(mechanism.neighbours()[0])
+    target = Interval(-14.0, -14.0)
+    problems = [along.RootProblem(blanket, n, target, 1e-4) for n in (500, 5000, 50_000, 500_000)]
+    found = along._approached(problems, dict.fromkeys(range(4)))
+    for i, problem in enumerate(problems):
+        root = problem.search(None).run().epsilon
+        assert root.lower < found[i].epsilon < root.upper * (1 + 1e-4)
+        value, beside = (
+            log_delta_at(blanket, problem.n, epsilon, rtol=1e-6).upper
+            for epsilon in (found[i].epsilon, found[i].epsilon * 1.001)
+        )
+        assert -14.0 - 2e-3 < value <= -14.0
+        slope = (beside - value) / (0.001 * found[i].epsilon)
+        assert found[i].slope == pytest.approx(slope, rel=0.05)
 
 
 def test_the_worst_of_several_candidates_counts() -> None:

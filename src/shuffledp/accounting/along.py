@@ -21,16 +21,16 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.divergence import (
     LogEnclosure,
     Point,
-    estimate_log_delta,
     log_delta_bounds_at,
     log_deltas_at,
 )
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval
 
-_SPACING = 10  # about, of the questions that are answered one by one
+_SPACING = 7  # about, of the questions that are answered one by one
 _DEGREE, _LEAST_DEGREE = 5, 3  # of the curve through their answers
-_ROUGH = 2e-3  # of log epsilon: how far an answer may be from the curve through those beside it
+_ROUGH = 1e-3  # of log epsilon: how far an answer may be from the curve through those beside it
+_LOOKS = 2  # at a problem whose root is only to be guessed
 _MOST_CANDIDATES = 32
 
 
@@ -67,35 +67,26 @@ def find_roots(problems: Sequence[RootProblem], places: Sequence[float]) -> list
     last = len(problems) - 1
     parts = max(round(last / _SPACING), _LEAST_DEGREE)
     landmarks = sorted({last * part // parts for part in range(parts + 1)})
-    roots = _solved(problems, dict.fromkeys(landmarks))
-    guesses = _Guesses(problems, places, roots)
+    known = _approached(problems, dict.fromkeys(landmarks))
+    guesses = _Guesses(places, known)
     if rough := guesses.rough:
         sides = [(left, right) for left, right in pairwise(landmarks) if {left, right} & rough]
-        between = {(left + right) // 2 for left, right in sides} - roots.keys()
-        roots |= _solved(problems, {i: guesses.at(places[i]) for i in between})
-        guesses = _Guesses(problems, places, roots)
-    rest = {i: guesses.at(places[i]) for i in range(len(problems)) if i not in roots}
-    roots |= _solved(problems, rest)
+        between = {(left + right) // 2 for left, right in sides} - known.keys()
+        known |= _approached(problems, {i: guesses.at(places[i]) for i in between})
+        guesses = _Guesses(places, known)
+    hints = {i: known.get(i) or guesses.at(places[i]) for i in range(len(problems))}
+    roots = _solved(problems, hints)
     return [roots[i] for i in range(len(problems))]
 
 
 class _Guesses:
     """Smooth curves through some answers, and through the slopes of log delta at them."""
 
-    def __init__(
-        self, problems: Sequence[RootProblem], places: Sequence[float], roots: dict[int, Root]
-    ) -> None:
-        self.numbers: list[int] = []
-        self.places: list[float] = []
-        self.logs: list[tuple[float, float]] = []  # of epsilon and of the slope
-        for i, root in sorted(roots.items()):
-            epsilon = root.epsilon.upper
-            if 0 < epsilon <= MAX_EPSILON0:
-                _, slope = estimate_log_delta(problems[i].decomposition, problems[i].n, epsilon)
-                if -math.inf < slope < 0:
-                    self.numbers.append(i)
-                    self.places.append(places[i])
-                    self.logs.append((math.log(epsilon), math.log(-slope)))
+    def __init__(self, places: Sequence[float], hints: Mapping[int, Hint]) -> None:
+        self.numbers = sorted(hints)
+        self.places = [places[i] for i in self.numbers]
+        # Of epsilon and of the slope.
+        self.logs = [(math.log(hints[i].epsilon), math.log(-hints[i].slope)) for i in self.numbers]
 
     @property
     def rough(self) -> set[int]:
@@ -135,9 +126,27 @@ class _Guesses:
 def _solved(problems: Sequence[RootProblem], hints: Mapping[int, Hint | None]) -> dict[int, Root]:
     """Solve some of the problems: one step of each search after the other, all at once."""
     searches = {i: problems[i].search(hint) for i, hint in hints.items()}
+    return _taken(problems, searches)
+
+
+def _approached(
+    problems: Sequence[RootProblem], hints: Mapping[int, Hint | None]
+) -> dict[int, Hint]:
+    """Return about where the roots of some problems are, and how steep log delta is there."""
+    searches = {i: problems[i].search(hint) for i, hint in hints.items()}
+    _taken(problems, searches, _LOOKS)
+    found = {i: search.guide.root() for i, search in searches.items()}
+    return {i: hint for i, hint in found.items() if hint is not None}
+
+
+def _taken(
+    problems: Sequence[RootProblem], searches: Mapping[int, Search], most: float = math.inf
+) -> dict[int, Root]:
+    """Take steps of all searches together, so many at most; return what those say that ended."""
     steps = {i: search.steps() for i, search in searches.items()}
     roots: dict[int, Root] = {}
     answers: dict[int, LogEnclosure | None] = dict.fromkeys(searches)
+    taken = 0
     while answers:
         asked: dict[int, float] = {}
         for i, answer in answers.items():
@@ -145,7 +154,10 @@ def _solved(problems: Sequence[RootProblem], hints: Mapping[int, Hint | None]) -
                 asked[i] = next(steps[i]) if answer is None else steps[i].send(answer)
             except StopIteration as end:
                 roots[i] = end.value
+        if taken >= most:
+            break
         answers = _answers(problems, {i: searches[i].precision for i in asked}, asked)
+        taken += 1
     return roots
 
 

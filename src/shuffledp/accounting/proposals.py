@@ -30,6 +30,7 @@ _SMALLEST_STEP = 2.0**-60  # where epsilon is 0
 _MAX_U = 35.0  # epsilon_max (1 - e^-35) is the last double or so below epsilon_max
 _NEAR = 0.5  # of log delta: close enough for a line
 _WIDER = 8.0  # times as wide as one enclosure, what others next to it may be
+_ABOVE = 1.2  # of the width of an enclosure: where one does not reach up to the target
 _DOUBT = 0.03  # of the distance from the target: how far a line through two points may miss it
 _DOUBT_OF_BEND = 0.15  # of the distance between such a line and a parabola
 _EVEN = 0.02  # the least of three distances over the largest, for a parabola
@@ -172,6 +173,20 @@ class Guide:
             return self._inside(low, high, root)
         reach = margin * (0.55 * self._width(best) + doubt + 1e-13) / -slope
         return self._beside(low, high, root, max(reach, 2 * ULP * root), best)
+
+    def root(self) -> Hint | None:
+        """Return a point just above where those so far say that the root is; None if they do not.
+
+        An enclosure there is just below the target.
+        """
+        ranked = sorted(self.points, key=lambda point: abs(point.miss))
+        slope = self._slope(ranked) if ranked else math.nan
+        if not -math.inf < slope < 0:
+            return None
+        beside = ranked[0].miss + _ABOVE * ranked[0].width
+        epsilon = self._to_epsilon(ranked[0].u - beside / slope)
+        left = self.end - epsilon if self.end < math.inf else 1.0
+        return Hint(epsilon, slope / left) if 0 < epsilon < self.ceiling and left > 0 else None
 
     def _width(self, best: _Point) -> float:
         """Return how wide an enclosure next to the best point may be, where some miss ``rtol``."""
