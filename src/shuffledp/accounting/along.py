@@ -72,7 +72,7 @@ def find_roots(problems: Sequence[RootProblem], places: Sequence[float]) -> list
     if rough := guesses.rough:
         sides = [(left, right) for left, right in pairwise(landmarks) if {left, right} & rough]
         between = {(left + right) // 2 for left, right in sides} - known.keys()
-        known |= _approached(problems, {i: guesses.at(places[i]) for i in between})
+        known |= _approached(problems, {i: guesses.at(places[i]) for i in sorted(between)})
         guesses = _Guesses(places, known)
     hints = {i: known.get(i) or guesses.at(places[i]) for i in range(len(problems))}
     roots = _solved(problems, hints)

@@ -58,7 +58,9 @@ class SaddleRows:
         return cls(thetas, tilt_blocks(blocks, thetas))
 
     def chosen(self, rows: IntArray) -> SaddleRows:
-        """Return some of the sums, by their numbers."""
+        """Return some of the sums, by increasing numbers."""
+        if rows.size == self.thetas.size:
+            return self
         return SaddleRows(self.thetas[rows], self.sums.chosen(rows))
 
 
@@ -74,7 +76,8 @@ def contour_enclosures(saddles: SaddleRows, rtols: Sequence[float]) -> list[LogE
     for _ in range(_ROUNDS):
         if not open_.size:
             break
-        _evaluate(tilted.chosen(open_), [search[row] for row in open_.tolist()])
+        some = tilted if open_.size == thetas.size else tilted.chosen(open_)
+        _evaluate(some, [search[row] for row in open_.tolist()])
         open_ = np.array([row for row in open_.tolist() if search[row].goes_on], dtype=np.int64)
     for row, own in search.items():
         shift = math.log(thetas[row])
