@@ -39,7 +39,7 @@ _CAUTION = 1.5
 _NEGLIGIBLE = -16.0  # logarithm of a power of a modulus
 _SHARE_OF_NOISE, _CUT = 0.2, 6.0  # of the tolerance, and where noise ends the integral
 _MAX_KURTOSIS = 8.0  # of the tilted sum
-_EASY, _EASY_FOR_MANY = 1.0, 0.75  # the same of what never jumps
+_EASY, _EASY_FOR_MANY = 1.0, 0.85  # the same of what never jumps
 _AGREES = 1.2  # by how much a saddle point may exceed the estimate before jumps rule
 
 
