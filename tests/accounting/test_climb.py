@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from shuffledp.accounting.proposals import Climb
+from shuffledp.accounting.climb import Climb
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.randomizers import AnyPureLDP, Pair
 

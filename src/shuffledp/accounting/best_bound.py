@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from shuffledp.accounting.candidates import Candidate
+from shuffledp.accounting.climb import Climb
 from shuffledp.accounting.inversion import log_gap, log_target
-from shuffledp.accounting.proposals import Climb
 from shuffledp.accounting.report import Proof, check_order
 from shuffledp.accounting.sum_view import Attained
 from shuffledp.accounting.swap_bound import SwapBound, SwapPoint
