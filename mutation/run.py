@@ -6,8 +6,8 @@ the others that reach it. Long studies are not run. A mutant with which the test
 twice their time counts as noticed. What no test needs to notice is listed in ``equivalent.toml``
 with the reason, and is not run.
 
-Left out are ``divergence/proposals``, ``accounting/proposals.py`` and ``climb.py``, which only choose
-what to try: bounds are computed, and hold, for whatever is proposed there.
+Left out are ``divergence/proposals``, ``accounting/proposals.py`` and ``climb.py``, which only
+choose what to try: bounds are computed, and hold, for whatever is proposed there.
 
 The exit code is 1 if a mutant survives that is not listed.
 """

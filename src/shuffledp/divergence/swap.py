@@ -62,6 +62,7 @@ from shuffledp.divergence.tilt import TiltedLaw, tilt
 from shuffledp.threads import one_thread
 
 _MAX_WORK = 3e6  # cells times edges times nodes, in one round of cuts
+_FAR_MORE = 20  # times what smoothing adds: mixtures add so much that less smoothing does not help
 _MUCH_WORK = 5e6  # the same, of all rounds: too much to do it again with less smoothing
 _LITTLE_WORK = 4e4  # the same, of errors that cuts make small only next to the corners
 _OUT_OF_REACH = 1e3  # times the largest corner: a bound that cuts do not make useful
@@ -118,17 +119,19 @@ def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float, ceilin
             return max(best, math.nextafter(ceiling, math.inf))
         if best <= ceiling:
             ceiling = math.inf
-        if spectrum.work > _MUCH_WORK or not proposal.improve(found.bias):
+        elsewhere = spectrum.work > _MUCH_WORK or found.excess > _FAR_MORE * found.bias
+        if elsewhere or not proposal.improve(found.bias):
             break
     return best
 
 
 @dataclass(frozen=True)
 class _Found:
-    """An upper bound, and about what smoothing added to it, relatively."""
+    """An upper bound, and what smoothing and mixtures of types added to it, relatively, about."""
 
     log_delta: float
     bias: float
+    excess: float
 
 
 class _Spectrum:
@@ -223,8 +226,9 @@ class _Spectrum:
         moved = float(self.integrand.moved(self.scale))
         log_delta = self._log_delta(worst + self.left_out + moved)
         lead = int(np.argmax(points.upper))
-        bias = self.tau**2 * float(points.density[lead]) / float(points.upper[lead])
-        return _Found(log_delta, bias)
+        largest = float(points.upper[lead])
+        bias = self.tau**2 * float(points.density[lead]) / largest
+        return _Found(log_delta, bias, worst / largest - 1)
 
     def _log_delta(self, total: float) -> float:
         """Return the bound on log delta for a bound on the sum."""
