@@ -71,7 +71,7 @@ def test_a_single_huge_value_is_left_to_the_blanket(
 class Rounds:
     """Rounds of ever less smoothing whose answers are known; it remembers their ceilings."""
 
-    excess = 0.0
+    bias, excess = 0.5, 0.0
 
     def __init__(self, *answers: tuple[float, float, bool]) -> None:
         self.answers, self.asked = iter(answers), list[float]()
@@ -83,7 +83,7 @@ class Rounds:
 
     def bound(self, ceiling: float) -> _Found:
         self.asked.append(ceiling)
-        return _Found(self.log_delta, 1.0, self.excess)
+        return _Found(self.log_delta, self.bias, self.excess)
 
 
 def bound_in(rounds: Rounds, ceiling: float, monkeypatch: pytest.MonkeyPatch) -> float:
@@ -121,7 +121,7 @@ def test_mixtures_that_add_far_more_than_smoothing_are_not_smoothed_less(
     excess: float, rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """High frequencies, which less smoothing adds, make the errors of mixtures larger."""
-    monkeypatch.setattr(Rounds, "excess", excess * swap._FAR_MORE)
+    monkeypatch.setattr(Rounds, "excess", excess * swap._FAR_MORE * Rounds.bias)
     asked = Rounds((-3.0, 0.0, False), (-4.0, 10 * swap._MUCH_WORK, False))
     assert bound_in(asked, math.inf, monkeypatch) == (-3.0, -4.0)[rounds - 1]
     assert len(asked.asked) == rounds
