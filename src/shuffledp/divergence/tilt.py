@@ -122,8 +122,7 @@ def tilt(law: Law, theta: float) -> TiltedLaw:
         # rounded once, which moves its exponential by as many units of max(e^x, 1), and more than
         # 1/3 is left of 1 + the sum.
         errors = 40 * UNIT + np.expm1(law.weight_error)
-        relative = float(np.abs(growth) @ errors) / (1 + excess)
-        k_error = -math.log1p(-relative) * (1 + 4 * UNIT) if relative < 1 else math.inf
+        k_error = float(_log_error(np.abs(growth) @ errors / (1 + excess)))
         k_error += 3 * UNIT * float(sizes @ (weights + np.maximum(growth, 0.0)))
         k_error += 2 * UNIT * abs(k)
         log_probability = exponent - k
