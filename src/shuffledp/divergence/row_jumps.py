@@ -43,8 +43,9 @@ def log_means_with_jumps(
         asked = {row: own.tolerance(i) for row, own in enumerate(terms)}
         tolerances = {row: wanted for row, wanted in asked.items() if wanted is not None}
         if tolerances:
-            those = saddles[i].chosen(np.array(list(tolerances)))
-            found = contour_enclosures(those, list(tolerances.values()))
+            every = len(tolerances) == times.size
+            some = saddles[i] if every else saddles[i].chosen(np.array(list(tolerances)))
+            found = contour_enclosures(some, list(tolerances.values()))
             for row, value in zip(tolerances, found, strict=True):
                 terms[row].learn(i, value)
     alone = chernoff_bounds(SaddleRows.of([RowBlock(rows.rest, times)]))
