@@ -27,7 +27,7 @@ from shuffledp.divergence import (
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.interval import Interval
 
-_SPACING = 7  # about, of the questions that are answered one by one
+_SPACING = 7  # about, of the questions that know nothing of their neighbours
 _DEGREE, _LEAST_DEGREE = 5, 3  # of the curve through their answers
 _ROUGH = 1e-3  # of log epsilon: how far an answer may be from the curve through those beside it
 _LOOKS = 2  # at a problem whose root is only to be guessed
@@ -85,7 +85,7 @@ class _Guesses:
     def __init__(self, places: Sequence[float], hints: Mapping[int, Hint]) -> None:
         self.numbers = sorted(hints)
         self.places = [places[i] for i in self.numbers]
-        # Of epsilon and of the slope.
+        # Of epsilons and of slopes.
         self.logs = [(math.log(hints[i].epsilon), math.log(-hints[i].slope)) for i in self.numbers]
 
     @property
@@ -126,7 +126,7 @@ class _Guesses:
 def _solved(problems: Sequence[RootProblem], hints: Mapping[int, Hint | None]) -> dict[int, Root]:
     """Solve some of the problems: one step of each search after the other, all at once."""
     searches = {i: problems[i].search(hint) for i, hint in hints.items()}
-    return _taken(problems, searches)
+    return _take_steps(problems, searches)
 
 
 def _approached(
@@ -134,12 +134,12 @@ def _approached(
 ) -> dict[int, Hint]:
     """Return about where the roots of some problems are, and how steep log delta is there."""
     searches = {i: problems[i].search(hint) for i, hint in hints.items()}
-    _taken(problems, searches, _LOOKS)
+    _take_steps(problems, searches, _LOOKS)
     found = {i: search.guide.root() for i, search in searches.items()}
     return {i: hint for i, hint in found.items() if hint is not None}
 
 
-def _taken(
+def _take_steps(
     problems: Sequence[RootProblem], searches: Mapping[int, Search], most: float = math.inf
 ) -> dict[int, Root]:
     """Take steps of all searches together, so many at most; return what those say that ended."""

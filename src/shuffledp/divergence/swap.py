@@ -62,13 +62,13 @@ from shuffledp.divergence.tilt import TiltedLaw, tilt
 from shuffledp.threads import one_thread
 
 _MAX_WORK = 3e6  # cells times edges times nodes, in one round of cuts
-_FAR_MORE = 20  # times what smoothing adds: mixtures add so much that less smoothing does not help
 _MUCH_WORK = 5e6  # the same, of all rounds: too much to do it again with less smoothing
 _LITTLE_WORK = 4e4  # the same, of errors that cuts make small only next to the corners
+_SHARE_OF_SPREAD = 0.4  # of such errors, what is left to be tried
 _OUT_OF_REACH = 1e3  # times the largest corner: a bound that cuts do not make useful
 _STUCK, _NEARLY = 8, 1.25  # the share of the most work, and of the goal, at which cuts are in vain
 _AT_ONCE = 2e4  # points or edges times nodes: what a cache holds
-_SHARE_OF_SPREAD = 0.4  # of such errors, what is left to be tried
+_FAR_MORE = 20  # times what smoothing adds: mixtures add so much that less smoothing does not help
 _FEW = 3  # types whose mixtures are all looked at
 _MAX_CORNERS = 5  # types whose mixtures are subdivided
 _MAX_NODES, _ROUNDS = 4000, 6
@@ -119,8 +119,8 @@ def _bound(slots: Slots, laws: tuple[Law, ...], n: int, tolerance: float, ceilin
             return max(best, math.nextafter(ceiling, math.inf))
         if best <= ceiling:
             ceiling = math.inf
-        elsewhere = spectrum.work > _MUCH_WORK or found.excess > _FAR_MORE * found.bias
-        if elsewhere or not proposal.improve(found.bias):
+        in_vain = spectrum.work > _MUCH_WORK or found.excess > _FAR_MORE * found.bias
+        if in_vain or not proposal.improve(found.bias):
             break
     return best
 
