@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from shuffledp.files import (
 )
 from shuffledp.files.buckets import Buckets
 from shuffledp.files.csv_reports import CsvReports
+from shuffledp.files.draft import draft
 from shuffledp.files.parquet_reports import ParquetReports
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -211,3 +213,18 @@ def test_only_the_owner_sees_what_is_temporary(source, monkeypatch):
     monkeypatch.setattr(CsvReports, "_text", look)
     run(source, source.with_name("reports.csv"))
     assert modes == [0o700]
+
+
+def test_an_interrupt_while_the_folder_is_made_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = tempfile.mkdtemp
+
+    def interrupted(**place: object) -> str:
+        make(**place)  # type: ignore[call-overload]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tempfile, "mkdtemp", interrupted)
+    with pytest.raises(KeyboardInterrupt), draft(tmp_path / "out.csv", force=False):
+        pytest.fail("there is no folder")
+    assert list(tmp_path.iterdir()) == []

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from shuffledp.files.lock import lock
 from shuffledp.files.problems import DataError, naming
 from shuffledp.files.sidecar import sidecar_path
 
-_TRIES = 10
+_TRIES, _PAUSE = 20, 0.05  # seconds between two
 
 
 class Draft:
@@ -76,6 +77,7 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
             return
+        time.sleep(_PAUSE)
 
 
 @contextmanager
@@ -95,8 +97,12 @@ def draft(out: Path, *, force: bool) -> Iterator[Draft]:
     with naming(out, "write"), lock(out):
         remove_leftovers(out)
         _check_free(out, force=force)
-        folder = Path(tempfile.mkdtemp(prefix=folder_prefix(out), dir=out.parent))
+        folder = None
         try:
+            folder = Path(tempfile.mkdtemp(prefix=folder_prefix(out), dir=out.parent))
             yield Draft(folder, out, force=force)
         finally:
-            _remove(folder)
+            if folder is None:  # interrupted while it was made
+                remove_leftovers(out)
+            else:
+                _remove(folder)
