@@ -17,7 +17,7 @@ CORE := $(VENV)/.stamp-core
 DEV := $(VENV)/.stamp-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run explore test heavy check coverage lint bench mutation docs format clean
+.PHONY: help run explore test heavy check coverage lint bench mutation paper docs format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -86,8 +86,11 @@ bench: $(DEV) ## measure speed
 
 mutation: export OPENBLAS_NUM_THREADS = 1
 mutation: export OMP_NUM_THREADS = 1
-mutation: $(DEV) ## check that the tests notice mistakes in the formulas (half an hour)
+mutation: $(DEV) ## check that the tests notice mistakes in the formulas
 	$(BIN)/python mutation/run.py
+
+paper: $(DEV) ## compute the paper's figures, tables and claims again, into paper/out
+	$(BIN)/python paper/reproduce.py --out paper/out
 
 docs: $(DEV) ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
@@ -98,8 +101,8 @@ format: $(DEV) ## rewrite the sources in the agreed format
 
 clean: ## remove everything that can be made again, .venv included
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
-	rm -rf .coverage .coverage.* coverage.xml htmlcov docs/_build
-	find src tests benchmarks mutation docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf .coverage .coverage.* coverage.xml htmlcov docs/_build paper/out
+	find src tests paper benchmarks mutation docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(CREATED):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

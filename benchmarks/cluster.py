@@ -24,20 +24,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shuffledp import curve, parse
+from shuffledp import parse
 from shuffledp.cluster import connected
 from shuffledp.files import Column, Randomization, estimate_files
 
 MECHANISM = "krr(k=16, epsilon0=2)"
-#: Its points are long enough to be worth a task each; those of few kinds of reports are answered
-#: together, in less time than starting a cluster takes.
-DRAWN = (
-    "joint(krr(k=4, epsilon0=1), krr(k=3, epsilon0=2), oue(epsilon0=1, domain_size=4), "
-    "krr(k=5, epsilon0=1))"
-)
 PART_ROWS, LEAST_PARTS = 10**6, 8
 LEAST_ROWS = 1000  # of fewer, two files may well hold the same reports, which is refused
-USERS = np.unique(np.geomspace(1e3, 1e6, 60).astype(int)).tolist()
 
 
 def write_table(folder: Path, rows: int) -> Path:
@@ -105,7 +98,6 @@ def warm_up() -> None:
     with tempfile.TemporaryDirectory() as name:
         table = write_table(Path(name) / "table", 100)
         estimate_files(write_reports(Path(name) / "reports", table))
-    curve(DRAWN, x=[1000], target_delta=1e-6)
 
 
 def peak() -> float:
@@ -126,8 +118,6 @@ def measure(
             "estimate": cost(lambda: estimate_files(reports, client=client), client),
         }
         memory = [peak()] if client is None else list(client.run(peak).values())
-        points = {"x": USERS, "target_delta": 1e-6, "client": client}
-        found["curve"] = cost(lambda: curve(DRAWN, **points), client)
         return found, max(memory)
 
 
@@ -137,15 +127,14 @@ def show(rows: int, folder: Path) -> float:
     table = write_table(folder / "table", rows)
     reports = write_reports(folder / "reports", table)
     found = {workers: measure(workers, table, reports, folder) for workers in (0, 1, 2)}
-    print(f"{rows:,} rows in {len(reports)} files, {MECHANISM}; curve of {len(USERS)} points of")
-    print(DRAWN)
+    print(f"{rows:,} rows in {len(reports)} files, {MECHANISM}")
     heads = "no cluster", "1 worker", "2 workers", "speed-up", "by path", "core s per 1e6"
     print(" " * 12 + "".join(f"{head:>15}" for head in heads))
-    for task in ("randomize", "estimate", "curve"):
+    for task in ("randomize", "estimate"):
         none, one, two = (found[workers][0][task] for workers in (0, 1, 2))
         cells = [f"{own.clock:.2f} s" for own in (none, one, two)]
         cells += [f"{one.clock / two.clock:.2f}", f"{one.path / two.path:.2f}"]
-        cells += [] if task == "curve" else [f"{1e6 * two.work / rows:.3f}"]
+        cells.append(f"{1e6 * two.work / rows:.3f}")
         print(f"{task:<12}" + "".join(f"{cell:>15}" for cell in cells))
     memory = "".join(f"{found[workers][1]:>12.0f} MB" for workers in (0, 1, 2))
     print(f"{'peak memory':<12}{memory}  of a worker")

@@ -14,7 +14,8 @@ outside of functions, such as the constants that decide how much work is done. N
 factors stay as they are: zeros, those that count positions (subscripts, ``axis``, ``range``), and
 lists, which hold points to try. So do the sizes of allowances for rounding, which are numbers
 multiplied by ``UNIT`` and numbers below 1e-6: they are generous, and a larger one only makes an
-enclosure wider. The signs of allowances are changed.
+enclosure wider. The signs of allowances are changed. Lines with a comment ``# mutation: REASON``
+stay as they are: the reason says why no test needs to notice a change.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from __future__ import annotations
 import ast
 import builtins
 import io
+import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,6 +52,7 @@ _OPPOSITE = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 _TURNED = {"0.0": "math.inf", "math.inf": "0.0", "np.inf": "-np.inf"}  # ends of nextafter
 _COUNTS = {"range", "arange", "reshape", "tile", "zeros", "ones", "isqrt"}
 _ALLOWANCE = 1e-6
+_EXEMPT = re.compile(r"# mutation: \w")
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,8 @@ def mutants(source: str) -> list[Mutant]:
     for name, function in _functions(ast.parse(source)):
         for start, stop, replacement in _Changes(text, function):
             found.append(text.mutant(name, start, stop, replacement))
-    return sorted(found, key=lambda mutant: mutant.start)
+    watched = (mutant for mutant in found if not _EXEMPT.search(mutant.before))
+    return sorted(watched, key=lambda mutant: mutant.start)
 
 
 def _functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:

@@ -12,11 +12,40 @@ from shuffledp import errors
 from shuffledp.errors import AccuracyWarning, warn_caller, wide_is_enough
 
 
-@pytest.mark.parametrize("value", [1, 1.5, Fraction(1, 3), np.float64(0.1), np.int64(4)])
+@pytest.mark.parametrize(
+    "value", [1, 1.5, Fraction(3, 4), np.float64(0.1), np.float32(0.1), np.int64(4), 2**53]
+)
 def test_real_numbers_become_floats(value):
     result = errors.check_real("x", value)
     assert type(result) is float
     assert result == float(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Fraction(1, 3),
+        1 - Fraction(1, 10**30),
+        2**53 + 1,
+        np.int64(2**62 + 1),
+        pytest.param(
+            np.longdouble("0.1"),
+            marks=pytest.mark.skipif(np.finfo("g").nmant == 52, reason="it is a double here"),
+        ),
+    ],
+)
+def test_numbers_that_are_no_doubles_are_not_rounded(value):
+    """Neither side is safe for all questions; what is meant is for the caller to say."""
+    with pytest.raises(ValueError, match=r"^x must be a double, .* is the nearest, got "):
+        errors.check_real("x", value)
+
+
+@pytest.mark.parametrize(
+    "value", [1 + Fraction(1, 10**30), np.nextafter(np.longdouble(3), np.longdouble(4)), 2.5]
+)
+def test_what_is_nearly_an_integer_is_none(value):
+    with pytest.raises(ValueError, match="n must be an integer of at least 1, got"):
+        errors.check_integer("n", value, 1)
 
 
 @pytest.mark.parametrize("value", ["1", None, True, 1j, [1.0]])

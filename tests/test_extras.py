@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from shuffledp import KRR, ShuffleAccountant, curve, parse
+from shuffledp import KRR, ShuffleAccountant, parse
 from shuffledp.bridge import to_pld
-from shuffledp.certification import certify, verify
 from shuffledp.cli import main
+from shuffledp.cluster import spread
 from shuffledp.extras import _PACKAGES, MissingExtraError, import_extra
 from shuffledp.figures import Chart, Line, draw
 from shuffledp.files import Column, Randomization, estimate_files
@@ -29,7 +29,6 @@ INSTALL = {
     "pandas": 'data frames need pandas: pip install "shuffledp[pandas]"',
     "polars": 'data frames of polars need polars: pip install "shuffledp[polars]"',
     "dp_accounting": 'privacy loss distributions need dp-accounting: pip install "shuffledp[pld]"',
-    "flint": 'proofs need python-flint: pip install "shuffledp[certify]"',
     "fastapi": 'local pages need fastapi: pip install "shuffledp[web]"',
     "plotly": 'local pages need plotly: pip install "shuffledp[web]"',
     "starlette": 'local pages need fastapi: pip install "shuffledp[web]"',
@@ -43,23 +42,12 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "answers.csv").write_text("answer\n0\n1\n")
     (tmp_path / "answers.parquet").write_bytes(b"")
     make("answers.csv", "reports.parquet")
-    accountant = ShuffleAccountant(KRR(k=3, epsilon0=1.0), 10)
-    (tmp_path / "proof.json").write_text(certify(accountant, target_delta=0.1).to_json())
     return tmp_path
 
 
 def make(source, out):
     randomization = Randomization(parse("krr(k=3, epsilon0=2)"), [Column("answer")])
     randomization.run(Path(source), Path(out), target_delta=1e-6, assumptions=())
-
-
-def prove(action):
-    accountant = ShuffleAccountant(KRR(k=3, epsilon0=1.0), 10)
-    if action is certify:
-        return certify(accountant, target_delta=0.1)
-    from shuffledp.certification import Certificate
-
-    return verify(Certificate.from_json(Path("proof.json").read_text()))
 
 
 CHART = Chart("title", "x", "y", (Line("a", (1.0,), (1.0,), "upper", "a"),), x_log=True, y_log=True)
@@ -71,9 +59,7 @@ CALLS = [
     ("pyarrow", lambda: make("answers.csv", "more.parquet")),
     ("pyarrow", lambda: estimate_files([Path("reports.parquet")])),
     ("dp_accounting", lambda: to_pld(ShuffleAccountant(KRR(k=3, epsilon0=1.0), 10))),
-    ("distributed", lambda: curve("krr(3, 1)", x=[9], target_delta=0.1, client=object())),
-    ("flint", lambda: prove(certify)),
-    ("flint", lambda: prove(verify)),
+    ("distributed", lambda: spread(abs, [1], object())),
 ]
 
 ANSWERS = ("--column", "answer", "--mechanism", "krr(k=3, epsilon0=2)", "--delta", "1e-6")
@@ -84,8 +70,6 @@ COMMANDS = [
     ("pyarrow", ("randomize", "answers.csv", *ANSWERS, "-o", "more.parquet")),
     ("pyarrow", ("estimate", "reports.parquet")),
     ("distributed", ("curve", "krr(3, 1)", "--delta", "0.1", "--cluster", "local:1")),
-    ("flint", ("certify", "krr(k=3, epsilon0=1)", "-n", "10", "--delta", "0.1")),
-    ("flint", ("verify", "proof.json")),
     ("matplotlib", ("report", "krr(k=3, epsilon0=1)", "-n", "10", "--delta", "0.1")),
     ("fastapi", ("explore", "--no-browser")),
     ("plotly", ("explore", "--no-browser")),
@@ -114,12 +98,12 @@ def test_on_the_command_line(folder, monkeypatch, package, arguments):
 
 
 def test_a_broken_package_is_not_hidden(monkeypatch, tmp_path):
-    (tmp_path / "flint.py").write_text("import no_such_module_of_flint")
+    (tmp_path / "pyarrow.py").write_text("import no_such_module_of_pyarrow")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "flint")
+    monkeypatch.delitem(sys.modules, "pyarrow")
     with pytest.raises(MissingExtraError) as caught:
-        import_extra("flint")
-    assert "no_such_module_of_flint" in str(caught.value.__cause__)
+        import_extra("pyarrow")
+    assert "no_such_module_of_pyarrow" in str(caught.value.__cause__)
 
 
 @pytest.mark.parametrize("module", INSTALL)

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shuffledp.errors import ContradictionError
-from shuffledp.interval import Interval, exp_down, exp_up
+from shuffledp.interval import Interval, exp_down, exp_up, sum_up
 
 
 @pytest.mark.parametrize("ends", [(1.0, 0.0), (math.nan, 1.0), (0.0, math.nan), (math.inf, 0.0)])
@@ -60,3 +61,12 @@ def test_infinite_ends():
     assert Interval(-math.inf, math.inf).exp().upper == math.inf
     assert exp_up(-math.inf) == 0.0
     assert exp_up(-1e9) > 0.0
+
+
+@given(st.lists(st.floats(0.0, 1e300), min_size=1, max_size=5))
+@example([1.0, 1e-30])
+@example([1.0, -math.ulp(0.25) + 1.0])
+def test_sums_are_rounded_up_and_tightly(terms):
+    exact, found = sum(map(Fraction, terms)), sum_up(terms)
+    assert found >= exact
+    assert found == 0 or Fraction(math.nextafter(found, 0.0)) < exact

@@ -49,7 +49,7 @@ def test_plans():
     options = (Option(ours, ours, 1.0), Option(ours, None, None))
     shown = cells(Plan(task, 1e-3, 0.1, None, options, ()))
     assert shown.count(str(krr)) == 2
-    assert {"0.1001", "1.00", "none"} <= set(shown)
+    assert {"0.1", "1", "none"} <= set(shown)
     assert any("1,000 users, delta = 0.001" in text for text in shown)
 
 
@@ -66,9 +66,9 @@ def test_estimates():
 
 
 def test_bars_show_the_largest_in_full():
-    assert "width:8em" in bar(1.0).text
+    assert "width:8em" in bar(1.0)
     for part in (-1.0, math.nan, 0.0):
-        assert "width:0em" in bar(part).text
+        assert "width:0em" in bar(part)
     shown = Estimate(np.array([0.5, 0.25, -0.1]), np.ones(3), 5, True)._repr_html_()
     assert re.findall(r"width:(\d+)em", shown) == ["8", "4", "0"]
 

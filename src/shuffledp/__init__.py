@@ -36,7 +36,7 @@ from shuffledp.collection import (
 )
 from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
-from shuffledp.errors import AccuracyWarning, ContradictionError, NoAnswerError
+from shuffledp.errors import AccuracyWarning, ClaimError, ContradictionError, NoAnswerError
 from shuffledp.files import BudgetExceededError, Ledger
 from shuffledp.interval import Interval
 from shuffledp.planning import plan
@@ -46,6 +46,7 @@ from shuffledp.randomizers import (
     RAPPOR,
     AnyPureLDP,
     BinaryLocalHash,
+    ContinuousNoise,
     DiscreteLaplace,
     Gaussian,
     HadamardResponse,
@@ -54,6 +55,7 @@ from shuffledp.randomizers import (
     LocalRandomizer,
     MatrixRandomizer,
     Pair,
+    Relation,
     SubsetSelection,
     SupportRandomizer,
     SymmetricNoise,
@@ -80,7 +82,9 @@ __all__ = [
     "Calibration",
     "Certificate",
     "CertificateError",
+    "ClaimError",
     "Comparison",
+    "ContinuousNoise",
     "ContradictionError",
     "Curves",
     "Decomposition",
@@ -100,6 +104,7 @@ __all__ = [
     "NoAnswerError",
     "OpenGroup",
     "Pair",
+    "Relation",
     "Report",
     "RequiredUsers",
     "Rounds",

@@ -7,7 +7,6 @@ cannot both be true raise :class:`ContradictionError`, which nothing in this pac
 
 from __future__ import annotations
 
-import math
 import numbers
 import os
 import sys
@@ -15,6 +14,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fractions import Fraction
 from pathlib import Path
 
 from shuffledp.wording import shorten
@@ -43,6 +43,14 @@ class ContradictionError(Exception):
 
     It is no ``ArithmeticError`` and no ``ValueError``, so that code that expects such errors does
     not take it for one of them. Please report it.
+    """
+
+
+class ClaimError(Exception):
+    """What a class of one's own states of a mechanism is found to be false.
+
+    Nothing is answered then. It is no ``ValueError``, so that no search for parameters takes it for
+    one that does not fit. That nothing is found proves nothing.
     """
 
 
@@ -88,16 +96,44 @@ def wide_is_enough() -> Iterator[list[str]]:
         _notes.reset(before)
 
 
-def check_real(name: str, value: object) -> float:
-    """Return ``value`` as a float; reject anything that is not a finite real number."""
+def check_exact(name: str, value: object) -> Fraction:
+    """Return a finite real number exactly, whatever its type.
+
+    >>> check_exact("rate", 0.5), check_exact("rate", Fraction(1, 3))
+    (Fraction(1, 2), Fraction(1, 3))
+    """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a real number, got {_shorten(value)}")
     try:
-        number = float(value)
+        if isinstance(value, numbers.Rational):
+            return Fraction(int(value.numerator), int(value.denominator))
+        ratio = getattr(value, "as_integer_ratio", None)  # of all kinds of numpy
+        return Fraction(float(value)) if ratio is None else Fraction(*ratio())
+    except (OverflowError, ValueError):  # infinite or NaN
+        raise ValueError(f"{name} must be finite, got {_shorten(value)}") from None
+
+
+def check_real(name: str, value: object) -> float:
+    """Return ``value`` as the double it is; reject what is not finite, and what is no double.
+
+    Nothing is rounded: neither side is safe for all questions that are asked with a number.
+
+    >>> check_real("rate", Fraction(1, 4))
+    0.25
+    >>> check_real("rate", Fraction(1, 3))
+    Traceback (most recent call last):
+    ...
+    ValueError: rate must be a double, 0.3333333333333333 is the nearest, got Fraction(1, 3)
+    """
+    exact = check_exact(name, value)
+    try:
+        number = float(exact)
     except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {_shorten(value)}")
+        raise ValueError(f"{name} must be finite, got {_shorten(value)}") from None
+    if exact != number or value != number:
+        raise ValueError(
+            f"{name} must be a double, {number!r} is the nearest, got {_shorten(value)}"
+        )
     return number
 
 
@@ -124,13 +160,11 @@ def check_integer(name: str, value: object, minimum: int, maximum: int | None = 
     )
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {allowed}, got {_shorten(value)}")
-    if isinstance(value, numbers.Integral):
-        number = int(value)
-    else:
-        try:
-            number = int(float(value)) if float(value).is_integer() else minimum - 1
-        except (OverflowError, ValueError):  # infinite or NaN
-            number = minimum - 1
+    try:
+        exact = check_exact(name, value)
+    except ValueError:  # infinite or NaN
+        exact = Fraction(minimum - 1)
+    number = exact.numerator if exact.denominator == 1 else minimum - 1
     if number < minimum or (maximum is not None and number > maximum):
         raise ValueError(f"{name} must be {allowed}, got {_shorten(value)}")
     return number

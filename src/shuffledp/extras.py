@@ -20,7 +20,6 @@ _PACKAGES = {
     "distributed": _Package("distributed", "cluster", "clusters"),
     "dp_accounting": _Package("dp-accounting", "pld", "privacy loss distributions"),
     "fastapi": _Package("fastapi", "web", "local pages"),
-    "flint": _Package("python-flint", "certify", "proofs"),
     "matplotlib": _Package("matplotlib", "plot", "pictures"),
     "pandas": _Package("pandas", "pandas", "data frames"),
     "polars": _Package("polars", "polars", "data frames of polars"),

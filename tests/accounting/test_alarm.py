@@ -120,7 +120,8 @@ def swap_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     better = KRR(k=10, epsilon0=1.0)
 
     def upper(self: KnownBounds) -> WorstCase:
-        return WorstCase(blankets(better), self.crowd.honest, self.rtol)
+        pairs = tuple(better.neighbours())
+        return WorstCase(blankets(better, pairs), self.crowd.honest, self.rtol)
 
     monkeypatch.setattr(KnownBounds, "_blanket", property(upper))
 

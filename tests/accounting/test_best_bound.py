@@ -130,7 +130,7 @@ def test_an_unknown_bound_is_refused():
 
 
 def test_a_bound_below_the_attack_raises_the_alarm(monkeypatch):
-    monkeypatch.setattr(BestBound, "_swapped", lambda self, epsilon, ceiling: (-40.0, None))
+    monkeypatch.setattr(BestBound, "_swapped", lambda self, epsilon: (-40.0, None))
     with pytest.raises(ContradictionError):
         ShuffleAccountant("krr(k=3, epsilon0=1)", 100, bound="best").get_delta(0.1)
 

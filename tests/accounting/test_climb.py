@@ -7,8 +7,6 @@ import math
 import pytest
 
 from shuffledp.accounting.climb import Climb
-from shuffledp.accounting.swap_bound import SwapBound
-from shuffledp.randomizers import AnyPureLDP, Pair
 
 
 def climb(bound, slope, low, ceiling, target, most=16):
@@ -60,19 +58,6 @@ def test_a_target_that_the_truth_could_not_reach_is_left_sooner():
     assert count == 2
 
 
-def test_rough_values_above_the_target_do_not_mislead():
-    """The first look is 3 too high: what is below the target tells the slope."""
-    guide, looks = Climb(1.0, 6.0, -20.0), 0
-    while (epsilon := guide.next()) is not None:
-        exact = -18.0 - 10 * (epsilon - 1)
-        rough = exact > -19
-        guide.see(epsilon, exact + 3 * rough, -10.0, meets=exact <= -20, rough=rough)
-        looks += 1
-        best = epsilon
-    assert 1.2 <= best <= 1.2 * (1 + 4e-4)
-    assert looks <= 5
-
-
 def test_a_bound_with_a_kink_needs_few_looks():
     """It is steep above the target and flat below: a line through both ends moves slowly."""
     found, count = climb(lambda e: -20 - min(12 * (e - 2), 3 * (e - 2)), -20.0, 1.0, 6.0, -20.0)
@@ -117,16 +102,3 @@ def test_a_target_that_is_met_at_0_is_the_last():
     assert guide.next() == 0.0
     guide.see(0.0, -2.0, -1.0, meets=True)
     assert guide.next() is None
-
-
-def test_what_is_known_with_a_ceiling_is_no_answer_without_it():
-    randomizer, pair = AnyPureLDP(epsilon0=1.0), Pair(0, 1)
-    whole = SwapBound(randomizer, 1000).log_delta(pair, 0.1)
-    asked = SwapBound(randomizer, 1000)
-    hopeless = asked.log_delta(pair, 0.1, whole - 2)
-    assert hopeless > whole - 2
-    assert hopeless >= whole
-    assert asked.log_delta(pair, 0.1, whole - 3) == hopeless  # nothing to be done
-    assert asked.log_delta(pair, 0.1, whole + 1) == whole
-    assert asked.log_delta(pair, 0.1, whole - 2) == whole  # the better one is kept
-    assert asked.log_delta(pair, 0.1) == whole

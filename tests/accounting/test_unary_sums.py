@@ -9,7 +9,14 @@ from itertools import pairwise, product
 
 import pytest
 
-from shuffledp import OUE, RAPPOR, ShuffleAccountant, UnaryEncoding, required_users
+from shuffledp import (
+    OUE,
+    RAPPOR,
+    ShuffleAccountant,
+    UnaryEncoding,
+    calibrate_epsilon0,
+    required_users,
+)
 from shuffledp.accounting.count_search import CountSearch
 from shuffledp.divergence.two_counts import Bit, count_law, counts_delta
 from shuffledp.errors import AccuracyWarning
@@ -258,6 +265,50 @@ def test_tiny_deltas_of_large_crowds(mechanism, n, delta):
     again = ShuffleAccountant(mechanism, n, view="sum")
     assert again.get_delta(found.upper) <= delta
     assert again.delta_lower_bound(found.lower) > 0.9 * delta
+
+
+@pytest.mark.heavy(keep=3)
+@pytest.mark.parametrize("epsilon", [0.05, 0.9, 4.0])
+@pytest.mark.parametrize("n", [10**4, 10**5, 10**6, 10**8])
+@pytest.mark.parametrize("family", [RAPPOR, OUE], ids=["rappor", "oue"])
+def test_delta_does_not_fall_where_noise_does(family, n, epsilon):
+    """Of a level between, reports are made by more noise from those of a higher level."""
+    last = -math.inf
+    for level in range(math.ceil(epsilon), 21, 2):
+        found = ShuffleAccountant(family(level), n, view="sum").log_delta_interval(epsilon)
+        assert found.upper >= last - 0.05
+        if found.upper > math.log(2e-80):
+            assert found.upper - found.lower <= 1 - 0.02 * found.upper
+        last = found.upper
+
+
+@pytest.mark.parametrize(
+    ("family", "n", "epsilon", "delta", "level"),
+    [
+        ("rappor()", 10**5, 0.906, 1e-9, 13.8),  # it said 7.16, with an epsilon of 0.14
+        ("rappor()", 10**6, 0.5, 1e-6, 17.3),
+        ("oue()", 10**8, 0.2, 1e-9, 11.7),
+        pytest.param("oue()", 10**10, 0.05, 1e-12, 13.6, marks=HEAVY),
+    ],
+)
+def test_the_largest_level_of_many_users_is_the_largest(family, n, epsilon, delta, level):
+    targets = {"target_epsilon": epsilon, "target_delta": delta}
+    found = calibrate_epsilon0(family, n=n, **targets, view="sum")
+    assert 0.97 * epsilon <= found.report.guarantee.upper <= epsilon
+    assert found.epsilon0 >= level
+    assert found.report.lower_bound >= 0.97 * epsilon
+
+
+def test_noise_left_out_only_helps_the_analyst():
+    """Of a bit that is a fair coin few count: bounds stay above what datasets say."""
+    n, epsilon = 10**8, 0.05
+    seen = OUE(9.03).aggregate
+    search = CountSearch(Bit(*seen.own), Bit(*seen.other), n, False, epsilon, seen.ones)
+    bound = search.run()
+    assert bound.upper <= 1.04 * bound.lower
+    for held in (0, 1):  # more noise than is counted on
+        single = search.all_hold(held)
+        assert single.lower == 0 < single.upper <= bound.upper
 
 
 def test_the_largest_crowds_have_the_guarantee_of_the_multiset():

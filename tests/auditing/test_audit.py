@@ -72,8 +72,8 @@ class QuietDiscreteLaplace(DiscreteLaplace):
 
     name: ClassVar[str] = "quiet"
 
-    def draw_noise(self, bits, size):
-        return super().draw_noise(bits, size) // 2
+    def draw(self, values, bits):
+        return values + (super().draw(values, bits) - values) // 2
 
 
 @pytest.mark.parametrize(

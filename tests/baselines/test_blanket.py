@@ -274,7 +274,7 @@ class TestSearch:
         bound = analysis(KRR(k=10, epsilon0=4.0), 20)
         with pytest.raises(NoAnswerError, match="below 4, where delta is 0 even without"):
             bound.get_epsilon(1e-6)
-        with pytest.raises(NoAnswerError, match=r"delta = 0\.0"):
+        with pytest.raises(NoAnswerError, match="delta = 0 "):
             bound.get_epsilon(0.0)
 
     def test_huge_n_and_extreme_levels(self, analysis):

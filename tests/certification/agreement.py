@@ -9,8 +9,8 @@ from decimal import Decimal
 from blankets import blanket_accountant
 from random_cases import Case
 
-from shuffledp.certification.progress import silent
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
+from shuffledp.engine.progress import silent
 from shuffledp.errors import MAX_EPSILON0
 
 _LOG_10 = Decimal(10).ln()

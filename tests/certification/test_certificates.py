@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -118,7 +117,7 @@ def test_both_orders_of_a_pair_are_found() -> None:
 
 @pytest.mark.parametrize("words", ["", "x1 = 0 vs 1", "x1 = 0 vs 1, all others hold 7"])
 def test_datasets_of_unknown_words(words: str) -> None:
-    with pytest.raises(CertificateError, match="datasets must be looked at for krr"):
+    with pytest.raises(CertificateError, match="where must name neighbouring datasets of krr"):
         named_datasets(parse("krr(k=3, epsilon0=1)"), words)
 
 
@@ -175,13 +174,6 @@ def test_no_finite_epsilon() -> None:
         certify(accountant, target_delta=1e-3)
 
 
-def test_missing_package(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "flint", None)
-    accountant = ShuffleAccountant(KRR(k=3, epsilon0=1.0), 10)
-    with pytest.raises(ImportError, match=r'pip install "shuffledp\[certify\]"'):
-        certify(accountant, target_delta=0.1)
-
-
 def changed(path: str, value: Any, *, sealed: bool = True) -> Certificate:
     """The certificate with one field altered and, if sealed, the digest computed anew."""
     fields = json.loads(certificate().to_json())
@@ -225,18 +217,10 @@ ALTERATIONS = [
             ("delta", "7"),
             ("where", "x1 = 0 vs 2"),
             ("where", "x1 = 0 vs 1, all others hold 0"),
-            ("lower", scaled("0.9")),
             ("lower", scaled("1.000001")),
             ("lower", scaled("1.1")),
             ("upper", scaled("0.9")),
             ("upper", scaled("0.999999")),
-            ("upper", scaled("1.1")),
-            ("method.precision", 64),
-            ("method.lower", {}),
-            ("method.upper.name", "enumeration"),
-            ("method.upper.nodes", 3),
-            ("method.upper.tau", "0x1.0p-9"),
-            ("method.upper.step", "0x1.0p-9"),
         )
     ),
 ]
@@ -267,13 +251,13 @@ def test_a_stronger_claim_is_not_proved() -> None:
     with pytest.raises(CertificateError, match="guarantee: delta at this epsilon"):
         verify(reworded("guarantee", epsilon=epsilon))
     with pytest.raises(CertificateError, match="guarantee: delta at this epsilon"):
-        verify(reworded("guarantee", delta="9E-7"))
+        verify(reworded("guarantee", delta="9E-7", upper="8E-7", lower="0"))
     assert certificate().lower_bound is not None
     epsilon = str(Decimal(certificate().lower_bound.epsilon) * Decimal("1.001"))
     with pytest.raises(CertificateError, match="lower_bound: delta at this epsilon"):
         verify(reworded("lower_bound", epsilon=epsilon))
     with pytest.raises(CertificateError, match="lower_bound: delta at this epsilon"):
-        verify(reworded("lower_bound", delta="0.000002"))
+        verify(reworded("lower_bound", delta="0.000002", lower="3E-6", upper="1"))
 
 
 @pytest.mark.parametrize(
@@ -282,17 +266,18 @@ def test_a_stronger_claim_is_not_proved() -> None:
     ids=lambda value: str(value) if isinstance(value, str) else "-",
 )
 def test_altered(path: str, value: Any) -> None:
-    with pytest.raises(CertificateError, match="digest does not match"):
+    with pytest.raises(CertificateError, match=r"digest does not match|must be at (least|most)"):
         verify(changed(path, value, sealed=False))
 
 
 def test_other_versions_still_verify() -> None:
     verify(changed("versions.shuffledp", "0.0.1"))
     fields = json.loads(changed("versions.shuffledp", "0.0.1").to_json())
-    fields["guarantee"]["lower"] = "9E-6"
-    altered = Certificate.from_json(json.dumps(fields))
-    with pytest.raises(CertificateError, match="does not agree"):
-        verify(replace(altered, digest=altered.computed_digest()))
+    for name, value in (("upper", "0"), ("upper", "9.99E-7"), ("lower", "9.9990E-7")):
+        forged = {**fields, "guarantee": {**fields["guarantee"], "lower": "0", name: value}}
+        altered = Certificate.from_json(json.dumps(forged))
+        with pytest.raises(CertificateError, match="does not agree"):
+            verify(replace(altered, digest=altered.computed_digest()))
 
 
 @pytest.mark.parametrize(
@@ -317,7 +302,7 @@ def test_unreadable(text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        ("format", "shuffledp certificate 2", "format must be"),
+        ("format", "shuffledp certificate 1", "format must be"),
         ("extra", 1, "unknown field 'extra'"),
         ("guarantee.extra", 1, "unknown field 'extra'"),
         ("mechanism", 3, "mechanism must be a text"),
@@ -338,9 +323,12 @@ def test_unreadable(text: str, reason: str) -> None:
         ("guarantee.delta", "NaN", "guarantee.delta must be"),
         ("guarantee.lower", "Infinity", "guarantee.lower must be"),
         ("guarantee.where", [], "guarantee.where must be"),
-        ("guarantee.method", [], "guarantee.method must be"),
-        ("guarantee.method.upper", {"a": {"b": {}}}, "guarantee.method must be"),
-        ("guarantee.method.upper", {"a": 1.5}, "guarantee.method must be"),
+        ("guarantee.epsilon", "\u0660.\u0665", "guarantee.epsilon must be"),
+        ("guarantee.lower", "0.5", "guarantee.upper must be at least guarantee.lower = 0.5"),
+        ("guarantee.upper", "0.5", "guarantee.upper must be at most guarantee.delta"),
+        ("guarantee.method", {"name": "contour"}, "unknown field 'method'"),
+        ("lower_bound.lower", "9E-7", "lower_bound.lower must be at least its delta"),
+        ("versions", {"shuffledp": "", "python-flint": "1"}, "versions must be"),
         ("lower_bound", 3, "lower_bound must be an object"),
     ],
 )

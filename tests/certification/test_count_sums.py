@@ -12,10 +12,10 @@ import tiers
 from flint import arb, ctx, fmpq
 
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.certification.count_search import CountSearch
-from shuffledp.certification.progress import silent
+from shuffledp.bounds.sums.counts import Bit, count_law, counts_delta
+from shuffledp.bounds.sums.worst import CountSearch
 from shuffledp.certification.sums import BitCounts
-from shuffledp.certification.two_counts import Bit, count_law, counts_delta
+from shuffledp.engine.progress import silent
 from shuffledp.randomizers import Pair, parse
 
 

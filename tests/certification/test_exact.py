@@ -8,15 +8,15 @@ import pytest
 from flint import arb, ctx, fmpq
 from rational import exact_delta
 
-from shuffledp.certification.balls import ball
 from shuffledp.certification.bound import cheap_upper_bound
 from shuffledp.certification.contour import contour_mean
 from shuffledp.certification.decomposition import BallDecomposition
 from shuffledp.certification.derivation import background, blanket
-from shuffledp.certification.enclosure import Enclosure
 from shuffledp.certification.enumeration import enumerate_mean
 from shuffledp.certification.law import Law
-from shuffledp.certification.progress import silent
+from shuffledp.engine.balls import ball
+from shuffledp.engine.enclosure import Enclosure
+from shuffledp.engine.progress import silent
 from shuffledp.randomizers import Pair, parse
 
 ROWS = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.25, 0.25, 0.5]]

@@ -11,8 +11,8 @@ import pytest
 from agreement import log
 
 from shuffledp.accounting import Datasets
-from shuffledp.certification.progress import silent
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
+from shuffledp.engine.progress import silent
 from shuffledp.randomizers import Pair, parse
 
 FILE = Path(__file__).parents[1] / "data" / "reference_cases.json"

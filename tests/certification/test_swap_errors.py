@@ -14,13 +14,14 @@ from flint import acb, arb, ctx
 
 from shuffledp import parse
 from shuffledp.certification.backgrounds import Backgrounds, _most_variance
-from shuffledp.certification.balls import ball
+from shuffledp.certification.cases import Case
 from shuffledp.certification.geometric import Examined
-from shuffledp.certification.progress import silent
 from shuffledp.certification.slots import slots_of
 from shuffledp.certification.swap_nodes import SwapNode, collect_nodes
 from shuffledp.certification.swap_plan import Planner
 from shuffledp.certification.tilt import TiltedLaw, tilt_by
+from shuffledp.engine.balls import ball
+from shuffledp.engine.progress import silent
 from shuffledp.randomizers import Pair
 
 
@@ -173,7 +174,7 @@ def characteristic(law: TiltedLaw, t: float) -> complex:
 @pytest.mark.parametrize("allowance", [1e-3, 3.0])
 def test_nodes_that_are_left_out_are_bounded(count: int, allowance: float) -> None:
     """All nodes up to far beyond the last one, in doubles, for all homogeneous backgrounds."""
-    slots = slots_of(parse("krr(k=3, epsilon0=1)"), Pair(0, 1), ball(0.3))
+    slots = slots_of(parse("krr(k=3, epsilon0=1)"), Case(Pair(0, 1), (0, 1, 2)), ball(0.3))
     assert slots is not None
     n = 9
     plan = Planner(slots, n, 1e-2).first_plan()

@@ -20,16 +20,17 @@ from oracle.truth import Truth
 from shuffledp import ShuffleAccountant, parse
 from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.certification.backgrounds import Backgrounds
-from shuffledp.certification.balls import ball
+from shuffledp.certification.cases import Case
 from shuffledp.certification.derivation import background
 from shuffledp.certification.geometric import Examined
-from shuffledp.certification.progress import silent
 from shuffledp.certification.proof import Claim, prove_guarantee, prove_leak
-from shuffledp.certification.slots import Slots, pairs_to_swap, slots_of
+from shuffledp.certification.slots import Slots, cases_of, slots_of
 from shuffledp.certification.swap import bound_swap
 from shuffledp.certification.swap_nodes import collect_nodes
 from shuffledp.certification.swap_plan import Planner
 from shuffledp.certification.tilt import tilt_by
+from shuffledp.engine.balls import ball
+from shuffledp.engine.progress import silent
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import Pair
 
@@ -98,8 +99,12 @@ def truth(rows: list[list[Fraction]], others: tuple[int, ...], ratio: Fraction) 
     return sum((max(p - ratio * laws[1][y], Fraction(0)) for y, p in laws[0].items()), Fraction(0))
 
 
+def case_of_first_rows(rows: list[list[float]]) -> Case:
+    return Case(Pair(0, 1), tuple(range(len(rows))))
+
+
 def slots(rows: list[list[float]], ratio: Fraction) -> Slots:
-    found = slots_of(parse(f"matrix({rows})"), Pair(0, 1), ball(ratio).log())
+    found = slots_of(parse(f"matrix({rows})"), case_of_first_rows(rows), ball(ratio).log())
     assert found is not None
     return found
 
@@ -211,10 +216,8 @@ SUPPORT = [
 def test_the_types_stand_for_all_inputs_and_the_pair_for_all_pairs(text: str) -> None:
     """Every input, seen from every pair, has the law of some type seen from the pair proved."""
     randomizer = parse(text)
-    (pair,) = pairs_to_swap(randomizer)
-    types = randomizer.background_types(pair)
-    assert types is not None
-    known = [background(randomizer, pair, v, "upper").at(arb(0.3)) for v in types]
+    (case,) = cases_of(randomizer)
+    known = [background(randomizer, case.pair, v, "upper").at(arb(0.3)) for v in case.others]
     inputs = range(randomizer.input_domain.size)  # type: ignore[attr-defined]
     for x in inputs:
         for y in set(inputs) - {x}:
@@ -253,7 +256,9 @@ AGREEMENT = [
 def test_proof_and_double_precision_agree(text: str, n: int, epsilon: float) -> None:
     randomizer = parse(text)
     accountant = ShuffleAccountant(randomizer, n, bound="best")
-    double = max(SwapBound(randomizer, n).log_delta(p, epsilon) for p in pairs_to_swap(randomizer))
+    double = max(
+        SwapBound(randomizer, n).log_delta(p, epsilon) for p in randomizer.pairs_to_swap() or ()
+    )
     claim = Claim(randomizer, n, Decimal(epsilon), Decimal(math.exp(double)), "swap")
     proof = prove_guarantee(claim, silent)
     assert log(proof.upper) == pytest.approx(double, abs=5e-3)
@@ -309,6 +314,6 @@ def test_where_the_swap_bound_is_not_known(text: str, n: int) -> None:
 
 def test_outputs_that_give_an_input_away_are_left_to_the_blanket() -> None:
     randomizer = parse("matrix([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25]])")
-    assert slots_of(randomizer, Pair(0, 1), arb(0.1)) is None
+    assert slots_of(randomizer, Case(Pair(0, 1), (0, 1)), arb(0.1)) is None
     claim = Claim(randomizer, 100, Decimal("0.1"), Decimal("0.3"), "swap")
     assert prove_guarantee(claim, silent).upper >= Decimal("0.25")

@@ -17,7 +17,7 @@ from shuffledp import (
     parse,
     required_users,
 )
-from shuffledp.accounting.assumptions import ASSUMPTIONS, ONE_RANDOMIZER
+from shuffledp.accounting.assumptions import ONE_RANDOMIZER, assumptions_of
 
 QUESTIONS = {
     "epsilon": ("epsilon", "krr(k=10, epsilon0=2)", "-n", "10000", "--delta", "1e-6"),
@@ -49,6 +49,7 @@ ASKED = [
 FIELDS = [
     "command",
     "mechanism",
+    "relation",
     "ldp_level",
     "ldp_level_reason",
     "n",
@@ -135,7 +136,7 @@ def test_json_fields_are_stable(arguments):
     assert set(answer) == set(FIELDS) | extra
     assert answer["command"] == command
     assert answer["version"] == __version__
-    assert answer["assumptions"] == list(ASSUMPTIONS)
+    assert answer["assumptions"] == list(assumptions_of([parse(answer["mechanism"])]))
     assert answer["quantity"] == ("delta" if command == "delta" else "epsilon")
     assert (answer["target_epsilon"] is None) == (command == "epsilon")
     assert (answer["target_delta"] is None) == (command == "delta")
@@ -305,7 +306,7 @@ def test_delta_of_zero_has_no_logarithm():
     assert answer["log_guarantee"] == {"lower": None, "upper": None}
     assert answer["log_lower_bound"] is None
     assert "0" in answer["log_guarantee_reason"]
-    assert "are (2.5, 0)-differentially private." in meaning(ask(*arguments))
+    assert "are (2.5, 0)-differentially private for" in meaning(ask(*arguments))
 
 
 def test_mechanism_that_is_not_pure_has_no_level():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -141,18 +139,6 @@ def test_altered(file: Path) -> None:
 def test_no_answer() -> None:
     message = refused("certify", "matrix([[1, 0], [0, 1]])", "-n", "10", "--delta", "1e-3", code=1)
     assert "no epsilon" in message
-
-
-def test_missing_package(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
-    monkeypatch.setitem(sys.modules, "flint", None)
-    for arguments in ((*QUESTION, "--delta", "0.1"), ("verify", str(file))):
-        assert 'pip install "shuffledp[certify]"' in refused(*arguments, code=1)
-
-
-@pytest.mark.heavy
-def test_ball_arithmetic_is_not_loaded_for_other_commands() -> None:
-    code = "import sys, shuffledp.cli, shuffledp.certification; sys.exit('flint' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_progress_says_how_long() -> None:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from command_line import ask, run
 
-from shuffledp import KRR, ShuffleAccountant, __version__, compare, parse
+from shuffledp import KRR, Relation, ShuffleAccountant, __version__, compare, parse
 from shuffledp.baselines import BASELINES
 from shuffledp.cli import main
 from shuffledp.errors import NoAnswerError
@@ -36,7 +36,7 @@ def test_table():
     ]
     lines = table.splitlines()
     assert lines[0].split("  ")[0] == "bound on epsilon"
-    assert lines[1].split() == ["shuffledp,", "guarantee", "0.07981", "1", "1"]
+    assert lines[1].split() == ["shuffledp,", "guarantee", "0.07981", "1", "1.000"]
     assert lines[2].split()[:3] == ["shuffledp,", "optimal", "blanket"]
     assert lines[3].split()[:3] == ["shuffledp,", "lower", "bound"]
     assert len({len(line) for line in lines}) == 1
@@ -72,6 +72,7 @@ def test_json():
     assert document == {
         "command": "compare",
         "mechanism": "krr(k=10, epsilon0=2.0)",
+        "relation": Relation().to_dict(),
         "ldp_level": 2.0,
         "ldp_level_reason": None,
         "n": 10000,
@@ -123,6 +124,7 @@ def test_csv_holds_what_json_holds():
         assert (row.pop("n"), row.pop("target_delta")) == ("10000", "1e-06")
         assert row.pop("view") == "multiset"
         assert row.pop("corrupted") == row.pop("corrupted_adaptively") == "0"
+        assert row.pop("relation") == exact[row["bound"]]["relation"]["text"]
         for key, value in row.items():
             wanted = exact[row["bound"]][key]
             if isinstance(wanted, float):

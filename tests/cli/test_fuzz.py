@@ -31,7 +31,6 @@ EXAMPLES = {
     "users": 15,
     "compare": 30,
     "verify": 30,
-    "reproduce": 30,
     "mechanisms": 15,
 }
 COMMON = 40

@@ -24,7 +24,6 @@ COMMANDS = [
     "curve",
     "report",
     "explore",
-    "reproduce",
     "certify",
     "verify",
     "audit",
@@ -83,5 +82,5 @@ def test_a_command_waits_for_no_other():
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     modules = ran.stdout.splitlines()[-1].split()
     assert "shuffledp.cli.epsilon" in modules
-    for absent in ("shuffledp.study", "shuffledp.reproduction", "shuffledp.web", "matplotlib"):
+    for absent in ("shuffledp.study", "shuffledp.web", "matplotlib"):
         assert absent not in modules

@@ -31,7 +31,7 @@ def test_fields(name):
 
 def test_parameters_list_their_choices():
     choices = {p["name"]: p["choices"] for p in ENTRIES["laplace"]["parameters"]}
-    assert choices == {"epsilon0": None, "domain": ["binary", "interval"]}
+    assert choices == {"epsilon0": None, "domain": ["binary", "interval"], "grid": None}
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -55,5 +55,5 @@ def test_text_shows_the_same():
         assert f"{entry['meaning']}\n  Example: {entry['example']}\n" in text
     assert "krr(k, epsilon0)\n" in text
     assert "olh(epsilon0, buckets=None, domain_size=None)\n" in text
-    assert "laplace(epsilon0, domain='binary')\n" in text
+    assert "laplace(epsilon0, domain='binary', grid=None)\n" in text
     assert max(map(len, text.splitlines())) <= 100

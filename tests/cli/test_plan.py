@@ -32,7 +32,7 @@ CACHED = cache(module.make_plan)
 def each_plan_once(monkeypatch):
     """Text and JSON of a question are made of the same plan."""
 
-    def once(*, kept, on_done, **question):
+    def once(*, on_done, **question):
         return CACHED(**question)
 
     monkeypatch.setattr(module, "make_plan", once)
@@ -171,8 +171,7 @@ def test_target_nobody_meets():
     result = run("plan", "-n", "100", "--epsilon", "0", "--delta", "0", "--domain", "3")
     assert result.exit_code == 1
     assert result.stderr == (
-        "Error: no mechanism meets the target; krr: no epsilon0 of at least 1e-09 meets the "
-        "target\n"
+        "Error: no mechanism meets the target; krr: no epsilon0 of at least 1e-9 meets the target\n"
     )
 
 

@@ -67,7 +67,7 @@ def test_a_domain_that_the_mechanism_does_not_know(write):
     assert answer["estimates"][0]["values"] == ["0", "1"]
 
 
-@pytest.mark.parametrize("content", ['{"n": 100, "sum": 53.5}', "sum,n\n53.5,100\n"])
+@pytest.mark.parametrize("content", ['{"n": 100, "sum": 3506176}', "sum,n\n3506176,100\n"])
 def test_sums_of_noise(write, content):
     name = "s.json" if content.startswith("{") else "s.csv"
     answer = json.loads(ask(write(name, content), "laplace(epsilon0=1)", "--json"))
@@ -86,7 +86,7 @@ def test_poisoning(write):
     assert answer["corrupted"] == 10
     shifts = aggregator.largest_shifts(10).tolist()
     assert answer["estimates"][0]["largest_shifts"] == shifts
-    noise = write("noise.json", '{"n": 100, "sum": 53.5}')
+    noise = write("noise.json", '{"n": 100, "sum": 3506176}')
     assert "by any amount" in ask(noise, "laplace(epsilon0=1)", "--corrupted", "1")
     answer = json.loads(ask(noise, "laplace(epsilon0=1)", "--corrupted", "1", "--json"))
     assert answer["estimates"][0]["largest_shifts"] == [None]
@@ -219,7 +219,7 @@ JOINT = "joint(krr(k=3, epsilon0=2), joint(laplace(epsilon0=1), oue(epsilon0=1, 
 
 def test_sums_of_several_attributes_are_those_of_each(write):
     colour = {"name": "colour", "counts": COUNTS, "values": ["red", "blue", "green"]}
-    sums = [colour, {"sum": 512.25}, {"counts": [600, 450]}]
+    sums = [colour, {"sum": 33570816}, {"counts": [600, 450]}]
     path = write("sum.json", json.dumps({"n": 1000, "attributes": sums}))
     answer = json.loads(ask(path, JOINT, "--corrupted", "10", "--json"))
     assert [one["column"] for one in answer["estimates"]] == [

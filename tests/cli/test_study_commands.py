@@ -80,7 +80,7 @@ def test_the_whole_way(folder):
     assert text.endswith("Written: plan.json\n")
     text = ask("randomize", "people.csv", "--plan", "plan.json", "--out", "reports.csv")
     assert "strategy   separate shuffles\nusers      500\n" in text
-    assert "differentially private if every row is another user" in " ".join(text.split())
+    assert "one user, if every row is another user" in " ".join(text.split())
     text = ask("estimate", "reports.csv")
     assert text.startswith("strategy   separate shuffles\nusers      500\nguarantee  epsilon = ")
     assert "member: missing answers" in text

@@ -19,11 +19,9 @@ import pytest
 from breaking import CLEAR, USERS, names, randomize, reports, write_people
 from click.testing import CliRunner
 
-import shuffledp
 from shuffledp import Aggregator, cluster, parse
 from shuffledp.cli import main
 from shuffledp.cluster import ClusterError, check_address, connected, in_pairs, merged, spread
-from shuffledp.comparison import AXES, Course, Kept, read_families, trace
 from shuffledp.files import (
     Column,
     DataError,
@@ -37,8 +35,6 @@ from shuffledp.files.estimation import together
 from shuffledp.files.frame_table import FrameTable
 from shuffledp.files.parts import parts_of
 from shuffledp.files.sidecar import read_sidecar
-from shuffledp.planning import plan
-from shuffledp.reproduction import Settings, reproduce
 
 KRR = "krr(k=10, epsilon0=2)"
 
@@ -79,80 +75,6 @@ def test_merging_in_a_tree(client):
 
 def _join(one: str, other: str) -> str:
     return f"({one}{other})"
-
-
-@pytest.mark.heavy
-@pytest.mark.processes
-def test_curves_are_the_same(client):
-    families = read_families([KRR, "laplace(epsilon0=1)"], "users")
-    course = Course(AXES["users"], (100, 1000), target_delta=1e-6)
-    done = []
-    far = trace(families, course, client=client, on_done=lambda *state: done.append(state))
-    assert far.to_dict() == trace(families, course, processes=1).to_dict()
-    assert done[-1] == (4, 4)
-    assert shuffledp.curve(KRR, x=[100], target_delta=1e-6, client=client).to_dict() == (
-        shuffledp.curve(KRR, x=[100], target_delta=1e-6).to_dict()
-    )
-
-
-@pytest.mark.heavy
-@pytest.mark.processes
-def test_curves_continue(client, tmp_path):
-    """The cluster is lost, as far as this process can tell; another one has the rest to do."""
-    families = read_families([KRR], "users")
-    course = Course(AXES["users"], (100, 300, 1000, 3000), target_delta=1e-6)
-    done = []
-
-    def lost(*state):
-        done.append(state)
-        if len(done) == 2:
-            raise ClusterError("lost")
-
-    with pytest.raises(ClusterError):
-        trace(families, course, client=client, kept=Kept(tmp_path / "kept"), on_done=lost)
-    far = trace(families, course, client=client, kept=Kept(tmp_path / "kept"), on_done=lost)
-    assert done == [(1, 4), (2, 4), (2, 4), (3, 4), (4, 4)]
-    assert far.to_dict() == trace(families, course, processes=1).to_dict()
-
-
-@pytest.mark.heavy
-@pytest.mark.processes
-@pytest.mark.parametrize("target", [{"target_epsilon": 0.5}, {"target_error": 0.01}], ids=str)
-def test_plans_are_the_same(client, target):
-    question = {"n": 1000, "target_delta": 1e-6, "domain_size": 3, **target}
-    assert plan(**question, client=client) == plan(**question)
-
-
-@pytest.mark.heavy
-@pytest.mark.processes
-def test_plans_continue(client, tmp_path):
-    """The cluster is lost, as far as this process can tell; another one has the rest to do."""
-    question = {"n": 20_000, "target_delta": 1e-6, "target_epsilon": 0.5, "domain_size": 3}
-    done = []
-
-    def lost(*state):
-        done.append(state)
-        if len(done) == 3:
-            raise ClusterError("lost")
-
-    with pytest.raises(ClusterError):
-        plan(**question, client=client, kept=Kept(tmp_path / "kept"), on_done=lost)
-    far = plan(**question, client=client, kept=Kept(tmp_path / "kept"), on_done=lost)
-    assert done == [*((i, 7) for i in range(1, 4)), *((i, 7) for i in range(3, 8))]
-    assert far == plan(**question)
-
-
-@pytest.mark.heavy
-@pytest.mark.processes
-def test_reproductions_are_the_same_and_continue(client, tmp_path):
-    settings = Settings(points=2)
-    far = reproduce(["krr-low", "hierarchy"], tmp_path / "far", settings, client=client)
-    reproduce(["krr-low", "hierarchy"], tmp_path / "near", settings)
-    for name in ("krr-low", "hierarchy"):
-        tables = [(tmp_path / where / f"{name}.csv").read_bytes() for where in ("far", "near")]
-        assert tables[0] == tables[1]
-    again = reproduce(["krr-low", "hierarchy"], tmp_path / "far", settings, client=client)
-    assert (far.computed, again.reused) == (("krr-low", "hierarchy"),) * 2
 
 
 def test_nobody_is_lost_or_counted_twice(client, tmp_path):
@@ -446,7 +368,7 @@ def test_no_files(client):
 
 def test_nobody_answers(monkeypatch):
     monkeypatch.setattr(cluster, "_TIMEOUT", 0.2)
-    result = run("curve", KRR, "--delta", "1e-6", "--points", "1", "--cluster", "127.0.0.1:9")
+    result = run("estimate", "reports.csv", "--cluster", "127.0.0.1:9")
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: no scheduler answers at '127.0.0.1:9'")
     assert result.stderr.count("\n") == 1
@@ -504,17 +426,15 @@ def test_on_the_command_line(client, tmp_path, monkeypatch):
     result = run("randomize", "people", *line, *where)
     assert (result.exit_code, result.stderr) == (0, "")
     assert sorted(reports(tmp_path / "out.csv")) == list(range(USERS))
-    curve = ("curve", KRR, "--delta", "1e-6", "--points", "3")
-    for question in (("estimate", "out.csv", "--json"), curve):
-        far, near = run(*question, *where), run(*question)
-        assert (far.exit_code, far.stderr, far.stdout) == (0, "", near.stdout)
+    question = ("estimate", "out.csv", "--json")
+    far, near = run(*question, *where), run(*question)
+    assert (far.exit_code, far.stderr, far.stdout) == (0, "", near.stdout)
 
 
 def test_what_does_not_go_with_a_cluster(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for line in (
         ("estimate", "--from-counts", "a.json", "--mechanism", KRR),
-        ("plan", "--study", "a.toml"),
         ("randomize", "a.csv", "--plan", "a.json", "--out", "b.csv"),
     ):
         result = run(*line, "--cluster", "local:1")

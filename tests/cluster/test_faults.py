@@ -28,11 +28,7 @@ from breaking import (
 
 from shuffledp import Aggregator, cluster
 from shuffledp.cluster import ClusterError, connected
-from shuffledp.comparison import Kept, Question, compute
-from shuffledp.comparison.question import answer
 from shuffledp.files import Column, DataError, Randomization, estimate_files, estimate_frame
-from shuffledp.planning import plan
-from shuffledp.planning.goal import Goal
 from shuffledp.randomizers import parse
 
 pytestmark = [
@@ -43,10 +39,6 @@ pytestmark = [
 SPILL, MIX = "shuffledp.files.spread_buckets:_spill", "shuffledp.files.spread_buckets:_mix"
 SUMS, MERGE = "shuffledp.files.estimation:sums_of", "shuffledp.files.estimation:together"
 PARTITION = "shuffledp.files.frame_estimation:sums_of_partition"
-ANSWER = "shuffledp.comparison.question:answer"
-BLOCK = "shuffledp.comparison.together:answer_together"
-SEARCH = "shuffledp.planning.goal:least_error"
-QUESTION = {"n": 20_000, "target_delta": 1e-6, "target_epsilon": 0.5, "domain_size": 3}
 
 
 @pytest.mark.parametrize("place", [SPILL, MIX])
@@ -131,25 +123,6 @@ def test_the_scheduler_is_lost_while_partitions_are_added_up_or_merged(tmp_path,
             with pytest.raises(ClusterError, match="the connection to the cluster was lost"):
                 estimate_frame(frame, CLEAR, [Column("value")], client=client)
             killed.result()
-
-
-@pytest.mark.processes
-def test_a_worker_is_killed_while_it_computes_a_point(client, tmp_path):
-    randomizer = parse("krr(k=10, epsilon0=2)")
-    questions = [Question(randomizer, n, "epsilon", 1e-6, ("guarantee",)) for n in range(100, 106)]
-    marker = tmp_path / "killed"
-    break_in(client, ANSWER, end_worker, marker)
-    far = compute(answer, questions, client=client)
-    assert marker.exists()
-    assert far == compute(answer, questions, processes=1)
-
-
-@pytest.mark.processes
-def test_a_worker_is_killed_while_it_searches_a_mechanism(client, tmp_path):
-    marker = tmp_path / "killed"
-    break_in(client, SEARCH, end_worker, marker)
-    assert plan(**QUESTION, client=client) == plan(**QUESTION)
-    assert marker.exists()
 
 
 def test_a_task_that_ends_every_worker(client, tmp_path):
@@ -249,35 +222,6 @@ def test_ctrl_c(tmp_path):
     assert names(tmp_path) == ["people"]
 
 
-@pytest.mark.parametrize(
-    ("line", "name"),
-    [
-        (["curve", "laplace(2)", "--delta", "1e-6", "--points", "3000"], "SIGTERM"),
-        (["plan", "-n", "9999", "--delta", "1e-6", "--epsilon", "1", "--domain", "3"], "SIGINT"),
-    ],
-    ids=["curve", "plan"],
-)
-def test_what_is_finished_is_kept(tmp_path, line, name):
-    """Ctrl-C goes to all processes of a terminal, other signals only to the one that waits."""
-    hidden = tmp_path / ".out.csv.shuffledp-points"
-    line += ["--out" if line[0] == "curve" else "--chart", "out.csv", "--cluster", "local:1"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "shuffledp", *line],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        text=True,
-        start_new_session=True,
-    ) as command:
-        wait_until(lambda: hidden.exists() and hidden.read_text().count("\n") > 6)
-        number = getattr(signal, name)
-        (os.killpg if name == "SIGINT" else os.kill)(command.pid, number)
-        complained = command.communicate(timeout=120)[1]
-    assert (command.returncode, complained) == (128 + number, "")
-    assert names(tmp_path) == [hidden.name]
-
-
 def answers(port):
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -309,8 +253,6 @@ def test_the_scheduler_is_frozen(tmp_path, monkeypatch):
 LINES = {
     "randomize": ["people", "--column", "value", "--mechanism", CLEAR, "--delta", "1e-6"],
     "estimate": ["reports", "--chart", "out.csv"],
-    "curve": ["krr(k=10, epsilon0=2)", "--delta", "1e-6", "--points", "3"],
-    "reproduce": ["krr-low", "--points", "2"],
 }
 
 
@@ -321,13 +263,11 @@ LINES = {
         ("randomize", MIX),
         ("estimate", SUMS),
         ("estimate", MERGE),
-        ("curve", BLOCK),
-        ("reproduce", BLOCK),
     ],
 )
 def test_the_scheduler_is_lost(tmp_path, command, place):
     """The command ends with one line and a status, and nothing is half-written."""
-    for folder in ("dask", "work", "work/reports", "work/done"):
+    for folder in ("dask", "work", "work/reports"):
         (tmp_path / folder).mkdir()
     source = write_people(tmp_path / "work" / "people", parts=2)
     for i in range(2):
@@ -340,7 +280,7 @@ def test_the_scheduler_is_lost(tmp_path, command, place):
             break_in(client, place, wait, marker)
         line = [command, *LINES[command], "--cluster", address]
         if command != "estimate":
-            line += ["--out", "done" if command == "reproduce" else "out.csv"]
+            line += ["--out", "out.csv"]
         with subprocess.Popen(
             [sys.executable, "-m", "shuffledp", *line],
             cwd=tmp_path / "work",
@@ -355,35 +295,4 @@ def test_the_scheduler_is_lost(tmp_path, command, place):
     assert (started.returncode, said) == (1, "")
     assert complained.startswith("Error: the connection to the cluster was lost")
     assert complained.count("\n") == 1
-    assert (names(tmp_path / "work"), names(tmp_path / "work" / "done")) == (before, [])
-
-
-@pytest.mark.processes
-def test_the_scheduler_is_lost_while_a_chart_is_made(tmp_path, monkeypatch):
-    """The plan is kept, and is not made again elsewhere."""
-    for folder in ("dask", "work"):
-        (tmp_path / folder).mkdir()
-    hidden = tmp_path / "work" / ".errors.csv.shuffledp-points"
-    line = ["plan", "-n", "20000", "--delta", "1e-6", "--epsilon", "0.5", "--domain", "3"]
-    line += ["--chart", "errors.csv"]
-    with (
-        scheduler(tmp_path / "dask") as (address, process),
-        subprocess.Popen(
-            [sys.executable, "-m", "shuffledp", *line, "--cluster", address],
-            cwd=tmp_path / "work",
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            text=True,
-        ) as command,
-    ):
-        wait_until(lambda: hidden.exists() and hidden.read_text().count("\n") > 6)
-        process.send_signal(signal.SIGKILL)
-        complained = command.communicate(timeout=120)[1]
-    assert command.returncode == 1
-    assert complained.startswith("Error: the connection to the cluster was lost")
-    assert complained.count("\n") == 1
-    assert names(tmp_path / "work") == [hidden.name]
-    made = plan(**QUESTION)
-    monkeypatch.setattr(Goal, "judge", None)
-    assert plan(**QUESTION, kept=Kept(hidden)) == made
+    assert names(tmp_path / "work") == before

@@ -76,6 +76,7 @@ SINGLE = [
     _mean(Laplace(epsilon0=1.0), TWO),
     _mean(Laplace(epsilon0=1.0, domain="interval"), np.linspace(0, 0.7, N)),
     _mean(Gaussian(sigma=1.0), np.linspace(0.5, 1, N)),
+    _mean(Gaussian(sigma=2.0, grid=512), np.linspace(0.2, 1, N)),
     _mean(DiscreteLaplace(epsilon0=2.0, bound=10), skewed(11)),
 ]
 

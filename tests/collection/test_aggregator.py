@@ -26,6 +26,7 @@ from shuffledp import (
     parallel,
     shuffle,
 )
+from shuffledp.sealed import seal
 
 
 def reports_of(case: Case) -> np.ndarray:
@@ -39,7 +40,7 @@ def whole(case: Case) -> Aggregator:
 
 
 def assert_same(first: Aggregator, second: Aggregator) -> None:
-    """Sums of doubles may differ by their rounding; all others are equal."""
+    """Sums of squares may differ by their rounding; all others are equal."""
     assert first.n == second.n
     pairs = zip(leaves(first.estimate()), leaves(second.estimate()), strict=True)
     for one, other in pairs:
@@ -188,8 +189,7 @@ def test_mechanisms_that_cannot_run():
 def test_reports_of_another_type(case):
     aggregator = whole(case)
     other = np.zeros(3, dtype=[("x", "u1"), ("y", "u2")])
-    integers = case.randomizer.report_dtype.kind in "iu"
-    for reports in (other, np.zeros(3, dtype="S7"), [0.5, 1] if integers else [0, 1], None):
+    for reports in (other, np.zeros(3, dtype="S7"), [0.5, 1], None):
         with pytest.raises(TypeError, match=r"reports of .* must be of type"):
             aggregator.add(reports)
     with pytest.raises(ValueError, match="reports must be one-dimensional"):
@@ -254,9 +254,9 @@ def test_impossible_reports_are_refused_and_change_nothing():
         (blh, functions, "must hold functions and buckets of blh"),
         (mixed, part, "must name one of 2 parts, got 2 at position 0"),
         (both, second, "reports must be below 10, got 10 at position 1"),
-        (noise, np.array([2**60]), "must be finite and below"),
+        (noise, np.array([2**60]), "must be below 2\\*\\*52 in size"),
         (noise, np.array([1, -(2**63)]), "at position 1"),
-        (Gaussian(sigma=1.0), np.array([0.0, np.nan]), "got nan at position 1"),
+        (Gaussian(sigma=1.0), np.array([0, 2**52]), "at position 1"),
         (MATRIX, np.array([4], dtype=np.uint8), "reports must be below 4"),
     ]:
         aggregator = Aggregator(randomizer)
@@ -343,15 +343,13 @@ def test_other_files(text, tmp_path):
 
 
 def test_files_with_sums_of_another_shape(tmp_path):
-    from shuffledp.collection.storage import _checksum
-
     path = tmp_path / "sums"
     whole(CASES[0]).save(path)
     content = json.loads(path.read_text())
     del content["checksum"]
     for sums in ([[600]], [[600], [1, 2, 3]], [[600.5], [1, 2, 3, 4, 5]], [["a"], [1, 2, 3, 4, 5]]):
         content["sums"] = sums
-        path.write_text(json.dumps({**content, "checksum": _checksum(content)}))
+        path.write_text(seal(content))
         with pytest.raises(ValueError, match="does not hold sums of reports"):
             Aggregator.load(path, CASES[0].randomizer)
 
@@ -376,7 +374,7 @@ def test_failed_writes_leave_what_was_there(tmp_path, monkeypatch):
         Aggregator.load(tmp_path / "absent", CASES[0].randomizer)
 
 
-def test_doubles_survive_files_exactly(tmp_path):
+def test_noise_survives_files_exactly(tmp_path):
     case = next(c for c in CASES if str(c).startswith("gaussian"))
     aggregator = whole(case)
     aggregator.save(tmp_path / "sums")

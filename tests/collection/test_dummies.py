@@ -70,6 +70,6 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(TypeError, match="no dummies"):
         other.estimate(dummies=1)
     noise = Aggregator("laplace(epsilon0=1)")
-    noise.add(np.array([0.5, 1.5]))
+    noise.add([5, 15])
     with pytest.raises(TypeError, match="no dummies can be removed"):
         noise.estimate(dummies=1)

@@ -57,7 +57,7 @@ def test_the_bound_is_attained():
 
 def test_any_number_is_a_report_of_noise():
     aggregator = Aggregator("laplace(epsilon0=1)")
-    aggregator.add_sum(3.0, 10)
+    aggregator.add_sum(3, 10)
     assert aggregator.largest_shifts(1).tolist() == [math.inf]
     assert aggregator.largest_shifts(0).tolist() == [0.0]
 

@@ -5,7 +5,6 @@ It stands for a client in another language: plain integers and bytes.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 
 SMALL, LARGE = 2**31 - 1, 2**61 - 1
@@ -83,10 +82,6 @@ def walsh(reader: Reader, size: int) -> list[bool]:
         n *= 2
     y = reader.integer(n)
     return [(y & (x + 1)).bit_count() % 2 == 0 for x in range(size)]
-
-
-def number(reader: Reader) -> float:
-    return float(struct.unpack("<d", reader.take(8))[0])
 
 
 def signed(reader: Reader) -> int:

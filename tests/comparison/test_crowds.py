@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +14,7 @@ from shuffledp.accounting.crowd import Corruption, Crowd
 from shuffledp.baselines import BASELINES
 from shuffledp.baselines.coverage import users_covered
 from shuffledp.cli import main
-from shuffledp.comparison import BOUNDS, OURS, Kept, Question, Value, kept, sweep
+from shuffledp.comparison import BOUNDS, OURS, Question
 from shuffledp.comparison.question import answer
 from shuffledp.errors import NoAnswerError
 
@@ -60,47 +59,6 @@ def test_who_is_covered():
         else:
             with pytest.raises(NoAnswerError, match="adaptively"):
                 users_covered(analysis, Crowd(10, 3, 2))
-
-
-CROWDS = ({}, {"corrupted": 7}, {"corrupted_adaptively": 7}, {"corrupted": 7, "n": 67})
-
-
-@pytest.mark.parametrize("order", list(permutations(range(len(CROWDS)), 2)))
-def test_an_answer_for_another_crowd_is_never_reused(tmp_path, order):
-    first, second = (replace(QUESTION, **CROWDS[i]) for i in order)
-    assert first != second
-    store = Kept(tmp_path / "kept")
-    sweep({"": [first]}, processes=1, kept=store)
-    again = Kept(tmp_path / "kept")
-    assert again.get(first) == answer(first)
-    assert again.get(second) is None
-    assert sweep({"": [second]}, processes=1, kept=again)[""] == [answer(second)]
-
-
-def test_identities_differ_by_crowd():
-    crowds = [
-        replace(QUESTION, corrupted=f, corrupted_adaptively=g) for f in (0, 1, 11) for g in (0, 1)
-    ]
-    assert len({kept._identity(question) for question in crowds}) == len(crowds)
-
-
-def test_a_continued_curve_asks_again_for_another_crowd(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    line = ["curve", "krr(k=3, epsilon0=1)", "--delta", "1e-3", "--from", "60", "--points", "1"]
-    line += ["--bound", "guarantee"]
-    honest = replace(QUESTION, bounds=("guarantee",))
-    for crowd in ({}, {"corrupted": 7}):
-        Kept.beside(tmp_path / "c.csv").add(replace(honest, **crowd), (Value(0.25),))
-    for options, number in (
-        ([], 0.25),
-        (["--corrupted", "7"], 0.25),
-        (["--corrupted", "8"], ShuffleAccountant(KRR(3, 1.0), 52).get_epsilon(1e-3)),
-    ):
-        points = (tmp_path / ".c.csv.shuffledp-points").read_text()
-        result = CliRunner().invoke(main, [*line, *options, "--out", "c.csv"])
-        assert result.exit_code == 0, result.stderr
-        assert (tmp_path / "c.csv").read_text().splitlines()[1].endswith(f",60,{number!r}")
-        (tmp_path / ".c.csv.shuffledp-points").write_text(points)
 
 
 def test_a_share_is_one_of_the_users_at_each_point():

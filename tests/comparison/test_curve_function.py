@@ -120,7 +120,7 @@ def test_to_pandas(found):
     pytest.importorskip("pandas")
     frame = found.to_pandas()
     assert frame.columns.tolist() == [
-        *("mechanism", "bound", "kind", "users", "epsilon", "reason", "rtol_reached")
+        *("mechanism", "relation", "bound", "kind", "users", "epsilon", "reason", "rtol_reached")
     ]
     assert frame["users"].tolist() == USERS * 3
     np.testing.assert_array_equal(

@@ -12,7 +12,6 @@ import pytest
 
 from shuffledp.decomposition import Atom, Continuous, Decomposition, Piece, Smooth
 from shuffledp.divergence import log_delta_at
-from shuffledp.divergence.slots import Slots
 from shuffledp.randomizers import Gaussian, Laplace, Pair
 from shuffledp.randomizers.noise import SymmetricNoise
 
@@ -151,13 +150,3 @@ def test_exposed_masses_count_by_what_is_certain_of_them() -> None:
     assert parts.is_singular
     assert dataclasses.replace(parts, singular_error=math.nextafter(1.0, 0.0)).exposed == 0.0
     assert Decomposition.silent().exposed == 0.0
-
-
-def test_the_swap_bound_refuses_singular_laws() -> None:
-    """Its slots leave out what is singular, so there must be nothing."""
-    bounded, normal = made(Laplace(epsilon0=1.0)), made(Gaussian(sigma=1.0), 0)
-    with pytest.raises(ValueError, match="without singular components"):
-        Slots.of(bounded, (normal,), 0.1)
-    with pytest.raises(ValueError, match="without singular components"):
-        Slots.of(normal, (bounded,), 0.1)
-    assert len(Slots.of(bounded, (made(Laplace(epsilon0=1.0), 0),), 0.1).types) == 1

@@ -84,7 +84,8 @@ def test_bad_whole_numbers(cell, problem):
     [
         ("x", "'x' is not a number"),
         ("1_0", "'1_0' is not a number"),
-        ("nan", "values must be real numbers from 0 to 1, got nan"),
+        ("nan", "'nan' is not a number"),
+        ("\u0660.\u0665", "'\u0660.\u0665' is not a number"),
         ("1.5", "values must be real numbers from 0 to 1, got 1.5"),
         ("", "the cell is empty"),
     ],

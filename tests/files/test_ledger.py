@@ -246,6 +246,17 @@ def test_they_do_not_wait_for_ever(ledger, monkeypatch):
         ledger.add(WEEKLY, N)
 
 
+def test_hard_links_are_refused(ledger, path):
+    path.with_name("copy").hardlink_to(path)
+    for name in ("copy", path.name):
+        with pytest.raises(DataError, match="one of 2 hard links"):
+            Ledger(path.with_name(name))
+    with pytest.raises(DataError, match="one of 2 hard links"):
+        ledger.add(WEEKLY, N)
+    path.with_name("copy").unlink()
+    ledger.add(WEEKLY, N)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights")
 def test_a_link_leads_to_the_one_ledger(ledger, path):
     link = path.with_name("link")

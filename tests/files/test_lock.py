@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
+import threading
 
 import pytest
 
 from shuffledp.files import DataError
-from shuffledp.files import lock as module
 from shuffledp.files.lock import lock
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks of another kind")
+fcntl = pytest.importorskip("fcntl", reason="Windows has locks of another kind")
 
 
 @pytest.fixture
@@ -55,13 +54,6 @@ def test_a_file_that_a_killed_run_left_is_taken_over(out, hidden):
     assert os.listdir(out.parent) == []
 
 
-def test_a_foreign_file_is_left_alone(out, hidden):
-    hidden.write_text("mine")
-    with pytest.raises(DataError, match="is in the way: it is not the lock of a run"), lock(out):
-        pass
-    assert hidden.read_text() == "mine"
-
-
 def test_a_link_is_not_followed(out, hidden):
     hidden.symlink_to(out.with_name("elsewhere"))
     with pytest.raises(OSError, match="Too many levels of symbolic links"), lock(out):
@@ -69,32 +61,45 @@ def test_a_link_is_not_followed(out, hidden):
     assert os.listdir(out.parent) == [hidden.name]
 
 
-@pytest.mark.parametrize("is_there_again", [False, True])
-def test_a_file_removed_between_opening_and_locking_is_no_lock(
-    out, hidden, monkeypatch, is_there_again
-):
-    flock, calls = module.fcntl.flock, []
+def test_a_file_removed_between_opening_and_locking_is_no_lock(out, hidden, monkeypatch):
+    """The run that held it has removed it and ended; a third one can lock a new file."""
+    flock, calls = fcntl.flock, []
 
     def remove_first(handle, operation):
         calls.append(handle)
         if len(calls) == 1:
             hidden.unlink()
-            if is_there_again:
-                hidden.touch()
         flock(handle, operation)
 
-    monkeypatch.setattr(module.fcntl, "flock", remove_first)
-    with lock(out):
+    monkeypatch.setattr(fcntl, "flock", remove_first)
+    with lock(out, patience=10):
         assert len(calls) == 2
         with pytest.raises(DataError, match="another run"), lock(out):
             pass
     assert os.listdir(out.parent) == []
 
 
+def test_it_waits_for_another_run(out):
+    begun, ended = threading.Event(), threading.Event()
+
+    def run():
+        with lock(out):
+            begun.set()
+            ended.wait()
+
+    other = threading.Thread(target=run)
+    other.start()
+    begun.wait()
+    threading.Timer(0.05, ended.set).start()
+    with lock(out, patience=60):
+        assert ended.is_set()
+    other.join()
+
+
 def test_folders_without_locks(out, monkeypatch):
     def refuse(handle, operation):
         raise OSError("No locks available")
 
-    monkeypatch.setattr(module.fcntl, "flock", refuse)
+    monkeypatch.setattr(fcntl, "flock", refuse)
     with pytest.raises(OSError, match="No locks available"), lock(out):
         pass

@@ -107,7 +107,8 @@ def test_the_guarantee_is_that_of_the_accountant(tmp_path):
     assert sidecar.guarantee.lower_bound == report.lower_bound
     written = json.loads(sidecar_path(tmp_path / "reports.csv").read_text())
     assert written["guarantee"]["epsilon"] == report.guarantee.upper
-    assert written["assumptions"] == ["a fact"]
+    assert written["assumptions"] == [*report.assumptions, "a fact"]
+    assert written["relation"] == report.relation.to_dict()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

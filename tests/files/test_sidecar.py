@@ -64,6 +64,7 @@ CHANGES = {
     "seeded": False,
     "warnings": [],
     "assumptions": [],
+    "relation": {},
     "sha256": "0" * 64,
     "size": 1,
     "version": "9.9.9",
@@ -92,7 +93,7 @@ def test_a_missing_field_is_noticed(reports, field):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"format": "shuffledp reports, 2"}, "its format is 'shuffledp reports, 2'"),
+        ({"format": "shuffledp reports, 1"}, "its format is 'shuffledp reports, 1'"),
         ({"mechanism": "nosuch(1)"}, "contradicts itself"),
         ({"view": "sum"}, "its sidecar is that of a sum"),
         ({"view": "histogram"}, "view must be one of"),

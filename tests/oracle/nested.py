@@ -27,7 +27,7 @@ def joint(
         for own in choice:
             law = [(p * q) >> BITS for p in law for q in own]
         columns.append(law)
-    related = _entrywise([part.related for part in parts], fewest, most)
+    related = entrywise([part.related for part in parts], fewest, most)
     return Channel(inputs, merged(columns), related, all(part.whole for part in parts))
 
 
@@ -35,7 +35,7 @@ def one_of(weights: Sequence[float], parts: Sequence[Channel]) -> Channel:
     """One attribute, chosen at random, is reported through its part, and which one it was."""
     inputs = tuple(product(*(part.inputs for part in parts)))
     laws = [_mixture(weights, choice) for choice in product(*(part.laws for part in parts))]
-    related = _entrywise([part.related for part in parts], 1, len(parts))
+    related = entrywise([part.related for part in parts], 1, len(parts))
     return Channel(inputs, merged(laws), related, all(part.whole for part in parts))
 
 
@@ -67,7 +67,7 @@ def _mixture(weights: Sequence[float], laws: Sequence[Sequence[int]]) -> list[in
     return [(share * p) >> BITS for share, law in zip(shares, laws, strict=True) for p in law]
 
 
-def _entrywise(relations: Sequence[Related], fewest: int, most: int) -> Related:
+def entrywise(relations: Sequence[Related], fewest: int, most: int) -> Related:
     """Tuples that differ in some number of entries, each as its own relation allows."""
 
     def related(first: Value, second: Value) -> bool:

@@ -56,7 +56,7 @@ class Generator:
             if self.compositions and self.random.random() < 0.6:
                 text = self.composition(self.random.choice((1, 1, 2)))
             else:
-                family = _FAMILIES[found % len(_FAMILIES)]
+                family = FAMILIES[found % len(FAMILIES)]
                 text = self.single(family, self.random.choice((2, 2, 3, 4)))
                 if self.random.random() < 0.1:
                     text = re.sub(r", domain_size=\d+", "", text) if family in _OPEN else text
@@ -180,7 +180,7 @@ class Generator:
         """A part of a composition: mostly of two inputs, so that all together stay few."""
         if depth > 0 and self.random.random() < 0.7:
             return self.composition(depth)
-        family = self.random.choice((*_FAMILIES, "matrix", "matrix", "krr"))
+        family = self.random.choice((*FAMILIES, "matrix", "matrix", "krr"))
         domain = self.random.choice((2, 2, 2, 3))
         if family == "matrix" and self.random.random() < 0.1:
             domain = 1
@@ -203,7 +203,7 @@ class Generator:
         ]
 
     def _any_family(self, domain: int) -> str:
-        return self.single(self.random.choice((*_FAMILIES, "matrix", "matrix")), domain)
+        return self.single(self.random.choice((*FAMILIES, "matrix", "matrix")), domain)
 
     def rate(self) -> float:
         """A rate of subsampling."""
@@ -243,7 +243,7 @@ class Generator:
 
 
 #: Mechanisms with a finite channel.
-_FAMILIES = (
+FAMILIES = (
     "krr",
     "blh",
     "olh",

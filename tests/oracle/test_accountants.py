@@ -53,7 +53,7 @@ def test_joint_and_subsampled_mechanisms() -> None:
 @pytest.mark.parametrize("kinds", [(), ("joint", "subsample"), ("parallel",)], ids=str)
 def test_best_bounds(kinds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """The swap bound is tried also with few users, where it is seldom the smaller one."""
-    monkeypatch.setattr("shuffledp.divergence.proposals.swap.FEWEST_BLANKET_USERS", 0.0)
+    monkeypatch.setattr("shuffledp.bounds.swap.plan._FEWEST_BLANKET_USERS", 0.0)
     judge_many(Generator(105, kinds, effort=1_000), 10, 3, 1, "best")
 
 
@@ -65,8 +65,7 @@ def test_profiles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Points that are evaluated together; here, few users are, too."""
-    monkeypatch.setattr("shuffledp.divergence.proposals.swap.FEWEST_BLANKET_USERS", 0.0)
-    monkeypatch.setattr("shuffledp.divergence.proposals.row_swap.FEWEST_BLANKET_USERS", 0.0)
+    monkeypatch.setattr("shuffledp.bounds.swap.plan._FEWEST_BLANKET_USERS", 0.0)
     monkeypatch.setattr("shuffledp.divergence.several._FEWEST_USERS", 2)
     monkeypatch.setattr("shuffledp.divergence.several._FEWEST_ROWS", 1)
     generator, verdict, count = Generator(106, kinds, effort=1_000), Verdict(), examples(84)
@@ -97,7 +96,7 @@ def test_profiles(
 )
 def test_best_bounds_of_many_types(text: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Guarantees from several types and pairs at once, wherever they are the smaller ones."""
-    monkeypatch.setattr("shuffledp.divergence.proposals.swap.FEWEST_BLANKET_USERS", 0.0)
+    monkeypatch.setattr("shuffledp.bounds.swap.plan._FEWEST_BLANKET_USERS", 0.0)
     channel = read(text)
     epsilons = [0.0, 0.01, 0.1, 0.2, 0.3, 0.5, 1.0]
     verdict = judge_accountant(text, Truth(channel, n), epsilons, [1e-4, 0.05], bound="best")
@@ -108,7 +107,7 @@ def test_best_bounds_of_many_types(text: str, n: int, monkeypatch: pytest.Monkey
 def test_the_best_generic_bound_covers_randomized_response(
     k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shuffledp.divergence.proposals.swap.FEWEST_BLANKET_USERS", 0.0)
+    monkeypatch.setattr("shuffledp.bounds.swap.plan._FEWEST_BLANKET_USERS", 0.0)
     verdict = Verdict()
     for epsilon0, n in ((0.5, 6), (2.0, 4)):
         text = f"any_pure_ldp(epsilon0={epsilon0})"
@@ -163,5 +162,5 @@ def test_many_compositions(seed: int) -> None:
 def test_many_best_bounds(
     seed: int, kinds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shuffledp.divergence.proposals.swap.FEWEST_BLANKET_USERS", 0.0)
+    monkeypatch.setattr("shuffledp.bounds.swap.plan._FEWEST_BLANKET_USERS", 0.0)
     judge_many(Generator(seed, kinds, effort=1_500), 50, 3, 1, "best")

@@ -163,7 +163,7 @@ class Truth:
 
     def _bounds(self, growth: float) -> FloatArray:
         """Upper bounds in doubles: one row per multiset of others, one column per pair."""
-        laws = self._float_laws()
+        laws = self.float_laws()
         bounds = np.empty((len(self.others), len(self.pairs)))
         up, down = 1 + _FLOAT_ERROR, (1 - _FLOAT_ERROR) * growth
         for column, (x, y) in enumerate(self.pairs):
@@ -171,7 +171,7 @@ class Truth:
             bounds[:, column] = np.maximum(gains, 0.0).sum(axis=1) * up + _UNDERFLOW
         return bounds
 
-    def _float_laws(self) -> FloatArray:
+    def float_laws(self) -> FloatArray:
         """Laws of histograms for every multiset of others and every input of the last user."""
         if self._floats is None:
             own = np.array([[float(Fraction(p, 1 << BITS)) for p in law] for law in self.laws])

@@ -38,8 +38,8 @@ VALID: dict[type[LocalRandomizer], dict[str, object]] = {
     UnaryEncoding: {"p": 0.75, "q": 0.25, "domain_size": 4},
     HadamardResponse: {"epsilon0": 1.0, "domain_size": 4},
     SubsetSelection: {"epsilon0": 1.0, "domain_size": 6, "size": 2},
-    Laplace: {"epsilon0": 1.0, "domain": "binary"},
-    Gaussian: {"sigma": 1.0},
+    Laplace: {"epsilon0": 1.0, "domain": "binary", "grid": 2048},
+    Gaussian: {"sigma": 1.0, "grid": 2048},
     DiscreteLaplace: {"epsilon0": 1.0, "bound": 4},
     AnyPureLDP: {"epsilon0": 1.0},
 }
@@ -56,6 +56,7 @@ BAD_VALUES: dict[str, tuple[object, ...]] = {
     "buckets": (0, 1, -3, 2.5, math.nan, math.inf, -(10**400)),
     "domain_size": (0, 1, -3, 2.5, math.nan, math.inf, -(10**400)),
     "size": (0, -1, 6, 7, 2.5, math.nan, math.inf, 10**400),
+    "grid": (0, -1, 512, 3000, 2.5, math.nan, math.inf, 2**31, 10**400),
     "bound": (0, -1, 2.5, math.nan, math.inf, 10**9 + 1, 10**400),
 }
 
@@ -68,6 +69,8 @@ OPTIONAL = {
     (UnaryEncoding, "domain_size"),
     (HadamardResponse, "domain_size"),
     (SubsetSelection, "size"),
+    (Laplace, "grid"),
+    (Gaussian, "grid"),
 }
 
 
@@ -223,7 +226,7 @@ def test_numbers_of_any_kind_become_plain_ones(mechanism):
         return real(value) if isinstance(value, float) else value
 
     plain = mechanism(**VALID[mechanism])
-    for real, integer in ((np.float64, np.int64), (np.float32, np.uint8), (Fraction, float)):
+    for real, integer in ((np.float64, np.int64), (np.float32, np.uint16), (Fraction, float)):
         arguments = {n: convert(v, real, integer) for n, v in VALID[mechanism].items()}
         made = mechanism(**arguments)
         assert made == plain

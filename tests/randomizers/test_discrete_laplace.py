@@ -237,10 +237,8 @@ def test_slot_laws_are_those_of_the_clamped_matrix():
             found = laws.backgrounds[place].at(0.2).upper
             law = matrix.background(Pair(x, other), v).at(0.2).upper
             for strike in np.linspace(-3, 3, 25):
-                own, expected = (
-                    float(np.maximum(some.values - strike, 0) @ some.weights)
-                    for some in (found, law)
-                )
+                own = float(np.maximum(found.values - strike, 0) @ found.masses)
+                expected = float(np.maximum(law.values - strike, 0) @ law.weights)
                 assert own == pytest.approx(expected, abs=1e-12)
 
 

@@ -65,6 +65,9 @@ def test_mechanisms_that_are_told_apart_are_accounted_apart():
         def blanket(self, pair):
             return self.base.blanket(pair)
 
+        def background(self, pair, other):
+            return self.base.background(pair, other)
+
     weak, strong = (
         ShuffleAccountant(Open(3, 4.0, level), 100, bound="blanket").get_epsilon(1e-6)
         for level in (0.01, 3.0)

@@ -233,27 +233,6 @@ def test_end_points_are_the_worst_pair_of_the_interval(level):
                 assert_dominated(law(x, other, epsilon), worst, slack=1e-8)
 
 
-@pytest.mark.parametrize("epsilon0", [0.5, 3.0, 6.0, 7.0])
-def test_cells_of_the_swap_bound_enclose_finer_ones(epsilon0):
-    """Fewer cells spread the law further: means of convex functions grow, by little."""
-    pair = Pair(0, 1)
-    mechanism = Laplace(epsilon0=epsilon0)
-    laws = mechanism.slot_laws(pair)
-    fine = [mechanism.blanket(pair), *(mechanism.background(pair, v) for v in (0, 1))]
-    for coarse, other in zip((laws.blanket, *laws.backgrounds), fine, strict=True):
-        assert coarse.smooth == other.smooth
-        assert not coarse.is_singular
-        few, many = coarse.at(0.2).upper, other.at(0.2).upper
-        assert (few.size < many.size / 2) == (epsilon0 <= 6)
-        for level in np.linspace(many.values.min(), many.values.max(), 9):
-            above = float(few.weights @ np.maximum(few.values - level, 0.0))
-            exact = float(many.weights @ np.maximum(many.values - level, 0.0))
-            size = float(many.weights @ np.abs(many.values - level))
-            assert -1e-13 * size <= above - exact <= 1e-4 * size
-    derived = type("Derived", (Laplace,), {})(epsilon0=epsilon0)
-    assert derived.slot_laws(pair).blanket.smooth is None
-
-
 def test_fewer_cells_have_the_same_masses():
     mechanism = Laplace(epsilon0=2.0)
     many, few = mechanism.half_cells(), mechanism.half_cells(7)

@@ -108,15 +108,15 @@ def test_listed_subsets():
 @pytest.mark.parametrize(
     ("randomizer", "law", "reports"),
     [
-        (Laplace(epsilon0=2.0), laplace(scale=0.5).logpdf, np.linspace(-5, 5, 101)),
-        (Gaussian(sigma=0.7), norm(scale=0.7).logpdf, np.linspace(-5, 5, 101)),
+        (Laplace(epsilon0=2.0, grid=2**20), laplace(scale=0.5).logpdf, np.arange(-50, 51) << 17),
+        (Gaussian(sigma=0.7, grid=2**20), norm(scale=0.7).logpdf, np.arange(-50, 51) << 17),
         (DiscreteLaplace(epsilon0=2.0, bound=5), dlaplace(0.4).logpmf, np.arange(-20, 21)),
     ],
     ids=["laplace", "gaussian", "discrete laplace"],
 )
 def test_noise(randomizer, law, reports):
     for x in (0, randomizer.largest_input):
-        constant = randomizer.log_likelihood(reports, x) - law(reports - x)
+        constant = randomizer.log_likelihood(reports, x) - law(reports * randomizer.unit - x)
         np.testing.assert_allclose(constant, constant[0], atol=1e-12)
 
 

@@ -89,8 +89,8 @@ def test_quoted_texts_are_read(tmp_path):
 
 
 def test_singular_and_plural():
-    with pytest.raises(ValueError, match="gaussian takes at most 1 parameter, got 2"):
-        parse("gaussian(1, 2)")
+    with pytest.raises(ValueError, match="any_pure_ldp takes at most 1 parameter, got 2"):
+        parse("any_pure_ldp(1, 2)")
     with pytest.raises(ValueError, match="krr takes at most 2 parameters, got 3"):
         parse("krr(1, 2, 3)")
 

@@ -284,9 +284,10 @@ def test_discrete_laplace_ratios_occur_as_the_accounting_says(bound):
 @pytest.mark.parametrize("x", [0.0, 0.25, 1.0])
 def test_continuous_noise(x):
     rng = np.random.default_rng(1)
-    noise = Laplace(epsilon0=2.0, domain="interval").randomize(np.full(50_000, x), rng) - x
+    laplace, gaussian = Laplace(epsilon0=2.0, domain="interval"), Gaussian(sigma=3.0)
+    noise = laplace.randomize(np.full(50_000, x), rng) * laplace.unit - x
     assert_follows(2 * noise, lambda t: np.where(t < 0, np.exp(t) / 2, 1 - np.exp(-t) / 2))
-    noise = Gaussian(sigma=3.0).randomize(np.full(50_000, x), rng) - x
+    noise = gaussian.randomize(np.full(50_000, x), rng) * gaussian.unit - x
     assert_follows(noise / 3, ndtr)
 
 
@@ -302,6 +303,7 @@ def test_continuous_noise(x):
 )
 def test_variance_of_the_noise(randomizer):
     noise = randomizer.randomize(np.zeros(200_000, dtype=int), np.random.default_rng(1))
+    noise = noise * randomizer.unit
     assert noise.var() == pytest.approx(randomizer.noise_variance, rel=0.02)
 
 

@@ -373,7 +373,7 @@ def test_designs_are_read_back(tmp_path):
     content = json.loads((tmp_path / "plan.json").read_text())
     for change, message in (
         ({"strategy": "other"}, "its checksum is wrong"),
-        ({"format": "shuffledp plan, 9"}, "checksum"),
+        ({"format": "shuffledp plan, 9"}, "its format is 'shuffledp plan, 9'"),
     ):
         (tmp_path / "bad.json").write_text(json.dumps(content | change))
         with pytest.raises(ValueError, match=f"is not a plan, or was changed: .*{message}"):

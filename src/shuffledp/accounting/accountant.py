@@ -12,7 +12,6 @@ import numpy as np
 
 from shuffledp.accounting.along import prepare_log_deltas
 from shuffledp.accounting.candidates import Candidate
-from shuffledp.accounting.climbs import prepare_profile
 from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.inversion import log_gap
 from shuffledp.accounting.known_bounds import KnownBounds
@@ -38,11 +37,8 @@ from shuffledp.errors import (
     warn_caller,
 )
 from shuffledp.interval import Interval
-from shuffledp.randomizers import (
-    LocalRandomizer,
-    as_randomizer,
-    why_no_other_is_worse,
-)
+from shuffledp.randomizers import LocalRandomizer, Relation, as_randomizer, why_no_other_is_worse
+from shuffledp.rounding import plain, round_up
 
 if TYPE_CHECKING:
     from shuffledp.accounting.rounds import Rounds
@@ -56,7 +52,8 @@ class ShuffleAccountant(OperationalTerms):
     """Certified privacy of n users who run a local randomizer behind a shuffler.
 
     n counts all users, the one whose input changes included. Neighbouring datasets replace one
-    user's input. The analyst sees the shuffled multiset of whole reports, or only their sum.
+    user's input, or change as much of it as the mechanism says: see :attr:`relation`. The analyst
+    sees the shuffled multiset of whole reports, or only their sum.
     Guarantees are rounded up, lower bounds down, and the cost does not grow with n.
 
     Args:
@@ -119,6 +116,10 @@ class ShuffleAccountant(OperationalTerms):
         self.bound: Bound = check_bound(bound)
         self.view: View = check_view(view)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the question: copies in other processes compute their answers themselves."""
+        return {name: value for name, value in vars(self).items() if name != "known"}
+
     def __repr__(self) -> str:
         """Return the constructor call."""
         rtol = "" if self.rtol == DEFAULT_RTOL else f", rtol={self.rtol!r}"
@@ -130,6 +131,11 @@ class ShuffleAccountant(OperationalTerms):
         )
         view = "" if self.view == "multiset" else f", view={self.view!r}"
         return f"ShuffleAccountant({self.randomizer!r}, n={self.n}{rtol}{bound}{crowd}{view})"
+
+    @property
+    def relation(self) -> Relation:
+        """How neighbouring datasets differ, which is what answers protect."""
+        return self.randomizer.relation
 
     def get_epsilon(self, target_delta: float) -> float:
         """Return the certified epsilon: the shuffled reports are (epsilon, target_delta)-DP.
@@ -207,8 +213,6 @@ class ShuffleAccountant(OperationalTerms):
         for name, family in prepared.known.families.items():
             if name == "upper" or not upper_alone:
                 prepare_log_deltas([family] * len(points), points)
-        if prepared.known.climbing is not None:
-            prepare_profile(prepared.known.climbing, points)
         deltas = [prepared.delta_interval(e) for e in points]
         return Profile(
             np.array(points),
@@ -318,10 +322,7 @@ class ShuffleAccountant(OperationalTerms):
         return hopeless if hopeless > 0 else self._gap(epsilon, delta)
 
     def hopeless_gap(self, target_epsilon: float, target_delta: float) -> float:
-        """Estimate how far log delta is above its target; minus infinity unless beyond doubt.
-
-        It proves nothing, but saves a search many evaluations.
-        """
+        """Estimate, not prove, how far log delta is above; minus infinity unless beyond doubt."""
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
         bound = self.known.estimated()
         leader = None if bound is None else bound.candidates.leader()
@@ -391,6 +392,7 @@ class ShuffleAccountant(OperationalTerms):
     def _warn(self, what: str, width: float) -> None:
         warn_caller(
             f"the enclosure of {what} for {self.randomizer} and n = {self.n} has relative width "
-            f"{width:.1e} instead of rtol = {self.rtol:g}; it is valid but wider than asked",
+            f"{round_up(width, 2)} instead of rtol = {plain(self.rtol)}; it is valid but wider "
+            "than asked",
             AccuracyWarning,
         )

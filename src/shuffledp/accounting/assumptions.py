@@ -2,34 +2,94 @@
 
 from __future__ import annotations
 
-from shuffledp.randomizers import AnyPureLDP, LocalRandomizer
-from shuffledp.randomizers.parts import parts_of
+from collections.abc import Iterable, Iterator
 
-#: The assumptions behind every number.
-ASSUMPTIONS = (
-    "n counts all users, the one whose data changes included",
-    "neighbouring datasets replace the input of one user",
-    "the analyst sees the shuffled multiset of whole reports",
-)
+from shuffledp.randomizers import AnyPureLDP, LocalRandomizer, Relation
+from shuffledp.randomizers.continuous_noise import ContinuousNoise
+from shuffledp.randomizers.identity import foreign_classes, stated_by
+from shuffledp.wording import shorten
 
-#: What an analyst sees who only gets sums.
-_SUM = "the analyst sees nothing but the sum of the reports"
+#: Who is counted, behind every number.
+COUNTED = "n counts all users, the one whose data changes included"
+
+#: What an analyst sees, by the view of an answer.
+SEEN = {
+    "multiset": "the analyst sees the shuffled multiset of whole reports",
+    "sum": "the analyst sees nothing but the sum of the reports",
+}
+
+#: The assumptions behind every number, unless the mechanism or the question says otherwise.
+ASSUMPTIONS = (COUNTED, f"neighbouring datasets {Relation()}", SEEN["multiset"])
 
 
-def assumptions_of(view: str) -> tuple[str, ...]:
-    """Return the assumptions behind numbers for the view "multiset" or "sum".
+def assumptions_of(
+    mechanisms: Iterable[LocalRandomizer], view: str = "multiset", bound: str = "best"
+) -> tuple[str, ...]:
+    """Return the assumptions behind numbers about some mechanisms, each of them on its own.
 
-    >>> assumptions_of("sum")[-1]
-    'the analyst sees nothing but the sum of the reports'
+    >>> from shuffledp import parse
+    >>> limited = parse("joint(krr(k=3, epsilon0=2), krr(k=4, epsilon0=2), at_most=1)")
+    >>> for fact in assumptions_of([limited], "sum"):
+    ...     print(fact)
+    n counts all users, the one whose data changes included
+    neighbouring datasets change at most 1 of 2 attributes of one user
+    the analyst sees nothing but the sum of the reports
     """
-    return ASSUMPTIONS if view == "multiset" else (*ASSUMPTIONS[:-1], _SUM)
+    known = list(dict.fromkeys(mechanisms))
+    own = dict.fromkeys(fact for one in known for fact in particulars(one, bound))
+    return (COUNTED, *neighbours_of(known), SEEN[view], *own)
+
+
+def noteworthy(mechanisms: Iterable[LocalRandomizer], bound: str = "best") -> tuple[str, ...]:
+    """Return what must be said beside answers about some mechanisms: the help holds the rest.
+
+    >>> noteworthy([AnyPureLDP(1.0)], "blanket")
+    ()
+    """
+    facts = assumptions_of(mechanisms, bound=bound)
+    return tuple(fact for fact in facts if fact not in ASSUMPTIONS)
+
+
+def neighbours_of(mechanisms: Iterable[LocalRandomizer]) -> tuple[str, ...]:
+    """Return what neighbouring datasets do, for each mechanism if they differ in it."""
+    first = _by_relation(mechanisms)
+    if len(first) < 2:
+        return tuple(f"neighbouring datasets {relation}" for relation in first)
+    return tuple(
+        f"neighbouring datasets {relation}, where users run {shorten(str(one))}"
+        for relation, one in first.items()
+    )
+
+
+def neighbours_in_rounds(mechanisms: Iterable[LocalRandomizer]) -> str:
+    """Return what neighbouring datasets do, of several rounds together.
+
+    >>> from shuffledp import parse
+    >>> neighbours_in_rounds([parse("joint(oue(1.0), oue(2.0), exactly=1)")])
+    'neighbouring datasets change at most 1 of 2 attributes of one user, any in each round'
+    """
+    first = _by_relation(mechanisms)
+    if len(first) < 2:
+        return f"neighbouring datasets {next(iter(first), Relation()).in_rounds}"
+    rounds = (f"in rounds of {shorten(str(one))} they {own}" for own, one in first.items())
+    return (
+        "neighbouring datasets differ in each round as its mechanism says, and nothing is claimed "
+        f"of others: {'; '.join(rounds)}"
+    )
+
+
+def _by_relation(mechanisms: Iterable[LocalRandomizer]) -> dict[Relation, LocalRandomizer]:
+    """Return the first mechanism of each relation."""
+    first: dict[Relation, LocalRandomizer] = {}
+    for one in mechanisms:
+        first.setdefault(one.relation, one)
+    return first
 
 
 #: What several rounds assume, besides.
 ROUNDS = (
     "every round has fresh noise and a fresh shuffle",
     "reports of one user cannot be linked across rounds; if they can, they are one joint report",
-    "neighbouring datasets replace the inputs of one user in all rounds",
 )
 
 #: What they assume unless a filter watches over them.
@@ -54,18 +114,35 @@ ONE_RANDOMIZER = (
 )
 
 
-def fixed_in_advance(randomizer: LocalRandomizer, bound: str) -> tuple[str, ...]:
-    """Return what is assumed of a randomizer of which only the level is known, under a bound.
+def particulars(randomizer: LocalRandomizer, bound: str) -> tuple[str, ...]:
+    """Return what is assumed of this randomizer under a bound, and of few others.
 
-    >>> [len(fixed_in_advance(AnyPureLDP(1.0), bound)) for bound in ("swap", "blanket")]
+    >>> [len(particulars(AnyPureLDP(1.0), bound)) for bound in ("swap", "blanket")]
     [1, 0]
     """
-    return (ONE_RANDOMIZER,) if bound != "blanket" and _is_generic(randomizer) else ()
+    kinds, whole = foreign_classes(randomizer), list(_components(randomizer))
+    trusted = (f"{_TRUSTED} {stated_by(kinds)} and not proved",) if kinds else ()
+    generic = bound != "blanket" and any(isinstance(one, AnyPureLDP) for one in whole)
+    rounded = dict.fromkeys(_rounding(one) for one in whole if isinstance(one, ContinuousNoise))
+    return (*trusted, *((ONE_RANDOMIZER,) if generic else ()), *rounded)
 
 
-def _is_generic(randomizer: LocalRandomizer) -> bool:
-    """Whether it stands for all mechanisms of a level, or is made of one that does."""
-    return isinstance(randomizer, AnyPureLDP) or any(map(_is_generic, parts_of(randomizer)))
+#: What a class of one's own says; a check of random inputs found nothing against it.
+_TRUSTED = "laws, levels and worst inputs of the mechanism are"
+
+
+def _components(randomizer: LocalRandomizer) -> Iterator[LocalRandomizer]:
+    """Yield the mechanism and all that it is made of."""
+    yield randomizer
+    for part in randomizer.components:
+        yield from _components(part)
+
+
+def _rounding(noise: ContinuousNoise) -> str:
+    return (
+        f"reports of {shorten(str(noise))} are ideal ones rounded to multiples of 1/{noise.steps}, "
+        "drawn exactly; the guarantee covers that, the lower bound leaves out what rounding hides"
+    )
 
 
 #: What certificates assume, besides: they are about one round.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -12,7 +12,7 @@ from shuffledp.accounting.climb import Climb
 from shuffledp.accounting.inversion import log_gap, log_target
 from shuffledp.accounting.report import Proof, check_order
 from shuffledp.accounting.sum_view import Attained
-from shuffledp.accounting.swap_bound import SwapBound, SwapPoint
+from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.divergence import LogEnclosure, estimate_log_delta
 from shuffledp.errors import MAX_EPSILON0
@@ -20,25 +20,8 @@ from shuffledp.interval import Interval, exp_up
 
 _MAX_EVALUATIONS = 16
 _FAR = 0.05  # of log delta: the error of an estimate
-_VERY_FAR = 0.5  # the same, of one that no further look corrects
-_SURELY_ABOVE = 1.0  # the target: points that a climb passes, where a rough bound will do
 
 T = TypeVar("T", Interval, LogEnclosure)
-R = TypeVar("R")
-
-#: A search that says where it will evaluate, and above which ceiling a bound is of no use there;
-#: it returns what it has found.
-Steps = Generator[tuple[float, float], None, R]
-
-
-def end_of(steps: Steps[R]) -> R:
-    """Return what a search finds."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            found: R = end.value
-            return found
 
 
 @dataclass(frozen=True)
@@ -91,7 +74,7 @@ class BestBound:
         blanket, worst = self.upper.log_delta(epsilon)
         attained, leak = self.lower(worst).log_delta(epsilon)
         proof: Proof = "blanket"
-        swapped, decisive = self._swapped(epsilon, blanket.upper)
+        swapped, decisive = self._swapped(epsilon)
         if swapped < blanket.upper:
             proof, worst = self.swap.proof, decisive
         proved = min(swapped, blanket.upper)
@@ -117,40 +100,22 @@ class BestBound:
 
         The upper end keeps its word: ``log_delta`` at that epsilon ends at or below log delta.
         """
-        return self._epsilons.get(delta) or end_of(self.steps(delta))
+        if delta not in self._epsilons:
+            self._epsilons[delta] = self._epsilon(delta)
+        return self._epsilons[delta]
 
-    def remember_epsilon(self, delta: float, found: Bounded[Interval]) -> None:
-        """Answer :meth:`epsilon` at this delta with what was found together with others."""
-        self._epsilons[delta] = found
-
-    def steps(self, delta: float) -> Steps[Bounded[Interval]]:
-        """Enclose the true epsilon, and yield every epsilon at which the swap bound is needed.
-
-        Whoever has others to ask about can evaluate them together before going on.
-        """
+    def _epsilon(self, delta: float) -> Bounded[Interval]:
         blanket, worst = self.upper.epsilon(delta)
         attained, leak = self.lower(worst).epsilon(delta)
         low, high = attained.lower, blanket.upper
         proof: Proof = "blanket"
         if self.swap.is_available and 0 < delta < 1 and low < high:
-            better, decisive = yield from self._search(low, high, delta, leak)
+            better, decisive = self._search(low, high, delta, leak)
             if better < high:
                 high, proof, worst = better, self.swap.proof, decisive
         return Bounded(
             Interval(check_order(low, high), high), blanket, attained, worst, leak, proof
         )
-
-    def points_at(self, epsilon: float, ceiling: float) -> list[SwapPoint]:
-        """Return the swap bounds that are needed at an epsilon, as far as that is clear before."""
-        if not self.swap.is_available:
-            return []
-        leader = self.upper.candidates.leader()
-        few = self.upper.candidates.few() or ([] if leader is None else [leader])
-        return [SwapPoint(self.swap, candidate.pair, epsilon, ceiling) for candidate in few]
-
-    def points_of(self, epsilon: float) -> list[SwapPoint]:
-        """Return those that :meth:`log_delta` needs; the blanket is the ceiling if it is known."""
-        return self.points_at(epsilon, self.upper.prepared_log_delta(epsilon))
 
     def gap(self, epsilon: float, delta: float) -> float:
         """Return how far ``log_delta`` would end above the logarithm of ``delta``, about.
@@ -190,10 +155,10 @@ class BestBound:
         """Return the largest gap of all pairs; the first one above 0 decides."""
         if not self.swap.is_available:
             return math.inf
-        largest, ceiling = -math.inf, log_target(delta).upper
-        for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
+        largest = -math.inf
+        for bound, candidate in self.swap.candidates.ranked(self.upper.n, epsilon):
             settled = log_gap(bound, delta) <= 0  # and so are all that follow
-            value = bound if settled else self.swap.log_delta(candidate.pair, epsilon, ceiling)
+            value = bound if settled else self.swap.log_delta(candidate.pair, epsilon)
             gap = log_gap(value, delta)
             if not gap <= 0:
                 return gap
@@ -204,7 +169,7 @@ class BestBound:
 
     def _search(
         self, low: float, high: float, delta: float, leak: Candidate | None
-    ) -> Steps[tuple[float, Candidate | None]]:
+    ) -> tuple[float, Candidate | None]:
         """Return the smallest epsilon found at which the swap bound is at most delta.
 
         Also return the candidate that is the largest one there.
@@ -215,15 +180,11 @@ class BestBound:
         quick = self.upper.is_prepared(delta)
         climb = Climb(low, min(high, MAX_EPSILON0), target.lower, quick=quick)
         found, worst = math.inf, None
-        for evaluations in range(_MAX_EVALUATIONS):
+        for _ in range(_MAX_EVALUATIONS):
             if (epsilon := climb.next()) is None:
                 break
-            limit = target.upper + _SURELY_ABOVE
-            if evaluations and math.isfinite(estimate := self._estimated_blanket(epsilon)):
-                limit = min(limit, estimate + _VERY_FAR)
-            yield epsilon, limit
-            value, decisive = self._swapped(epsilon, limit)
-            meets = exp_up(value) <= delta and value <= limit
+            value, decisive = self._swapped(epsilon)
+            meets = exp_up(value) <= delta
             if meets:
                 found, worst = epsilon, decisive
                 if climb.is_close(epsilon):
@@ -233,23 +194,21 @@ class BestBound:
                 slope = estimate_log_delta(leak.decomposition, self.upper.n, epsilon)[1]
             if value == math.inf or not -math.inf < slope < 0:
                 break
-            climb.see(epsilon, value, slope, meets=meets, rough=value > limit)
+            climb.see(epsilon, value, slope, meets=meets)
         return found, worst
 
-    def _swapped(self, epsilon: float, ceiling: float = math.inf) -> tuple[float, Candidate | None]:
+    def _swapped(self, epsilon: float) -> tuple[float, Candidate | None]:
         """Return the largest swap bound of all pairs, and which one it is.
 
-        The blanket of a pair counts instead where it is smaller. A bound above the ceiling is of no
-        use.
+        The blanket of a pair counts instead where it is smaller.
         """
         if not self.swap.is_available:
             return math.inf, None
         largest, worst = -math.inf, None
-        for bound, candidate in self.upper.candidates.ranked(self.upper.n, epsilon):
+        for bound, candidate in self.swap.candidates.ranked(self.upper.n, epsilon):
             if bound <= largest:
                 break
-            limit = min(bound, ceiling)
-            value = min(self.swap.log_delta(candidate.pair, epsilon, limit), bound)
+            value = min(self.swap.log_delta(candidate.pair, epsilon), bound)
             if worst is None or value > largest:
                 largest, worst = value, candidate
         return largest, worst

@@ -31,6 +31,7 @@ from shuffledp.errors import (
     check_users,
 )
 from shuffledp.randomizers import LocalRandomizer, as_family, as_randomizer
+from shuffledp.rounding import plain
 
 _RTOL_OF_ROUNDS = 3e-4  # of epsilon0: bounds of several rounds are wider
 
@@ -154,8 +155,8 @@ def calibrate_epsilon0(
         NoAnswerError: if not even epsilon0 = 1e-9 meets the target.
 
     >>> found = calibrate_epsilon0("krr(k=10)", n=1000, target_epsilon=1.0, target_delta=1e-6)
-    >>> round(found.epsilon0, 4), found.mechanism.name, found.report.guarantee.upper <= 1
-    (3.5087, 'krr', True)
+    >>> round(found.epsilon0, 3), found.mechanism.name, found.report.guarantee.upper <= 1
+    (3.509, 'krr', True)
     """
     # Both promises are about one mechanism, also if the family makes another at every call.
     make = cache(as_family(family))
@@ -178,8 +179,8 @@ def calibrate_epsilon0(
         found = settle_level(attempt, lambda epsilon0: target.excess(make(epsilon0), n), found)
     if found is None:
         raise NoAnswerError(
-            f"no epsilon0 of at least {SMALLEST_EPSILON0:g} meets epsilon = {epsilon!r}, "
-            f"delta = {delta!r} with n = {n}"
+            f"no epsilon0 of at least {plain(SMALLEST_EPSILON0)} meets epsilon = {plain(epsilon)}, "
+            f"delta = {plain(delta)} with n = {n}"
         )
     level, mechanism = found
     questions = epsilon, delta, times, target.bound, target.view, *collusion
@@ -266,6 +267,6 @@ def _target(found: Calibration | RequiredUsers) -> Target:
 
 def _too_few(target: Target, randomizer: LocalRandomizer) -> NoAnswerError:
     return NoAnswerError(
-        f"no number of users up to 2**53 meets epsilon = {target.epsilon!r}, "
-        f"delta = {target.delta!r} with {randomizer}"
+        f"no number of users up to 2**53 meets epsilon = {plain(target.epsilon)}, "
+        f"delta = {plain(target.delta)} with {randomizer}"
     )

@@ -21,7 +21,6 @@ from shuffledp.randomizers import (
     LocalRandomizer,
     MatrixRandomizer,
     Pair,
-    pairs_to_compare,
 )
 
 _MAX_EXPONENT = 300.0
@@ -239,12 +238,11 @@ def _below(mass: float, error: float) -> float:
 
 
 @lru_cache(maxsize=8)
-def blankets(randomizer: LocalRandomizer) -> Candidates:
-    """Return the blankets of the pairs that stand for all neighbours."""
+def blankets(randomizer: LocalRandomizer, pairs: tuple[Pair, ...]) -> Candidates:
+    """Return the blankets of pairs that stand for all neighbours."""
     # Exactly this class: one derived from it may state another law.
     if type(randomizer) is MatrixRandomizer and randomizer.epsilon0 < math.inf:
-        return MatrixPairs(randomizer)
-    pairs = pairs_to_compare(randomizer)
+        return MatrixPairs(randomizer)  # it knows which rows differ
     candidates = [Candidate(pair, None, randomizer.blanket(pair)) for pair in pairs]
     return Listed(candidates, randomizer.least_blanket_mass)
 

@@ -44,12 +44,9 @@ class Climb:
         self._below: list[tuple[float, float]] = []
         self._misses = 0  # points above the target, after one at or below it
         self._is_torn = False  # the bound rises between such points: it is not one curve
-        self._is_rough = False  # the last value above the target could be made smaller
         self._slope = self._slope_of_truth = -1.0
 
-    def see(
-        self, epsilon: float, value: float, slope: float, *, meets: bool, rough: bool = False
-    ) -> None:
+    def see(self, epsilon: float, value: float, slope: float, *, meets: bool) -> None:
         """Remember an evaluation, and how steep the truth is there."""
         self._slope = self._slope_of_truth = slope
         if meets:
@@ -61,7 +58,6 @@ class Climb:
         if self._above and value < self._above[-1][1]:  # the bound may be flatter
             self._slope = max(slope, _slope(self._above[-1], (epsilon, value)))
         self._above.append((epsilon, value))
-        self._is_rough = rough
 
     def is_close(self, epsilon: float) -> bool:
         """Whether little is left to gain once the target is met at an epsilon."""
@@ -85,9 +81,7 @@ class Climb:
             root = self._bent_root()
             root = (least + epsilon) / 2 if math.isnan(root) else root
             return root if epsilon - root >= _WORTH_A_STEP * epsilon else None
-        lines = [self._below[-2:]]
-        if not self._is_rough:
-            lines.append([*self._above[-1:], self._below[-1]])
+        lines = (self._below[-2:], [*self._above[-1:], self._below[-1]])
         roots = (_root(line, self.target) for line in lines if len(line) == 2)
         root = min((x for x in roots if least < x < epsilon), default=-math.inf)
         if root == -math.inf:

@@ -35,14 +35,15 @@ from shuffledp.divergence.two_counts import Bit, Bounds, CountLaw, count_law, co
 #: Beyond, the multiset's bound serves.
 MAX_USERS = 10**12
 
-_LONGEST = 10**5  # users of whom every count is looked at on its own
+_MUCH = 30  # times the variance of bits at other values: as good as infinite
+_LARGEST_VARIANCE = 3e5  # of counts of which every single one is looked at
 
 _TOLERANCE = 0.03  # of delta
 _MAX_CUTS = 800
 _SHARE = 1e-4  # of delta, what the rare cases may add
 _CUTS = (1e-40, 1e-90)
 _DISTANCES = (7.0, 14.0)  # standard deviations beyond which cells are halved
-_ENOUGH = 1e8  # how far delta must be above the cut
+_TINY = 1e-80  # deltas below need not be told apart
 
 
 @dataclass(frozen=True, order=True)
@@ -98,13 +99,13 @@ class CountSearch:
         if self.ones is None or self.others == 0:
             return None
         mass, common = self.common
-        variances = [self.own.one * self.own.zero, self.other.one * self.other.zero]
-        least = min(mass * common.one * common.zero, *variances) * 0.9  # some are not counted on
+        least = 0.9 * min(  # some are not counted on
+            mass * common.one * common.zero, self.own.variance, self.other.variance
+        )
         # Delta comes from counts so many standard deviations away, and falls as fast there.
         away = math.sqrt(self._pull * self.epsilon / self._apart)
         halvings = sum(away > distance for distance in _DISTANCES)
-        least, largest = (math.sqrt(x * self.others) for x in (least, max(variances)))
-        return _grid(least, largest, halvings)
+        return _grid(math.sqrt(least * self.others), math.sqrt(self._largest_variance), halvings)
 
     def corners(self) -> tuple[Bounds, int]:
         """Return the largest delta if all others hold the same, and what they hold: 0, 1 or 2.
@@ -115,9 +116,8 @@ class CountSearch:
 
     def all_hold(self, held: int) -> Bounds:
         """Enclose delta if all others hold 0, 1 or a third value 2."""
-        cuts = [self._first_cut, *(cut for cut in _CUTS if self.others < _LONGEST)]
         found = Bounds(0.0, 1.0)
-        for cut in cuts:
+        for cut in self._cuts or (self._first_cut,):
             found = self._all_hold(held, cut)
             if found.upper <= found.lower * (1 + _TOLERANCE):
                 break
@@ -144,32 +144,53 @@ class CountSearch:
                 more cuts, the upper end is never larger.
             most: how many rectangles are cut at most.
         """
-        if self.grid is not None:
-            start, _ = self._corners(0.0)
-            if start.upper <= start.lower * (1 + _TOLERANCE):
-                return self._search(start.lower, 0.0, enough, most)
-        for cut in _CUTS if self.others < _LONGEST else ():
+        start, cut = Bounds(0.0, 1.0), 0.0
+        for cut in self._cuts:
             start, _ = self._corners(cut)
-            if start.upper > _ENOUGH * cut:
-                return self._search(start.lower, cut, enough, most)
-        return Bounds(0.0, 1.0)
+            if start.upper <= start.lower * (1 + _TOLERANCE):
+                return self._search(start.lower, cut, enough, most, _TINY)
+        return self._search(start.lower, cut, enough, most, max(start.upper, _TINY))
 
     @property
     def _first_cut(self) -> float:
         """The coarsest one that serves."""
         return _CUTS[0] if self.grid is None else 0.0
 
-    def _search(self, best: float, cut: float, enough: float, most: int) -> Bounds:
+    @cached_property
+    def _cuts(self) -> tuple[float, ...]:
+        """All that serve, the coarsest first; that of cells is 0."""
+        cells = () if self.grid is None else (0.0,)
+        return cells + (_CUTS if self._largest_variance < _LARGEST_VARIANCE else ())
+
+    @cached_property
+    def _largest_variance(self) -> float:
+        """That of the counts of which laws are computed."""
+        return max(self._most_own * self.own.variance, self.others * self.other.variance)
+
+    @cached_property
+    def _most_own(self) -> int:
+        """How many bits of the own law are counted on.
+
+        With so many of them a count tells next to nothing, and to leave out noise only helps the
+        analyst. Of two values one has all users: there every bit counts.
+        """
+        if self.two_values:
+            return self.others
+        share = min(_MUCH * self.other.variance / self.own.variance, 1.0)
+        return math.ceil(share * self.others)
+
+    def _search(self, best: float, cut: float, enough: float, most: int, least: float) -> Bounds:
+        """Bound delta of all rectangles, by nothing smaller than ``least``."""
         n, target = self.others, best  # what one corner attains
         root = ((0, n), (0, n))
         heap = [_Block(-1.0, *root)]
-        settled = best
+        settled = max(best, least)
         for _ in range(most if not 0 < enough < best else 0):
-            if not heap or -heap[0].priority <= max(best * (1 + _TOLERANCE), enough):
+            if not heap or -heap[0].priority <= max(best * (1 + _TOLERANCE), least, enough):
                 break
             block = heapq.heappop(heap)
             for u, v in self._halves(block):
-                found = self._at(u, v, _SHARE * target, cut)
+                found = self._at(u, v, _SHARE * max(target, least), cut)
                 bound = min(found.upper, -block.priority)
                 if u[0] == u[1] and v[0] == v[1]:
                     best, settled = max(best, found.lower), max(settled, bound)
@@ -208,7 +229,7 @@ class CountSearch:
         for low, high in (u, v):
             sure = self._surely(high - low, risk)
             missed += risk if sure > 0 else 0.0
-            numbers.append((low, self.others - high, sure))
+            numbers.append((min(low, self._most_own), self.others - high, sure))
         if cut == 0:
             pair = self._cell_law(*numbers[0], True), self._cell_law(*numbers[1], False)
             if u[0] < u[1] or v[0] < v[1]:
@@ -217,7 +238,8 @@ class CountSearch:
         else:
             laws = [self._law(*own, cut) for own in numbers]
             found = counts_delta(laws[0], laws[1], self.own, self.other, self.epsilon)
-        return Bounds(found.lower, found.upper + missed)
+        is_whole = max(u[0], v[0]) <= self._most_own
+        return Bounds(found.lower if is_whole else 0.0, found.upper + missed)
 
     def _cell_law(self, own: int, other: int, common: int, up: bool) -> CellLaw:
         key = own, other, common, up
@@ -233,7 +255,9 @@ class CountSearch:
             variance = sum(part.variance for part in parts)
             tilt = 0.0
             if variance > 0:
-                tilt = min(self._pull / variance, MAX_TILT / math.sqrt(variance))
+                deviation = math.sqrt(variance)
+                away = self._pull / min(deviation, math.sqrt(self.others * self.other.variance))
+                tilt = min(away, MAX_TILT) / deviation
             self._cells[key] = cell_law(
                 parts, self.grid, self.own, self.other, math.expm1(tilt if up else -tilt)
             )

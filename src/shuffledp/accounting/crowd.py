@@ -7,7 +7,7 @@ import numbers
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shuffledp.errors import check_integer, check_real
+from shuffledp.errors import check_exact, check_integer
 from shuffledp.rounding import plain
 from shuffledp.wording import counted
 
@@ -164,8 +164,11 @@ def count_of(name: str, value: object, n: int) -> int:
     >>> count_of("corrupted", 0.1, 1000), count_of("corrupted", 0.1, 1001)
     (100, 101)
     """
-    number = check_real(name, value)
-    share = Fraction(value) if isinstance(value, numbers.Rational) else Fraction(repr(number))
+    share = check_exact(name, value)
     if 0 < share < 1:
-        return math.ceil(share * n)
+        return math.ceil((Fraction(repr(float(value))) if isinstance(value, float) else share) * n)
+    if share == 1 and not isinstance(value, numbers.Integral):
+        raise ValueError(
+            f"{name} must be the integer 1 for one user, or a share below 1, got {value!r}"
+        )
     return check_integer(name, value, 0, n - 1)

@@ -24,6 +24,7 @@ from shuffledp.accounting.swap_bound import SwapBound
 from shuffledp.accounting.unattained import Unattained
 from shuffledp.accounting.worst_case import WorstCase
 from shuffledp.randomizers import LocalRandomizer, Pair, pairs_to_compare
+from shuffledp.randomizers.claims import check_claims
 from shuffledp.randomizers.joint import Joint
 
 #: Up to this many pairs, lower bounds look at all; beyond, at the worst of the upper bound.
@@ -46,6 +47,7 @@ class KnownBounds:
     ) -> None:
         self.randomizer, self.crowd, self.view = randomizer, crowd, view
         self.bound, self.rtol = bound, rtol
+        check_claims(randomizer)  # before any answer, also of sums
 
     @cached_property
     def pairs(self) -> Sequence[Pair]:
@@ -127,11 +129,6 @@ class KnownBounds:
             return {"upper": self._blanket}
         return {"upper": self._blanket, "lower": self._lower_of_all}
 
-    @property
-    def climbing(self) -> BestBound | None:
-        """The bound whose searches can be done together with those of others, if it answers."""
-        return None if self.is_blanket or not self.families else self._best
-
     def lower(self, worst: Candidate | None) -> WorstCase | ExactSum | JointLeak | Unattained:
         """Return what concrete datasets attain, given the worst of the upper bound."""
         if self.exact is not None:
@@ -166,7 +163,8 @@ class KnownBounds:
     def _blanket(self) -> WorstCase:
         """The bound over all neighbours: one blanket per pair."""
         alone = bound_of_one_number(self.randomizer)
-        return WorstCase(blankets(self.randomizer), self.crowd.honest, self.rtol, alone)
+        candidates = blankets(self.randomizer, tuple(self.pairs))
+        return WorstCase(candidates, self.crowd.honest, self.rtol, alone)
 
     @cached_property
     def _best(self) -> BestBound:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TypeVar
 
+from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.inversion import log_target
@@ -172,7 +173,7 @@ class ManyRounds:
         self, question: Callable[[LocalRandomizer, Crowd, Bound, View, float], T], of: RoundKind
     ) -> T:
         one = of.accountant
-        return question(one.randomizer, one.crowd, one.bound, one.view, self.rtol)
+        return question(one.randomizer, one.crowd, _bound_of(one), one.view, self.rtol)
 
     def _attack(self, kind: RoundKind) -> Attack | None:
         one = kind.accountant
@@ -208,7 +209,12 @@ def _is_enclosed(kind: RoundKind, *, of_blanket: bool = False) -> bool:
     """Whether the profile has lower ends: that of the blanket, if the multiset is what is seen."""
     one = kind.accountant
     is_multiset = one.view == "multiset" or not tells_less(one.randomizer)
-    return is_multiset and (of_blanket or one.bound == "blanket")
+    return is_multiset and (of_blanket or _bound_of(one) == "blanket")
+
+
+def _bound_of(one: ShuffleAccountant) -> Bound:
+    """Return which bound answers: the blanket, if there is no other one."""
+    return "blanket" if one.known.is_blanket else one.bound
 
 
 def add_up(terms: Sequence[tuple[float, int]]) -> Interval:

@@ -63,7 +63,7 @@ class AllowedRounds:
                 "users": str(self.accountant.crowd),
                 "budget": f"({plain(self.target_epsilon)}, {plain(self.target_delta)})",
             }
-        ).text
+        )
 
 
 def max_rounds(

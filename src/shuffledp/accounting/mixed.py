@@ -34,9 +34,11 @@ from shuffledp.interval import Interval, exp_down, exp_up
 from shuffledp.randomizers import (
     LocalRandomizer,
     MatrixRandomizer,
+    Relation,
     as_randomizer,
     pairs_to_compare,
 )
+from shuffledp.rounding import plain, round_up
 
 _MAX_CHOICES = 3  # tiers of matrices besides the own one, all subsets of which are tried
 _RTOL = 1e-3  # the two ends of the enclosure differ by about 1/n, at best
@@ -80,6 +82,11 @@ class Tier:
     among: Among
     datasets: Datasets | None
 
+    @property
+    def relation(self) -> Relation:
+        """How neighbouring datasets differ, if the user in question is of this group."""
+        return self.group.randomizer.relation
+
 
 class MixedAccountant:
     """Certified privacy of users who run mechanisms of different levels behind one shuffler.
@@ -88,7 +95,8 @@ class MixedAccountant:
     counted in his own group. Where mechanisms share the law of their blankets (k-RR with one k,
     subset selection with one size), users of all tiers hide each other, and so they do, less well,
     if they run matrices with as many outputs; otherwise, and wherever it is smaller, the guarantee
-    is that of the own tier alone, by the best bound. Guarantees are rounded up.
+    is that of the own tier alone, by the best bound. Guarantees are rounded up; each protects what
+    its tier's mechanism says, by default the user's whole input, and other users may hold anything.
 
     Args:
         groups: the tiers.
@@ -171,10 +179,10 @@ class MixedAccountant:
         found = {tier: bound.epsilon(delta) for tier, bound in self._bounds.items()}
         wide = [interval for interval, reached in found.values() if not reached]
         if wide:
+            width = round_up(max(map(_relative_width, wide)), 2)
             warn_caller(
-                "an enclosure of epsilon has relative width "
-                f"{max(map(_relative_width, wide)):.1e} instead of rtol = {self.rtol:g}; it is "
-                "valid but wider than asked",
+                f"an enclosure of epsilon has relative width {width} instead of rtol = "
+                f"{plain(self.rtol)}; it is valid but wider than asked",
                 AccuracyWarning,
             )
         return tuple(found[group.randomizer][0] for group in self.groups)

@@ -7,14 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
-from numbers import Rational
 from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.arrays import FloatArray
-from shuffledp.errors import MAX_EPSILON0, check_real, wide_is_enough
+from shuffledp.errors import MAX_EPSILON0, check_exact, wide_is_enough
 from shuffledp.interval import exp_down, exp_up
 
 _LEAST_DELTA = 1e-9  # false negatives nearer to 1 than this are of no use to anybody
@@ -115,14 +114,10 @@ def _lines(points: Iterable[tuple[float, float]]) -> Lines:
 
 def _check_rate(value: object) -> Fraction:
     """Return the rate exactly as given: one that is rounded down would promise too much."""
-    rate = check_real("false_positive_rate", value)
+    rate = check_exact("false_positive_rate", value)
     if not 0 <= rate <= 1:
         raise ValueError(f"false_positive_rate must be between 0 and 1, got {value!r}")
-    if isinstance(value, Rational):
-        return Fraction(value)
-    if isinstance(value, np.longdouble):
-        return Fraction(*value.as_integer_ratio())
-    return Fraction(rate)
+    return rate
 
 
 def _lower_end(lines: Lines, rate: Fraction) -> float:

@@ -31,10 +31,10 @@ _RTOL = 1e-3  # sets the width of cells; laws on any grid are valid
 def renyi_divergence(collected: ShuffleAccountant | Rounds, order: float) -> float:
     r"""Return a certified bound on the Rényi divergence of neighbouring datasets.
 
-    For an order :math:`\alpha>1` and any two datasets that differ in the inputs of one user, in
-    either order, :math:`D_\alpha(P\|Q)=\log E_Q[(dP/dQ)^\alpha]/(\alpha-1)` is at most this. It is
-    a positive mixture of hockey sticks, so the law that dominates their profile dominates it; over
-    rounds it adds up, also if datasets react to what was published.
+    For an order :math:`\alpha>1` and any two datasets that differ as ``collected.relation`` says,
+    in either order, :math:`D_\alpha(P\|Q)=\log E_Q[(dP/dQ)^\alpha]/(\alpha-1)` is at most this. It
+    is a positive mixture of hockey sticks, so the law that dominates their profile dominates it;
+    over rounds it adds up, also if datasets react to what was published.
 
     Args:
         collected: one round, or several.

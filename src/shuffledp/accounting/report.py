@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS, fixed_in_advance
+from shuffledp.accounting.assumptions import COUNTED, neighbours_of, particulars
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.sum_view import View, is_exact, view_in_words
 from shuffledp.errors import ContradictionError
 from shuffledp.interval import Interval
 from shuffledp.markup import facts
-from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.randomizers import LocalRandomizer, Pair, Relation
 from shuffledp.rounding import DIGITS, above, below, decade, plain, round_down, round_up
 from shuffledp.wording import shorten
 
@@ -111,8 +110,13 @@ class Report:
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers assume."""
         seen = f"the analyst sees {self.view_in_words}"
-        fixed = fixed_in_advance(self.randomizer, self.bound)
-        return (*ASSUMPTIONS[:-1], seen, *self.crowd.assumptions, *fixed)
+        own = particulars(self.randomizer, self.bound)
+        return (COUNTED, *neighbours_of([self.randomizer]), seen, *self.crowd.assumptions, *own)
+
+    @property
+    def relation(self) -> Relation:
+        """How neighbouring datasets differ: what the guarantee protects."""
+        return self.randomizer.relation
 
     @property
     def view_in_words(self) -> str:
@@ -165,11 +169,10 @@ class Report:
         >>> report.to_dict()["datasets"]
         'x1 = 0 vs 1, all others hold 2'
         """
-        pure = math.isfinite(self.randomizer.epsilon0)
         fields: dict[str, Any] = {
             "mechanism": str(self.randomizer),
-            "ldp_level": self.randomizer.epsilon0 if pure else None,
-            "ldp_level_reason": None if pure else "the mechanism is not pure LDP",
+            "relation": self.relation.to_dict(),
+            **level_fields(self.randomizer),
             "n": self.n,
             "corrupted": self.crowd.corrupted,
             "corrupted_adaptively": self.crowd.corrupted_adaptively,
@@ -228,12 +231,12 @@ class Report:
     @property
     def at_most(self) -> str:
         """The guarantee for people, rounded up."""
-        return _number(round_up, self.decimal_guarantee, self.digits)
+        return round_up(self.decimal_guarantee, self.digits)
 
     @property
     def at_least(self) -> str:
         """The lower bound for people, rounded down."""
-        return _number(round_down, self.decimal_lower_bound, self.digits)
+        return round_down(self.decimal_lower_bound, self.digits)
 
     def __str__(self) -> str:
         """Return the guarantee with its question, and the lower bound if there is one."""
@@ -242,6 +245,8 @@ class Report:
         line += shorten(str(self.randomizer), _MAX_TEXT)
         if self.view == "sum":
             line += ", of which only the sum is seen"
+        if not self.relation.replaces_input:
+            line += f"; neighbouring datasets {self.relation}"
         if not self.decimal_lower_bound:
             return line
         return f"{line}\n(no analysis can prove less than {self.at_least})"
@@ -275,13 +280,14 @@ class Report:
             "mechanism": shorten(str(self.randomizer), _MAX_TEXT),
             "users": str(self.crowd),
             "analyst sees": self.view_in_words,
+            "neighbours": str(self.relation),
             "given": self._given,
             "guarantee": f"{self.quantity} <= {self.at_most}",
             "lower bound": f"{self.quantity} >= {self.at_least}",
             "worst pair": f"{in_words(self.worst_pair)} ({self.pairs})",
             "datasets": self.datasets_in_words,
         }
-        return facts(rows).text
+        return facts(rows)
 
 
 def in_words(where: Pair | Datasets | None) -> str:
@@ -291,6 +297,17 @@ def in_words(where: Pair | Datasets | None) -> str:
     ('x1 = 0 vs 1', 'no two inputs differ')
     """
     return NOBODY if where is None else str(where)
+
+
+def level_fields(randomizer: LocalRandomizer) -> dict[str, Any]:
+    """Return the level of one report whose sender is known, as JSON answers state it.
+
+    It is that of the whole domain: whoever knows the sender may ask about any two inputs.
+    """
+    level = randomizer.domain_epsilon0
+    pure = math.isfinite(level)
+    reason = None if pure else "the mechanism is not pure LDP"
+    return {"ldp_level": level if pure else None, "ldp_level_reason": reason}
 
 
 def check_bound(bound: Bound) -> Bound:
@@ -314,7 +331,3 @@ def _ends(interval: Interval) -> dict[str, float | None]:
 def _finite(number: float) -> float | None:
     """Return the number; JSON has no infinity."""
     return number if math.isfinite(number) else None
-
-
-def _number(rounded: Callable[[Decimal, int], str], number: Decimal, digits: int) -> str:
-    return rounded(number, digits) if number.is_finite() else "infinity"

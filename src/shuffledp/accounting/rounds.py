@@ -24,6 +24,8 @@ from shuffledp.errors import (
     warn_caller,
 )
 from shuffledp.interval import Interval, exp_down, exp_up
+from shuffledp.randomizers import Relation
+from shuffledp.rounding import plain
 
 _RTOL = 1e-3
 
@@ -32,8 +34,10 @@ class Rounds:
     r"""Certified privacy of several rounds of collection from the same users.
 
     Every round has fresh noise and a fresh shuffle, and nobody can tell which reports of different
-    rounds belong to one user. Neighbouring datasets replace the inputs of one user in all rounds.
-    What users hold may differ from round to round and depend on what was published before.
+    rounds belong to one user. Neighbouring datasets replace the inputs of one user in all rounds;
+    where a mechanism limits what changes, as ``joint(..., at_most=1)`` does, they differ in its
+    rounds no more than that. What users hold may differ from round to round and depend on what was
+    published before.
 
     The epsilon grows like the root of the number of rounds, where epsilons that are added up grow
     like the number itself. The time for an answer grows neither with the rounds nor with the users.
@@ -189,6 +193,15 @@ class Rounds:
         )
 
     @property
+    def relation(self) -> Relation | None:
+        """How neighbouring datasets differ in every round; None if not in all rounds alike.
+
+        Then answers are about datasets that differ in each round as its own relation allows.
+        """
+        relations = {kind.accountant.relation for kind in self.kinds}
+        return relations.pop() if len(relations) == 1 else None
+
+    @property
     def limit(self) -> int:
         """In how many rounds a user takes part, at most."""
         return self.total if self.at_most is None else min(self.at_most, self.total)
@@ -205,7 +218,7 @@ class Rounds:
         if not reached:
             warn_caller(
                 f"the enclosure of {what} for {self.total} rounds is wider than rtol = "
-                f"{self.rtol:g}; it is valid but wider than asked",
+                f"{plain(self.rtol)}; it is valid but wider than asked",
                 AccuracyWarning,
             )
         return interval

@@ -9,16 +9,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS, PLANNED, ROUNDS, fixed_in_advance, limited
+from shuffledp.accounting.assumptions import (
+    COUNTED,
+    PLANNED,
+    ROUNDS,
+    limited,
+    neighbours_in_rounds,
+    particulars,
+)
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import NOBODY, Quantity
+from shuffledp.accounting.report import NOBODY, Quantity, level_fields
 from shuffledp.accounting.sum_view import view_in_words
 from shuffledp.interval import Interval
 from shuffledp.markup import facts
+from shuffledp.randomizers import Relation
 from shuffledp.rounding import DIGITS, above, below, decade, plain, round_down, round_up
 from shuffledp.wording import counted, shorten
 
 if TYPE_CHECKING:
+    from shuffledp.accounting.round_kind import RoundKind
     from shuffledp.accounting.rounds import Rounds
 
 
@@ -41,7 +50,7 @@ class RoundsReport:
     >>> year = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).rounds(52)
     >>> print(year.epsilon_report(1e-6))
     epsilon <= 0.6607 at delta = 1e-6 for 52 rounds: 52 x krr(k=10, epsilon0=2.0), n = 10,000
-    (no analysis can prove less than 0.6603)
+    (no analysis can prove less than 0.6602)
     """
 
     rounds: Rounds
@@ -73,17 +82,28 @@ class RoundsReport:
         accountants = [kind.accountant for kind in self.rounds.kinds]
         facts = [
             *self._corruption,
-            *(fact for one in accountants for fact in fixed_in_advance(one.randomizer, one.bound)),
+            *(fact for one in accountants for fact in particulars(one.randomizer, one.bound)),
         ]
         views = dict.fromkeys(f"the analyst sees {view}" for view in self.views_in_words)
         return (
-            *ASSUMPTIONS[:-1],
+            COUNTED,
             *views,
             *ROUNDS,
+            self.neighbours,
             PLANNED,
             *dict.fromkeys(facts),
             *(() if at_most is None else (limited(at_most),)),
         )
+
+    @property
+    def relation(self) -> Relation | None:
+        """How neighbouring datasets differ in every round; None if not in all rounds alike."""
+        return self.rounds.relation
+
+    @property
+    def neighbours(self) -> str:
+        """What neighbouring datasets do, in words."""
+        return neighbours_in_rounds(kind.accountant.randomizer for kind in self.rounds.kinds)
 
     @property
     def _corruption(self) -> list[str]:
@@ -113,17 +133,20 @@ class RoundsReport:
             "rounds": [
                 {
                     "mechanism": str(kind.accountant.randomizer),
+                    "relation": kind.accountant.relation.to_dict(),
+                    **level_fields(kind.accountant.randomizer),
                     "n": kind.accountant.n,
                     "corrupted": kind.accountant.crowd.corrupted,
                     "corrupted_adaptively": kind.accountant.crowd.corrupted_adaptively,
                     "times": kind.times,
                     "bound": kind.accountant.bound,
                     "view": kind.accountant.view,
-                    "datasets": self._in_words(found),
+                    "datasets": self._in_words(kind, found),
                 }
                 for kind, found in zip(self.rounds.kinds, self.datasets, strict=True)
             ],
             "times": self.rounds.total,
+            "relation": None if self.relation is None else self.relation.to_dict(),
             "at_most": self.rounds.at_most,
             "target_epsilon": self.target if self.quantity == "delta" else None,
             "target_delta": self.target if self.quantity == "epsilon" else None,
@@ -161,14 +184,12 @@ class RoundsReport:
     @property
     def at_most(self) -> str:
         """The guarantee for people, rounded up."""
-        number = self.decimal_guarantee
-        return round_up(number, self.digits) if number.is_finite() else "infinity"
+        return round_up(self.decimal_guarantee, self.digits)
 
     @property
     def at_least(self) -> str:
         """The lower bound for people, rounded down."""
-        number = self.decimal_lower_bound
-        return round_down(number, self.digits) if number.is_finite() else "infinity"
+        return round_down(self.decimal_lower_bound, self.digits)
 
     @property
     def given(self) -> str:
@@ -188,11 +209,12 @@ class RoundsReport:
     @property
     def datasets_in_words(self) -> list[str]:
         """The datasets of each kind of rounds."""
-        return [self._in_words(found) for found in self.datasets]
+        kinds = zip(self.rounds.kinds, self.datasets, strict=True)
+        return [self._in_words(kind, found) for kind, found in kinds]
 
-    def _in_words(self, datasets: Datasets | None) -> str:
+    def _in_words(self, kind: RoundKind, datasets: Datasets | None) -> str:
         if datasets is None:
-            return NOBODY
+            return "none are known" if kind.accountant.known.pairs else NOBODY
         some = self.rounds.limit < self.rounds.total
         return f"{datasets}, in every round{' that is taken' if some else ''}"
 
@@ -202,6 +224,8 @@ class RoundsReport:
         line += f"{counted(self.rounds.total, 'round')}: {'; '.join(self.kinds_in_words)}"
         if self.rounds.at_most is not None:
             line += f"; at most {self.rounds.at_most:,} for each user"
+        if self.relation is None or not self.relation.replaces_input:
+            line += f"; {self.neighbours}"
         if not self.decimal_lower_bound:
             return line
         return f"{line}\n(no analysis can prove less than {self.at_least})"
@@ -214,8 +238,9 @@ class RoundsReport:
             "guarantee": f"{self.quantity} <= {self.at_most}",
             "lower bound": f"{self.quantity} >= {self.at_least}",
             "datasets": "; ".join(self.datasets_in_words),
+            "neighbours": self.neighbours,
         }
-        return facts(rows).text
+        return facts(rows)
 
 
 def _ends(interval: Interval) -> dict[str, float | None]:

@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from shuffledp.accounting.along import prepare_epsilons, prepare_log_deltas
-from shuffledp.accounting.best_bound import BestBound
-from shuffledp.accounting.climbs import climb_together
-from shuffledp.accounting.swap_bound import prepare_swaps
 from shuffledp.accounting.worst_case import WorstCase
 
 
@@ -44,16 +41,3 @@ def prepare(
             prepare_epsilons(cases, asked, [places[i] for i in those])
         else:
             prepare_log_deltas(cases, asked)
-
-
-def prepare_swap_bounds(
-    bounds: Sequence[BestBound | None],
-    quantity: Literal["epsilon", "delta"],
-    targets: Sequence[float],
-) -> None:
-    """Do the same for what several best bounds need besides, from ``accountant.known.climbing``."""
-    known = [(bound, target) for bound, target in zip(bounds, targets, strict=True) if bound]
-    if quantity == "epsilon":
-        climb_together([bound for bound, _ in known], [target for _, target in known])
-    else:
-        prepare_swaps([point for bound, target in known for point in bound.points_of(target)])

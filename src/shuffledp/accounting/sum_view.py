@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from shuffledp.accounting.count_search import MAX_USERS, CountSearch
@@ -14,10 +13,8 @@ from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.inversion import log_gap, log_target
 from shuffledp.arrays import UNIT
+from shuffledp.bounds.sums.noise import geometric_log_delta, laplace_log_delta, normal_log_delta
 from shuffledp.divergence import LogEnclosure
-from shuffledp.divergence.geometric_shift import geometric_log_shift
-from shuffledp.divergence.laplace_shift import laplace_log_shift
-from shuffledp.divergence.normal_shift import normal_log_shift
 from shuffledp.divergence.two_counts import Bit, Bounds
 from shuffledp.errors import MAX_EPSILON0, ContradictionError
 from shuffledp.interval import Interval, exp_up
@@ -325,37 +322,22 @@ def _noise(randomizer: LocalRandomizer, n: int) -> tuple[Callable[[float], LogEn
     """Return what encloses log delta, and from which epsilon on delta is 0."""
     seen = randomizer.aggregate
     if isinstance(seen, NormalSum):
-        # A root, a product; n is exact.
-        deviation = seen.sigma * math.sqrt(n)
-        return lambda epsilon: normal_log_shift(deviation, 4 * UNIT, epsilon), math.inf
+        return _logs(lambda epsilon: normal_log_delta(seen.sigma, n, epsilon)), math.inf
     if isinstance(seen, LaplaceSum):
-        level = seen.epsilon0
-        return lambda epsilon: laplace_log_shift(n, level, epsilon), level
+        level, steps = seen.epsilon0, seen.steps
+        return _logs(lambda epsilon: laplace_log_delta(level, steps, n, epsilon)), level
     if isinstance(seen, GeometricSum):
-        return _geometric(n, seen), seen.epsilon0
+        level, bound = seen.epsilon0, seen.bound
+        return _logs(lambda epsilon: geometric_log_delta(level, bound, n, epsilon)), level
     if isinstance(seen, BitSums):
         return _bits(n, seen), seen.epsilon0
     raise TypeError(f"the reports of {randomizer} are not noisy numbers")
 
 
-def _geometric(n: int, seen: GeometricSum) -> Callable[[float], LogEnclosure]:
-    """Return the enclosure for the exact rate epsilon0/B: delta grows with the rate.
-
-    Noise of a smaller rate is noise of the larger one plus something independent.
-    """
-    rate = seen.epsilon0 / seen.bound
-    exact = Fraction(seen.epsilon0) / seen.bound
-    below = rate if Fraction(rate) <= exact else math.nextafter(rate, 0.0)
-    above = rate if Fraction(rate) >= exact else math.nextafter(rate, math.inf)
-
+def _logs(enclose: Callable[[float], Interval]) -> Callable[[float], LogEnclosure]:
     def evaluate(epsilon: float) -> LogEnclosure:
-        if epsilon >= seen.epsilon0:
-            return LogEnclosure(-math.inf, -math.inf)
-        upper = geometric_log_shift(n, above, seen.bound, epsilon).log_delta
-        if below == above:
-            return upper
-        lower = geometric_log_shift(n, below, seen.bound, epsilon).log_delta
-        return LogEnclosure(lower.lower, upper.upper)
+        found = enclose(epsilon)
+        return LogEnclosure(found.lower, found.upper)
 
     return evaluate
 

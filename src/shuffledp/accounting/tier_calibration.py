@@ -130,7 +130,7 @@ def calibrate_tiers(
         found = settle_level(attempt, excess, found)
     if found is None:
         raise NoAnswerError(
-            f"no level of at least {SMALLEST_EPSILON0:g} keeps all tiers at epsilon = "
+            f"no level of at least {plain(SMALLEST_EPSILON0)} keeps all tiers at epsilon = "
             f"{plain(epsilon)}, delta = {plain(delta)}"
         )
     return TierCalibration(*found, epsilon, delta)

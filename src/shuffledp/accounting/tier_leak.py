@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from itertools import product
 
 import numpy as np
+from flint import arb
 
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition import Law
@@ -91,7 +91,7 @@ class TierLeak:
                 if held is None and all(supports):  # whoever holds what, it is that likely
                     mass += (source.ratio - 1) * source.full_support_mass
                 masses.append(mass)
-            total = sum(masses, Decimal(0)) if held is None else Decimal(1)
+            total = sum(masses, arb(0)) if held is None else arb(1)
             return np.array([float(mass / total) for mass in masses])
 
     @cached_property

@@ -57,11 +57,6 @@ class WorstCase:
         """Whether epsilon at this delta was found together with others."""
         return delta in self._epsilons
 
-    def prepared_log_delta(self, epsilon: float) -> float:
-        """Return an upper bound on log delta that was found together with others, or infinity."""
-        found = self._log_deltas.get(epsilon)
-        return math.inf if found is None else found[0].upper
-
     def learn(self, other: WorstCase) -> None:
         """Remember what the same bounds of as many users remember, if that is what these are."""
         if (other.candidates, other.n, other.rtol) == (self.candidates, self.n, self.rtol):

@@ -73,7 +73,7 @@ class Audit:
             "guarantee": f"{name} <= {report.at_most}",
             "agrees": "yes" if self.agrees else "no: the mechanism reveals more than it should",
         }
-        return facts(rows).text
+        return facts(rows)
 
     @property
     def enough_trials(self) -> int | None:

@@ -16,7 +16,8 @@ from shuffledp.errors import (
     check_epsilon,
     check_users,
 )
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers import LocalRandomizer, Relation
+from shuffledp.rounding import plain
 
 
 class Baseline(ABC):
@@ -36,6 +37,14 @@ class Baseline(ABC):
 
     #: On which side of the true privacy loss the answers are.
     kind: ClassVar[Literal["upper", "lower"]] = "upper"
+
+    #: Whether it knows the level alone, that of all pairs of inputs, whatever neighbours change.
+    knows_level_only: ClassVar[bool] = True
+
+    @classmethod
+    def relation(cls, randomizer: LocalRandomizer) -> Relation:
+        """Return how the datasets differ that its answers are about."""
+        return Relation() if cls.knows_level_only else randomizer.relation
 
     def __init__(self, randomizer: LocalRandomizer, n: int) -> None:
         if not isinstance(randomizer, LocalRandomizer):
@@ -87,6 +96,6 @@ class Baseline(ABC):
             level = level * (1 + 16 * UNIT) + 64 * UNIT
         if level > MAX_EPSILON0:
             raise NoAnswerError(
-                f"it needs an LDP level of at most {MAX_EPSILON0:g}, and this one is {level:g}"
+                f"it needs an LDP level of at most {MAX_EPSILON0:g}, and this one is {plain(level)}"
             )
         return max(level, MIN_EPSILON0)

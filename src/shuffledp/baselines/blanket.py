@@ -27,6 +27,7 @@ from shuffledp.baselines.decimals import float_up, power_down, power_up, precise
 from shuffledp.baselines.moments import Assumed, Measured, Moments, View
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.randomizers import LocalRandomizer, pairs_to_compare
+from shuffledp.rounding import plain, round_down
 
 _STEP = 0.8  # from one epsilon of the coarse search to the next
 _MAX_STEPS = 400  # to 1e-39 of where delta vanishes
@@ -63,8 +64,8 @@ class _Inequality(Baseline):
                 result = self._search(view, target)
         if 0 < end <= result:
             raise NoAnswerError(
-                f"its bound exceeds delta = {delta!r} at every epsilon below {end:.4g}, where "
-                "delta is 0 even without a shuffler"
+                f"its bound exceeds delta = {plain(delta)} at every epsilon below "
+                f"{round_down(end)}, where delta is 0 even without a shuffler"
             )
         return result
 
@@ -140,6 +141,8 @@ def _one_minus_exp(x: Decimal) -> Decimal:
 
 class _Specific(_Inequality):
     """Takes gamma, range and second moment from the decomposition of the randomizer."""
+
+    knows_level_only: ClassVar[bool] = False
 
     def _views(self) -> Iterator[View]:
         return iter(_measure(self.randomizer))

@@ -9,6 +9,7 @@ from typing import ClassVar
 from shuffledp.baselines.base import Baseline
 from shuffledp.baselines.decimals import float_up, precise
 from shuffledp.errors import NoAnswerError
+from shuffledp.rounding import plain
 
 _MAX_LEVEL = 0.5
 _MIN_USERS = 1000
@@ -40,7 +41,7 @@ class Erlingsson(Baseline):
     def _epsilon(self, delta: float) -> float:
         level = self._checked_level()
         if not 0 < Decimal(delta) < _MAX_DELTA:
-            raise NoAnswerError(f"it needs delta above 0 and below 1/100, got {delta!r}")
+            raise NoAnswerError(f"it needs delta above 0 and below 1/100, got {plain(delta)}")
         with precise():
             return float_up(12 * level * (-Decimal(delta).ln() / self.n).sqrt())
 
@@ -52,14 +53,14 @@ class Erlingsson(Baseline):
         if not Decimal(result) < _MAX_DELTA:
             raise NoAnswerError(
                 f"it needs delta below 1/100, which its formula does not give at epsilon = "
-                f"{epsilon!r}"
+                f"{plain(epsilon)}"
             )
         return result
 
     def _checked_level(self) -> Decimal:
         level = self._level()
         if not level < _MAX_LEVEL:
-            raise NoAnswerError(f"it needs epsilon0 below 1/2, got {level:g}")
+            raise NoAnswerError(f"it needs epsilon0 below 1/2, got {plain(level)}")
         if self.n < _MIN_USERS:
             raise NoAnswerError(f"it needs at least {_MIN_USERS:,} users, got {self.n:,}")
         return Decimal(level)

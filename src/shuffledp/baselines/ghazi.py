@@ -40,6 +40,7 @@ class GhaziUniform(NumericBaseline):
 
     title: ClassVar[str] = "Ghazi et al. 2020, uniform background"
     kind: ClassVar[Literal["upper", "lower"]] = "lower"
+    knows_level_only: ClassVar[bool] = False
 
     def decomposition(self) -> Decomposition:
         """Return the decomposition with c = 1/k for each output."""

@@ -12,6 +12,7 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError, check_rtol
 from shuffledp.interval import Interval, exp_down, exp_up
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import plain
 
 
 class NumericBaseline(Baseline):
@@ -43,7 +44,7 @@ class NumericBaseline(Baseline):
         if self.kind == "lower":
             return interval.lower
         if interval.upper == math.inf:
-            raise NoAnswerError(f"it certifies no finite epsilon at delta = {delta!r}")
+            raise NoAnswerError(f"it certifies no finite epsilon at delta = {plain(delta)}")
         return interval.upper
 
     def _delta(self, epsilon: float) -> float:

@@ -14,6 +14,7 @@ from shuffledp.baselines.decimals import float_up, precise
 from shuffledp.baselines.numeric import NumericBaseline
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import NoAnswerError
+from shuffledp.rounding import plain, round_down
 
 
 class StandardClone(NumericBaseline):
@@ -85,8 +86,8 @@ class StandardCloneClosedForm(Baseline):
             if 16 * E * (2 / target).ln() > self.n:
                 largest = (self.n / (16 * (2 / target).ln())).ln()
                 raise NoAnswerError(
-                    f"it needs epsilon0 of at most log(n/(16 log(2/delta))) = {largest:.4g}, got "
-                    f"{level:g}"
+                    f"it needs epsilon0 of at most log(n/(16 log(2/delta))) = "
+                    f"{round_down(largest)}, got {plain(level)}"
                 )
             bracket = 8 * (E * (4 / target).ln() / self.n).sqrt() + 8 * E / self.n
             return float_up((1 + (E - 1) / (E + 1) * bracket).ln())
@@ -101,6 +102,7 @@ class StandardCloneClosedForm(Baseline):
             delta = max(smallest, formula)
         if delta > 1:
             raise NoAnswerError(
-                f"it gives no delta of at most 1 at epsilon = {epsilon!r} with epsilon0 = {level:g}"
+                f"it gives no delta of at most 1 at epsilon = {plain(epsilon)} with epsilon0 = "
+                f"{plain(level)}"
             )
         return float_up(delta)

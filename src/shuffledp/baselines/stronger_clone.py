@@ -37,6 +37,7 @@ class StrongerClone(NumericBaseline):
     """
 
     title: ClassVar[str] = "Feldman et al. 2023, stronger clone, corrected"
+    knows_level_only: ClassVar[bool] = False
 
     def decomposition(self) -> Decomposition:
         """Return the decomposition (p, p, q)."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
 from shuffledp.accounting.report import Bound
-from shuffledp.bridge.pld import to_pld
+from shuffledp.bridge.pld import check_replaces, to_pld
 from shuffledp.errors import MAX_ROUNDS, check_users
 from shuffledp.extras import import_extra
 from shuffledp.randomizers import LocalRandomizer
@@ -19,6 +19,11 @@ _Event: Any = _dp.DpEvent
 _Accountant: Any = _dp.pld.PLDAccountant
 
 
+def _read(value: object) -> LocalRandomizer:
+    """Return a randomizer with the only neighbours that dp_accounting can express."""
+    return check_replaces("randomizer", as_randomizer(value))
+
+
 @_attr.frozen  # type: ignore[untyped-decorator, unused-ignore]
 class ShuffledDpEvent(_Event):  # type: ignore[misc]
     """One round: n users run a local randomizer behind a shuffler.
@@ -26,16 +31,16 @@ class ShuffledDpEvent(_Event):  # type: ignore[misc]
     Attributes:
         randomizer: what each user runs; a text is read.
         n: the number of users, the one whose data changes included.
-        best: whether the smaller one of two bounds counts: ``bound="best"`` of an accountant.
+        best: whether the smaller one of two bounds counts, as for accountants; else the blanket.
 
     >>> ShuffledDpEvent("krr(k=10, epsilon0=2)", n=10_000)
-    ShuffledDpEvent(randomizer=KRR(k=10, epsilon0=2.0), n=10000, best=False)
+    ShuffledDpEvent(randomizer=KRR(k=10, epsilon0=2.0), n=10000, best=True)
     """
 
     # No field is a text: to_named_tuple() of dp_accounting 0.6 would take it apart.
-    randomizer: LocalRandomizer = _attr.field(converter=as_randomizer)
+    randomizer: LocalRandomizer = _attr.field(converter=_read)
     n: int = _attr.field(converter=check_users)
-    best: bool = False
+    best: bool = True
 
     def accountant(self) -> ShuffleAccountant:
         """Return the accountant of this round."""

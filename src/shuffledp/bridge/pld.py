@@ -10,8 +10,25 @@ from shuffledp.bridge.collected import upper_log_delta
 from shuffledp.bridge.lattice import lattice_law
 from shuffledp.errors import AccuracyWarning, check_positive, warn_caller, wide_is_enough
 from shuffledp.extras import import_extra
+from shuffledp.randomizers import LocalRandomizer, Relation
+from shuffledp.rounding import nearest, plain
 
 _COARSE = 0.25  # of the standard deviation of the loss: coarser multiples lose accuracy
+
+
+def check_replaces(name: str, randomizer: LocalRandomizer) -> LocalRandomizer:
+    """Return a randomizer whose neighbours are those of ``NeighboringRelation.REPLACE_ONE``.
+
+    Raises:
+        ValueError: if it protects less.
+    """
+    if not randomizer.relation.replaces_input:
+        raise ValueError(
+            f"{name} must protect datasets that {Relation()}, which is all that "
+            f"NeighboringRelation.REPLACE_ONE can say, got {randomizer}, whose neighbours "
+            f"{randomizer.relation}"
+        )
+    return randomizer
 
 
 def to_pld(
@@ -25,7 +42,9 @@ def to_pld(
 
     Neighbours replace the inputs of one user. A distribution carries no note of that: compose it
     with others for ``NeighboringRelation.REPLACE_ONE`` only. :class:`ShuffledPLDAccountant`
-    refuses all others.
+    refuses all others. What protects less than that, as ``joint(..., at_most=1)`` does, no relation
+    of dp_accounting can say, so it is refused. It rests on what a class of one's own states, if
+    users run one, and carries no note of that either.
 
     Args:
         collected: one round, or several.
@@ -34,8 +53,11 @@ def to_pld(
 
     Raises:
         MissingExtraError: if dp_accounting is not installed.
+        ValueError: if neighbours do not replace the inputs of one user.
     """
     rounds = as_rounds(collected)
+    for kind in rounds.kinds:
+        check_replaces("collected", kind.accountant.randomizer)
     width = check_positive("value_discretization_interval", value_discretization_interval)
     pld = import_extra("dp_accounting").pld
     with wide_is_enough():
@@ -43,8 +65,8 @@ def to_pld(
         law = lattice_law(upper_log_delta(rounds), end, width)
     if 0 < _COARSE * law.scale < width:
         warn_caller(
-            f"value_discretization_interval = {width:g} is coarse for losses that deviate by about "
-            f"{law.scale:.2g}: the distribution is valid, but far from tight",
+            f"value_discretization_interval = {plain(width)} is coarse for losses that deviate by "
+            f"about {nearest(law.scale, 2)}: the distribution is valid, but far from tight",
             AccuracyWarning,
         )
     made = pld.pld_pmf.create_pmf(law.masses, width, law.infinite, pessimistic_estimate=True)

@@ -23,10 +23,10 @@ from itertools import combinations, count
 
 from flint import acb, arb, ctx
 
-from shuffledp.certification.balls import ball, total
 from shuffledp.certification.geometric import Examined
-from shuffledp.certification.progress import Progress
 from shuffledp.certification.swap_nodes import SwapNode, squared
+from shuffledp.engine.balls import ball, total
+from shuffledp.engine.progress import Progress
 
 #: Of errors, which are only bounded, few bits are needed.
 _ERROR_BITS = 64

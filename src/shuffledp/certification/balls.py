@@ -7,46 +7,18 @@ rounding included.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from fractions import Fraction
 
-from flint import arb, fmpq
+from flint import arb
 
 _DIGITS = 18
 _UP = Context(prec=_DIGITS, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _DOWN = Context(prec=_DIGITS, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
-def ball(number: float | Fraction | Decimal) -> arb:
-    """Return a ball around a rational number; its radius is 0 if the number is dyadic.
-
-    >>> ball(0.5).is_exact(), ball(Decimal("0.1")).contains(fmpq(1, 10))
-    (True, True)
-    """
-    return arb(fmpq(*number.as_integer_ratio()))
-
-
-def total(balls: Iterable[arb]) -> arb:
-    """Return the sum."""
-    return sum(balls, arb(0))
-
-
 def hull(lower: arb, upper: arb) -> arb:
     """Return a ball that contains everything between two balls."""
     return lower.union(upper)
-
-
-def positive_part(x: arb) -> arb:
-    """Return max(x, 0).
-
-    >>> positive_part(arb(-1)), positive_part(arb(2)) == 2
-    (0, True)
-    """
-    if x <= 0:
-        return arb(0)
-    return x if x >= 0 else hull(arb(0), x.upper())
 
 
 def rounded(x: arb, bits: int) -> arb:
@@ -58,24 +30,11 @@ def rounded(x: arb, bits: int) -> arb:
     return arb(((int(mantissa) + (1 << (excess - 1))) >> excess, int(exponent) + excess))
 
 
-def short(x: float, bits: int = 12) -> float:
-    """Return a double of few bits near x, so that the last digits of x do not matter.
-
-    >>> short(1 / 3, 4)
-    0.34375
-    """
-    mantissa, exponent = math.frexp(x)
-    return math.ldexp(round(math.ldexp(mantissa, bits)), exponent - bits)
-
-
-def logarithm(x: arb) -> float:
-    """Return a rough natural logarithm of a number that may be beyond the range of doubles."""
-    return float(x.log().mid()) if x > 0 else -math.inf
-
-
 def below(x: arb) -> Decimal:
     """Return a decimal of 18 digits that is at least 0 and at most the number x >= 0 encloses.
 
+    >>> from shuffledp.engine.balls import ball
+    >>> from fractions import Fraction
     >>> below(ball(Fraction(1, 3))) <= Fraction(1, 3)
     True
     """
@@ -86,6 +45,8 @@ def below(x: arb) -> Decimal:
 def above(x: arb) -> Decimal:
     """Return a decimal of 18 digits that is at least the number x encloses.
 
+    >>> from shuffledp.engine.balls import ball
+    >>> from fractions import Fraction
     >>> above(ball(Fraction(1, 3))) >= Fraction(1, 3)
     True
     """

@@ -9,11 +9,11 @@ from flint import arb
 from shuffledp.certification.coarsening import MAX_ATOMS, choose_edges
 from shuffledp.certification.contour import contour_mean
 from shuffledp.certification.decomposition import Side
-from shuffledp.certification.enclosure import Enclosure
 from shuffledp.certification.enumeration import enumerate_mean, enumeration_size
 from shuffledp.certification.law import Law
-from shuffledp.certification.progress import Progress
 from shuffledp.certification.tilt import tilt
+from shuffledp.engine.enclosure import Enclosure
+from shuffledp.engine.progress import Progress
 
 _QUICK_ENUMERATION = 50_000
 _MAX_ENUMERATION = 1_000_000

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from decimal import Decimal
 from typing import Any, NoReturn
 
 from shuffledp._version import __version__
@@ -17,14 +18,14 @@ from shuffledp.wording import shorten
 PROOFS = ("blanket", "swap", "exact")
 
 #: Version of the fields below.
-FORMAT = "shuffledp certificate 1"
+FORMAT = "shuffledp certificate 2"
 
 #: Longer files are not read.
 MAX_CHARACTERS = 4_000_000
 
-_DECIMAL = re.compile(r"\d{1,30}(\.\d{1,30})?(E[+-]?\d{1,12})?")
-_CLAIM = re.compile(r"\d{1,30}(\.\d{1,30})?(E[+-]?\d{1,3})?")
-_METHOD_DEPTH = 3
+_DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?(E[+-]?[0-9]{1,12})?")
+_CLAIM = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?(E[+-]?[0-9]{1,3})?")
+_VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
 _MAX_ECHO, _MAX_REASON = 60, 80
 
 
@@ -44,7 +45,6 @@ class Statement:
         lower: at ``epsilon`` the bound is at least this; 0 if that was not asked, as for the swap
             bound.
         upper: at ``epsilon`` the bound is at most this.
-        method: how the two ends were computed.
     """
 
     statement: str
@@ -53,7 +53,6 @@ class Statement:
     where: str
     lower: str
     upper: str
-    method: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -64,19 +63,22 @@ class Certificate:
         format: version of these fields.
         mechanism: what each user runs.
         n: number of users.
+        relation: what neighbouring datasets do, such as "replace the input of one user": what the
+            guarantee protects.
         bound: which bound proves the guarantee, "blanket" or "swap"; "exact" for what the sum of
             the reports reveals, and nothing but that.
         guarantee: the bound over all pairs of inputs is at most delta.
         pairs: how it is known that no other pair is worse.
         lower_bound: two datasets whose delta is at least that, if any are known.
         assumptions: what the numbers are based on.
-        versions: the software that issued the certificate.
+        versions: the software that issued the certificate; a note, on which no proof depends.
         digest: SHA-256 of all other fields as canonical JSON.
     """
 
     format: str
     mechanism: str
     n: int
+    relation: str
     bound: Bound
     guarantee: Statement
     pairs: str
@@ -113,6 +115,19 @@ class Certificate:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def read_again(certificate: Certificate) -> Certificate:
+    """Return a certificate as it is read from its text, however this one was made.
+
+    Raises:
+        CertificateError: if its fields are not those of a certificate.
+    """
+    try:
+        text = certificate.to_json()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CertificateError(f"not JSON: {shorten(str(error), _MAX_REASON)}") from None
+    return Certificate.from_json(text)
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -132,11 +147,11 @@ def current_versions() -> dict[str, str]:
 
 
 def _read(found: object) -> Certificate:
-    """Check names and types of all fields."""
+    """Check names and types of all fields, and that the numbers agree with each other."""
     values = _fields("the certificate", found, Certificate)
     if values["format"] != FORMAT:
         raise CertificateError(f"format must be {FORMAT!r}, got {_show(values['format'])}")
-    for name in ("mechanism", "pairs", "digest"):
+    for name in ("mechanism", "relation", "pairs", "digest"):
         _check(isinstance(values[name], str), name, "a text", values[name])
     bound = values["bound"]
     _check(
@@ -147,19 +162,27 @@ def _read(found: object) -> Certificate:
     assumptions, versions = values["assumptions"], values["versions"]
     _check(_is_texts(assumptions), "assumptions", "a list of texts", assumptions)
     names = {"shuffledp", "python-flint"}
-    valid = (
-        isinstance(versions, dict) and versions.keys() == names and _is_texts([*versions.values()])
-    )
-    _check(valid, "versions", f"texts for {' and '.join(sorted(names))}", versions)
+    valid = isinstance(versions, dict) and versions.keys() == names
+    valid = valid and all(_is_text(number, _VERSION) for number in versions.values())
+    _check(valid, "versions", f"those of {' and '.join(sorted(names))}", versions)
+    guarantee = _read_statement("guarantee", values["guarantee"])
     lower = values["lower_bound"]
+    leak = None if lower is None else _read_statement("lower_bound", lower)
+    valid = Decimal(guarantee.upper) <= Decimal(guarantee.delta)
+    allowed = f"at most guarantee.delta = {guarantee.delta}"
+    _check(valid, "guarantee.upper", allowed, guarantee.upper)
+    if leak is not None:
+        valid = Decimal(leak.lower) >= Decimal(leak.delta)
+        _check(valid, "lower_bound.lower", f"at least its delta = {leak.delta}", leak.lower)
     return Certificate(
         format=values["format"],
         mechanism=values["mechanism"],
         n=n,
+        relation=values["relation"],
         bound=bound,
-        guarantee=_read_statement("guarantee", values["guarantee"]),
+        guarantee=guarantee,
         pairs=values["pairs"],
-        lower_bound=None if lower is None else _read_statement("lower_bound", lower),
+        lower_bound=leak,
         assumptions=tuple(assumptions),
         versions=versions,
         digest=values["digest"],
@@ -176,11 +199,11 @@ def _read_statement(name: str, found: object) -> Statement:
         ("lower", _DECIMAL),
         ("upper", _DECIMAL),
     ):
-        value = values[key]
-        valid = isinstance(value, str) and pattern.fullmatch(value) is not None
-        _check(valid, f"{name}.{key}", "a text with a decimal such as 1.5E-9", value)
-    method = values["method"]
-    _check(_is_method(method, _METHOD_DEPTH), f"{name}.method", "texts and integers", method)
+        valid = _is_text(values[key], pattern)
+        _check(valid, f"{name}.{key}", "a text with a decimal such as 1.5E-9", values[key])
+    lower, upper = values["lower"], values["upper"]
+    valid = Decimal(lower) <= Decimal(upper)
+    _check(valid, f"{name}.upper", f"at least {name}.lower = {lower}", upper)
     return Statement(**values)
 
 
@@ -200,13 +223,8 @@ def _is_texts(values: object) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
-def _is_method(value: object, depth: int) -> bool:
-    if not isinstance(value, dict) or depth == 0:
-        return False
-    return all(
-        _is_method(v, depth - 1) if isinstance(v, dict) else type(v) in (int, str)
-        for v in value.values()
-    )
+def _is_text(value: object, pattern: re.Pattern[str]) -> bool:
+    return isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
 def _check(valid: bool, name: str, allowed: str, value: object) -> None:

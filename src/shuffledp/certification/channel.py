@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
 
 from flint import arb, ctx
 
-from shuffledp.certification.balls import ball
 from shuffledp.certification.decomposition import BallDecomposition, Component
+from shuffledp.engine.balls import ball
 from shuffledp.randomizers import Input, MatrixRandomizer, Pair
 
 
@@ -33,8 +35,10 @@ class _Channel:
     """The rows of a matrix as fractions, and the logs of their ratios to a common law."""
 
     def __init__(self, randomizer: MatrixRandomizer) -> None:
-        self.rows = [randomizer.law(x) for x in range(randomizer.matrix.shape[0])]
+        self.rows = [_law(row) for row in randomizer.matrix.tolist()]
         self.infimum = [min(column) for column in zip(*self.rows, strict=True)]
+        first: dict[tuple[Fraction, ...], int] = {}
+        self.first_equal = [first.setdefault(tuple(row), x) for x, row in enumerate(self.rows)]
         self._logs: dict[tuple[int, Input | None, int], list[arb | None]] = {}
 
     def logs(self, x: int, other: Input | None, precision: int) -> list[arb | None]:
@@ -47,6 +51,24 @@ class _Channel:
                 for p, c in zip(self.rows[x], common, strict=True)
             ]
         return self._logs[key]
+
+
+def _law(row: Sequence[float]) -> list[Fraction]:
+    """Return the entries divided by their exact sum."""
+    exact = [Fraction(p) for p in row]
+    total = sum(exact)
+    return [p / total for p in exact]
+
+
+def equal_rows(randomizer: MatrixRandomizer) -> Sequence[int]:
+    """Return for every row the number of the first one with the same law."""
+    return _channel(randomizer).first_equal
+
+
+def gives_inputs_away(randomizer: MatrixRandomizer) -> bool:
+    """Whether some output is possible for one input and impossible for another."""
+    columns = zip(*_channel(randomizer).rows, strict=True)
+    return any(any(column) and not all(column) for column in columns)
 
 
 @lru_cache(maxsize=4)

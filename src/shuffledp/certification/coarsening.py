@@ -11,9 +11,9 @@ import math
 import numpy as np
 from flint import arb
 
-from shuffledp.certification.balls import logarithm
 from shuffledp.certification.law import Law
 from shuffledp.certification.tilt import FloatArray, relative_values, saddle_point
+from shuffledp.engine.balls import logarithm
 
 #: Laws with at most this many atoms are used as they are.
 MAX_ATOMS = 200

@@ -30,13 +30,13 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from shuffledp.certification.balls import logarithm, short
-from shuffledp.certification.enclosure import Enclosure, PrecisionError
 from shuffledp.certification.grid import alias_points, choose_grid
 from shuffledp.certification.law import Law
 from shuffledp.certification.nodes import Nodes, NodeSums, sum_nodes
-from shuffledp.certification.progress import Progress
 from shuffledp.certification.tilt import FloatArray, TiltedLaw, tilt
+from shuffledp.engine.balls import logarithm, short
+from shuffledp.engine.enclosure import Enclosure, PrecisionError
+from shuffledp.engine.progress import Progress
 
 _ROUNDS = 10
 _MAX_RTOL = 0.5

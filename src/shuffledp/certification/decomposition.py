@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 
 from flint import arb
 
-from shuffledp.certification.balls import positive_part, total
 from shuffledp.certification.law import Atom, Law
+from shuffledp.engine.balls import positive_part, total
 
 Side = Literal["lower", "upper"]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from flint import arb
 
-from shuffledp.certification.balls import ball
-from shuffledp.certification.channel import channel_decomposition
+from shuffledp.certification.channel import channel_decomposition, gives_inputs_away
 from shuffledp.certification.decomposition import BallDecomposition, Component, Side, mixture
 from shuffledp.certification.noise import NOISE_LAWS, noise_decomposition
 from shuffledp.certification.product import product_of
@@ -17,10 +16,12 @@ from shuffledp.certification.support import (
     support_background,
     support_blanket,
 )
+from shuffledp.engine.balls import ball
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import (
     KRR,
     AnyPureLDP,
+    Gaussian,
     Input,
     Joint,
     LocalRandomizer,
@@ -30,7 +31,6 @@ from shuffledp.randomizers import (
     Parallel,
     Subsample,
 )
-from shuffledp.randomizers.parts import parts_of
 
 
 def blanket(randomizer: LocalRandomizer, pair: Pair, side: Side) -> BallDecomposition:
@@ -66,8 +66,21 @@ def check_known(randomizer: LocalRandomizer) -> None:
             f"no certificate exists for {randomizer}: its exact law is not known to the prover, "
             f"which knows {known}; a finite mechanism can be given as a matrix"
         )
-    for part in parts_of(randomizer):
+    for part in _parts(randomizer):
         check_known(part)
+
+
+def has_unbounded_ratios(randomizer: LocalRandomizer) -> bool:
+    """Whether some outputs can be arbitrarily much likelier for one input than for another."""
+    if isinstance(randomizer, MatrixRandomizer):
+        return gives_inputs_away(randomizer)
+    return isinstance(randomizer, Gaussian) or any(map(has_unbounded_ratios, _parts(randomizer)))
+
+
+def _parts(randomizer: LocalRandomizer) -> tuple[LocalRandomizer, ...]:
+    if isinstance(randomizer, Subsample):
+        return (randomizer.part,)
+    return randomizer.parts if isinstance(randomizer, Joint | Parallel | OneOf) else ()
 
 
 def _subsample(
@@ -82,7 +95,7 @@ def _subsample(
 
 def _joint(randomizer: Joint, pair: Pair, other: Input | None, side: Side) -> BallDecomposition:
     """Multiply the decompositions of the parts."""
-    return product_of(_parts(randomizer, pair, other, side), side)
+    return product_of(_decompositions(randomizer, pair, other, side), side)
 
 
 def _mixture(
@@ -90,24 +103,36 @@ def _mixture(
 ) -> BallDecomposition:
     """Mix the decompositions of the parts; their weights are exact."""
     weights = [Fraction(w) for w in randomizer.weights]
-    parts = _parts(randomizer, pair, other, side)
+    parts = _decompositions(randomizer, pair, other, side)
     return mixture([ball(w / sum(weights)) for w in weights], parts)
 
 
-def _parts(
+def _decompositions(
     randomizer: Joint | Parallel | OneOf, pair: Pair, other: Input | None, side: Side
 ) -> list[BallDecomposition]:
-    own = map(Pair, randomizer.entries(pair.first), randomizer.entries(pair.second))
-    others = (None,) * len(randomizer.parts) if other is None else randomizer.entries(other)
-    triples = zip(randomizer.parts, own, others, strict=True)
-    return [_derive(part, entry, x, side) for part, entry, x in triples]
+    return [_derive(*own, side) for own in parts_with_inputs(randomizer, pair, other)]
+
+
+def parts_with_inputs(
+    randomizer: Joint | Parallel | OneOf, pair: Pair, other: Input | None
+) -> Iterator[tuple[LocalRandomizer, Pair, Input | None]]:
+    """Yield every part with what it reads: the same as all others, or an entry of its own."""
+    parts = randomizer.parts
+    if isinstance(randomizer, Parallel):
+        yield from ((part, pair, other) for part in parts)
+        return
+    if not (isinstance(pair.first, tuple) and isinstance(pair.second, tuple)):
+        raise TypeError(f"the inputs of {randomizer.name} are tuples, got {pair}")
+    held = other if isinstance(other, tuple) else (None,) * len(parts)
+    yield from zip(parts, map(Pair, pair.first, pair.second), held, strict=True)
 
 
 def _any_pure_ldp(
     randomizer: AnyPureLDP, pair: Pair, other: Input | None, side: Side
 ) -> BallDecomposition:
     """Return that of k-ary randomized response, which is worst for its level."""
-    worst = KRR(k=3 if other == 2 else 2, epsilon0=randomizer.epsilon0)
+    k = 3 if 2 in (pair.first, pair.second, other) else 2
+    worst = KRR(k=k, epsilon0=randomizer.epsilon0)
     return _support(worst, pair, other, side)
 
 

@@ -12,9 +12,9 @@ import math
 
 from flint import arb
 
-from shuffledp.certification.balls import positive_part
-from shuffledp.certification.enclosure import Enclosure
 from shuffledp.certification.law import Law
+from shuffledp.engine.balls import positive_part
+from shuffledp.engine.enclosure import Enclosure
 
 _MAX_USERS = 20_000
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.certification.balls import short
 from shuffledp.certification.tilt import FloatArray
+from shuffledp.engine.balls import short
 
 _MAX_NODES = 2**52
 #: Candidates for s: distances from 1 in standard deviations of the sum, and factors of 1.

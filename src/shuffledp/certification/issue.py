@@ -9,24 +9,27 @@ from fractions import Fraction
 
 from shuffledp.accounting import Report, ShuffleAccountant
 from shuffledp.accounting.assumptions import (
+    COUNTED,
     EXACT_NUMBERS,
     ONE_ROUND,
-    assumptions_of,
-    fixed_in_advance,
+    SEEN,
+    particulars,
 )
 from shuffledp.accounting.inversion import enclose_epsilon, log_target
 from shuffledp.accounting.report import Proof as Bound
 from shuffledp.accounting.report import in_words
+from shuffledp.certification.cases import how_compared
 from shuffledp.certification.certificate import FORMAT, Certificate, Statement, current_versions
+from shuffledp.certification.inputs import inputs_of
 from shuffledp.certification.mechanism import self_contained
-from shuffledp.certification.progress import Progress
 from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak, rtols
-from shuffledp.certification.worst_pair import pairs_looked_at
 from shuffledp.decomposition import Decomposition
+from shuffledp.engine.progress import Progress
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.interval import Interval
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers import LocalRandomizer, Relation
 from shuffledp.randomizers.noise import SymmetricNoise
+from shuffledp.rounding import plain
 
 _MAX_NUDGES = 8
 _SLACK = Decimal("1.000001")
@@ -134,8 +137,9 @@ def _with_blanket(accountant: ShuffleAccountant) -> ShuffleAccountant:
 
 def assumed(randomizer: LocalRandomizer, bound: Bound) -> tuple[str, ...]:
     """Return what a certificate is based on."""
-    facts = assumptions_of("sum" if bound == "exact" else "multiset")
-    return (*facts, ONE_ROUND, *fixed_in_advance(randomizer, bound), *EXACT_NUMBERS)
+    seen = SEEN["sum" if bound == "exact" else "multiset"]
+    facts = (COUNTED, f"neighbouring datasets {inputs_of(randomizer).relation}", seen)
+    return (*facts, ONE_ROUND, *particulars(randomizer, bound), *EXACT_NUMBERS)
 
 
 def bound_in_words(bound: Bound) -> str:
@@ -147,19 +151,20 @@ def bound_in_words(bound: Bound) -> str:
     }[bound]
 
 
-def guarantee_in_words(n: int, epsilon: str, delta: str, bound: Bound) -> str:
+def guarantee_in_words(n: int, epsilon: str, delta: str, bound: Bound, relation: Relation) -> str:
     """Return what a guarantee says."""
     what = f"the shuffled reports of {_users(n)} are"
     if bound == "exact":
         what = f"the sum of the reports of {_users(n)}, if nothing else is seen, is"
-    return f"{what} ({epsilon}, {delta})-differentially private"
+    private = f"({epsilon}, {delta})-differentially private"
+    return f"{what} {private} for neighbouring datasets that {relation}"
 
 
-def leak_in_words(n: int, epsilon: str, delta: str, bound: Bound) -> str:
+def leak_in_words(n: int, epsilon: str, delta: str, bound: Bound, relation: Relation) -> str:
     """Return what a lower bound says."""
-    what = f"two datasets of {_users(n)}"
+    what = f"two datasets of {_users(n)}, neighbours as they {relation},"
     if bound == "exact":
-        what = f"the sums of two datasets of {_users(n)}"
+        what = f"the sums of {what}"
     what += f" have a delta of at least {delta} at epsilon = {epsilon}"
     return f"{what}: no analysis can prove less"
 
@@ -173,8 +178,8 @@ def _claim(
 ) -> Claim:
     if epsilon > MAX_EPSILON0:
         raise NoAnswerError(
-            f"no epsilon up to {MAX_EPSILON0:g} is proved at delta = {delta!r} for {accountant.n} "
-            "users"
+            f"no epsilon up to {MAX_EPSILON0:g} is proved at delta = {plain(delta)} for "
+            f"{accountant.n} users"
         )
     randomizer = self_contained(accountant.randomizer)
     return Claim(randomizer, accountant.n, Decimal(repr(epsilon)), Decimal(repr(delta)), bound)
@@ -272,14 +277,15 @@ def _certificate(claim: Claim, proof: Proof, leak: Statement | None) -> Certific
         raise NoAnswerError(
             f"delta at epsilon = {claim.epsilon} is proved to be at most {proof.upper} only"
         )
-    words = guarantee_in_words(claim.n, str(claim.epsilon), str(claim.delta), claim.bound)
+    words = guarantee_in_words(*_in_words(claim))
     certificate = Certificate(
         format=FORMAT,
         mechanism=str(claim.randomizer),
         n=claim.n,
+        relation=str(inputs_of(claim.randomizer).relation),
         bound=claim.bound,
         guarantee=_statement(words, claim, proof),
-        pairs=pairs_looked_at(claim.randomizer),
+        pairs=how_compared(claim.randomizer),
         lower_bound=leak,
         assumptions=assumed(claim.randomizer, claim.bound),
         versions=current_versions(),
@@ -289,8 +295,13 @@ def _certificate(claim: Claim, proof: Proof, leak: Statement | None) -> Certific
 
 
 def _leak(claim: Claim, proof: Proof) -> Statement:
-    words = leak_in_words(claim.n, str(claim.epsilon), str(claim.delta), claim.bound)
+    words = leak_in_words(*_in_words(claim))
     return _statement(words, claim, proof)
+
+
+def _in_words(claim: Claim) -> tuple[int, str, str, Bound, Relation]:
+    relation = inputs_of(claim.randomizer).relation
+    return claim.n, str(claim.epsilon), str(claim.delta), claim.bound, relation
 
 
 def _statement(words: str, claim: Claim, proof: Proof) -> Statement:
@@ -301,5 +312,4 @@ def _statement(words: str, claim: Claim, proof: Proof) -> Statement:
         where=in_words(proof.where),
         lower=str(proof.lower),
         upper=str(proof.upper),
-        method=proof.methods,
     )

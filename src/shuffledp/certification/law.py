@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from flint import arb
 
-from shuffledp.certification.balls import hull, positive_part, total
+from shuffledp.certification.balls import hull
+from shuffledp.engine.balls import positive_part, total
 
 if TYPE_CHECKING:
     from shuffledp.certification.decomposition import Side

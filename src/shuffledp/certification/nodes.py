@@ -20,10 +20,10 @@ from itertools import pairwise
 
 from flint import acb, arb, ctx, fmpz, fmpz_mat
 
-from shuffledp.certification.balls import logarithm, total
-from shuffledp.certification.enclosure import PrecisionError
-from shuffledp.certification.progress import Progress
 from shuffledp.certification.tilt import TiltedLaw
+from shuffledp.engine.balls import logarithm, total
+from shuffledp.engine.enclosure import PrecisionError
+from shuffledp.engine.progress import Progress
 
 _NODE = 100.0  # cost of a node beyond its atoms, in units of an atom in an integer product
 _SINGLE = 50.0  # cost of an atom at a node on its own

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from flint import arb
 
-from shuffledp.certification.balls import ball, short, total
 from shuffledp.certification.decomposition import BallDecomposition, Component, Side
+from shuffledp.engine.balls import ball, short, total
 from shuffledp.randomizers import DiscreteLaplace, Gaussian, Input, Laplace, Pair
 
 Noise = Laplace | DiscreteLaplace | Gaussian
@@ -53,7 +53,7 @@ def noise_decomposition(
     every one of them is taken to give the input away, which is a smaller blanket. Inputs in between
     have the blanket of the end points, which dominates theirs, and no law of their own.
     """
-    ends = (0, randomizer.largest_input)
+    ends = (0, randomizer.bound if isinstance(randomizer, DiscreteLaplace) else 1)
     if holder is None and not (pair.first in ends and pair.second in ends):
         pair = Pair(*ends)
     if any(x not in ends for x in (pair.first, pair.second, ends[0] if holder is None else holder)):

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from shuffledp.certification.balls import short, total
 from shuffledp.certification.decomposition import BallDecomposition, Component, Side
+from shuffledp.engine.balls import short, total
 
 #: Products have at most about this many components.
 _MAX_COMPONENTS = 2**15

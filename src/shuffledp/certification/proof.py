@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,18 +12,19 @@ from flint import arb, ctx
 
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import Proof as Bound
-from shuffledp.certification.balls import above, ball, below
+from shuffledp.certification.balls import above, below
 from shuffledp.certification.bound import Question, enclose
-from shuffledp.certification.derivation import background, check_known
-from shuffledp.certification.enclosure import Enclosure, Method, PrecisionError
-from shuffledp.certification.known_sums import why_unknown
-from shuffledp.certification.progress import Progress
-from shuffledp.certification.slots import pairs_to_swap
+from shuffledp.certification.cases import pairs_to_prove
+from shuffledp.certification.derivation import background, check_known, has_unbounded_ratios
+from shuffledp.certification.known_sums import is_noise, why_unknown
+from shuffledp.certification.slots import cases_of
 from shuffledp.certification.sums import BitCounts, enclose_noise
 from shuffledp.certification.worst_pair import bound_worst_swap, enclose_worst_pair
+from shuffledp.engine.balls import ball
+from shuffledp.engine.enclosure import Enclosure, Method, PrecisionError
+from shuffledp.engine.progress import Progress
 from shuffledp.errors import NoAnswerError
 from shuffledp.randomizers import LocalRandomizer, Pair
-from shuffledp.randomizers.aggregate import GeometricSum, LaplaceSum, NormalSum
 from shuffledp.wording import shorten
 
 _PRECISIONS = (128, 256, 512, 1024)
@@ -38,7 +38,8 @@ _HEAVY_RTOLS = (4.5e-4,)  # where single large values may rule, more digits cost
 class Claim:
     """What is claimed of n users of a randomizer: delta at epsilon, both exact decimals.
 
-    ``bound`` is the one by which a guarantee is to be proved.
+    ``bound`` is the one by which a guarantee is to be proved, ``recorded`` a known enclosure of
+    delta, which is to be proved as well.
     """
 
     randomizer: LocalRandomizer
@@ -46,6 +47,7 @@ class Claim:
     epsilon: Decimal
     delta: Decimal
     bound: Bound = "blanket"
+    recorded: tuple[Decimal, Decimal] = (Decimal(0), Decimal(1))
 
     def hint(self) -> arb:
         """Return a guess of delta."""
@@ -87,7 +89,8 @@ def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
     """
     if claim.bound == "exact":
         _check_sum(claim)
-        return _prove_sum(claim, claim.randomizer.neighbours()[0], progress)
+        (pair,) = pairs_to_prove(claim.randomizer)
+        return _prove_sum(claim, pair, progress)
     check_known(claim.randomizer)
     if claim.bound == "swap":
         return _prove_swap(claim, progress)
@@ -101,7 +104,7 @@ def prove_guarantee(claim: Claim, progress: Progress) -> Proof:
 
 
 def _prove_swap(claim: Claim, progress: Progress) -> Proof:
-    if claim.n < 2 or not pairs_to_swap(claim.randomizer):
+    if claim.n < 2 or not cases_of(claim.randomizer):
         raise NoAnswerError(
             f"the swap bound of {claim.n} users of {shorten(str(claim.randomizer))} is not known "
             "to the prover"
@@ -126,11 +129,11 @@ def _check_sum(claim: Claim) -> None:
 
 def _prove_sum(claim: Claim, where: Pair | Datasets, progress: Progress) -> Proof:
     """Enclose what a sum reveals, over all datasets or for two of them."""
-    seen, epsilon = claim.randomizer.aggregate, Fraction(claim.epsilon)
+    epsilon = Fraction(claim.epsilon)
 
     def attempt() -> Enclosure:
-        if isinstance(seen, NormalSum | LaplaceSum | GeometricSum):
-            return enclose_noise(seen, claim.n, epsilon)
+        if is_noise(claim.randomizer):
+            return enclose_noise(claim.randomizer, claim.n, epsilon)
         counts = BitCounts(claim.randomizer, claim.n, epsilon, claim.hint())
         if isinstance(where, Datasets):
             return counts.enclose_datasets(where)
@@ -160,7 +163,7 @@ def prove_leak(claim: Claim, datasets: Datasets, progress: Progress) -> Proof:
 
 def rtols(randomizer: LocalRandomizer) -> Sequence[float]:
     """Return the relative widths to try for delta of the multiset."""
-    return _RTOLS if math.isfinite(randomizer.epsilon0) else _HEAVY_RTOLS
+    return _HEAVY_RTOLS if has_unbounded_ratios(randomizer) else _RTOLS
 
 
 def _prove(
@@ -170,7 +173,8 @@ def _prove(
     for rtol in rtols:
         proof = _with_enough_bits(partial(attempt, rtol))
         settled = proof.lower > claim.delta or proof.upper < claim.delta
-        if done(proof) or settled:
+        lower, upper = claim.recorded
+        if settled or (done(proof) and lower <= proof.lower and proof.upper <= upper):
             break
     return proof
 

@@ -7,9 +7,8 @@ from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.report import Bound
 from shuffledp.certification.certificate import Certificate
 from shuffledp.certification.known_sums import why_unknown
-from shuffledp.certification.progress import Progress, silent
+from shuffledp.engine.progress import Progress, silent
 from shuffledp.errors import check_delta, check_epsilon
-from shuffledp.extras import import_extra
 from shuffledp.randomizers import LocalRandomizer
 
 
@@ -47,7 +46,6 @@ def certify(
 
     Raises:
         NoAnswerError: if nothing can be proved.
-        MissingExtraError: if python-flint is not installed.
 
     >>> certificate = certify("krr(k=10, epsilon0=2)", n=10_000, target_delta=1e-6)
     >>> certificate.guarantee.epsilon[:6], certificate.guarantee.delta
@@ -67,7 +65,6 @@ def certify(
             "exactly one of target_delta and target_epsilon must be given, got "
             f"{target_delta!r} and {target_epsilon!r}"
         )
-    import_extra("flint")
     from shuffledp.certification.derivation import check_known
     from shuffledp.certification.issue import issue_for_delta, issue_for_epsilon
 
@@ -103,11 +100,9 @@ def verify(certificate: Certificate, *, progress: Progress = silent) -> None:
 
     Raises:
         CertificateError: with the reason if a statement cannot be proved or a field does not agree.
-        MissingExtraError: if python-flint is not installed.
     """
     if not isinstance(certificate, Certificate):
         raise TypeError(f"certificate must be a Certificate, got {certificate!r}")
-    import_extra("flint")
     from shuffledp.certification.check import check_certificate
 
     check_certificate(certificate, progress)

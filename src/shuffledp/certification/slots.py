@@ -1,7 +1,6 @@
 r"""The laws of the swap bound in balls: slot 0, and one law per type of input that others may hold.
 
-Which inputs stand for all is what the mechanism states, :meth:`LocalRandomizer.background_types`
-and :meth:`LocalRandomizer.pairs_to_swap`; their laws are derived again, as all laws here.
+Which inputs stand for all is derived in :mod:`shuffledp.certification.inputs`.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.certification.balls import total
+from shuffledp.certification.cases import Case, cases_to_swap
 from shuffledp.certification.decomposition import BallDecomposition
 from shuffledp.certification.derivation import background, blanket
 from shuffledp.certification.law import Law
-from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Pair
+from shuffledp.engine.balls import total
+from shuffledp.randomizers import LocalRandomizer
 
 #: With more pairs, or more types, a proof takes too long.
 _MAX_PAIRS, _MAX_TYPES = 32, 16
@@ -61,31 +61,18 @@ class Slots:
         return max(abs(law.extra).upper() for law in (self.first, *self.types))
 
 
-def pairs_to_swap(randomizer: LocalRandomizer) -> tuple[Pair, ...]:
-    """Return the pairs that stand for all in the swap bound; none if it cannot be proved.
+def cases_of(randomizer: LocalRandomizer) -> Sequence[Case]:
+    """Return the cases that stand for all in the swap bound; none if it cannot be proved.
 
-    It cannot where the mechanism does not state which backgrounds stand for all.
+    It cannot where laws of what others hold are not known, or where cases are many.
     """
-    pairs: Sequence[Pair] | None
-    if isinstance(randomizer, MatrixRandomizer):
-        rows = randomizer.distinct_rows()
-        pairs = [Pair(x, y) for x in rows for y in rows if x != y]
-    else:
-        pairs = randomizer.pairs_to_swap()
-    if pairs is None or len(pairs) > _MAX_PAIRS:
-        return ()
-    types = [randomizer.background_types(pair) for pair in pairs]
-    known = all(inputs is not None and 0 < len(inputs) <= _MAX_TYPES for inputs in types)
-    return tuple(pairs) if known else ()
+    return cases_to_swap(randomizer, _MAX_PAIRS, _MAX_TYPES)
 
 
-def slots_of(randomizer: LocalRandomizer, pair: Pair, epsilon: arb) -> Slots | None:
-    """Return the slots of a pair, None if the swap bound does not apply."""
-    types = randomizer.background_types(pair)
-    if not types:
-        return None
-    backgrounds = [background(randomizer, pair, v, "upper") for v in types]
-    return Slots.of(blanket(randomizer, pair, "upper"), backgrounds, epsilon)
+def slots_of(randomizer: LocalRandomizer, case: Case, epsilon: arb) -> Slots | None:
+    """Return the slots of a case, None if the swap bound does not apply."""
+    backgrounds = [background(randomizer, case.pair, v, "upper") for v in case.others]
+    return Slots.of(blanket(randomizer, case.pair, "upper"), backgrounds, epsilon)
 
 
 def _reveals(decomposition: BallDecomposition) -> bool:

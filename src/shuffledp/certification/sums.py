@@ -12,34 +12,39 @@ from fractions import Fraction
 from flint import arb
 
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.certification.balls import ball
-from shuffledp.certification.count_search import CountSearch
-from shuffledp.certification.enclosure import Enclosure
-from shuffledp.certification.noise_sum import enclose_geometric_sum, enclose_laplace_sum
-from shuffledp.certification.normal_sum import enclose_normal_sum
-from shuffledp.certification.progress import Progress
+from shuffledp.bounds.sums.counts import Bit
+from shuffledp.bounds.sums.noise import (
+    enclose_geometric_sum,
+    enclose_laplace_sum,
+    enclose_normal_sum,
+)
+from shuffledp.bounds.sums.worst import CountSearch
+from shuffledp.certification.known_sums import has_bits
 from shuffledp.certification.support import SUPPORT_LAWS
-from shuffledp.certification.two_counts import Bit
-from shuffledp.randomizers import LocalRandomizer
-from shuffledp.randomizers.aggregate import BitSums, GeometricSum, LaplaceSum, NormalSum
+from shuffledp.engine.balls import ball
+from shuffledp.engine.enclosure import Enclosure
+from shuffledp.engine.progress import Progress
+from shuffledp.randomizers import DiscreteLaplace, Gaussian, Laplace, LocalRandomizer
 
 _RTOL = 1e-15  # of what noise reveals
 
 
-def enclose_noise(
-    seen: NormalSum | LaplaceSum | GeometricSum, n: int, epsilon: Fraction
-) -> Enclosure:
+def enclose_noise(randomizer: LocalRandomizer, n: int, epsilon: Fraction) -> Enclosure:
     """Enclose delta of the sum of n values with noise.
 
     Raises:
         PrecisionError: if more bits are needed.
     """
-    if isinstance(seen, NormalSum):
-        return enclose_normal_sum(ball(seen.sigma), n, ball(epsilon), _RTOL)
-    level = Fraction(seen.epsilon0)
-    if isinstance(seen, LaplaceSum):
-        return enclose_laplace_sum(level, n, epsilon, _RTOL)
-    return enclose_geometric_sum(level, seen.bound, n, epsilon, _RTOL)
+    match randomizer:
+        case Gaussian():
+            return enclose_normal_sum(ball(randomizer.sigma), n, ball(epsilon), _RTOL)
+        case Laplace():
+            level = Fraction(randomizer.epsilon0)
+            return enclose_laplace_sum(level, randomizer.steps, n, epsilon, _RTOL)
+        case DiscreteLaplace():
+            level = Fraction(randomizer.epsilon0)
+            return enclose_geometric_sum(level, randomizer.bound, n, epsilon, _RTOL)
+    raise TypeError(f"{randomizer} does not add noise")
 
 
 class BitCounts:
@@ -53,15 +58,15 @@ class BitCounts:
     """
 
     def __init__(self, randomizer: LocalRandomizer, n: int, epsilon: Fraction, hint: arb) -> None:
-        seen, table = randomizer.aggregate, SUPPORT_LAWS[type(randomizer)](randomizer)
-        if not isinstance(seen, BitSums):
+        if not has_bits(randomizer):
             raise TypeError(f"the bits of {randomizer} are not independent")
+        table = SUPPORT_LAWS[type(randomizer)](randomizer)
         ratio, loss = table.level.exp(), ball(epsilon)
         mixed = table.mass(1, 2)
         own = Bit(ratio * table.mass(1, 1), table.mass(0, 1))
         other = Bit(ratio * table.mass(2, 2) + mixed, ratio * mixed + table.mass(0, 2))
         self.is_private = bool(loss >= table.level)  # by each report itself
-        self.search = CountSearch(own, other, n, seen.two_values, loss.exp(), hint)
+        self.search = CountSearch(own, other, n, table.inputs == 2, loss.exp(), hint)
 
     def enclose(self, enough: arb, progress: Progress) -> Enclosure:
         """Enclose the largest delta of all datasets, as far as it takes to compare it.

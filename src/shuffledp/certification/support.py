@@ -14,8 +14,8 @@ from itertools import product
 
 from flint import arb
 
-from shuffledp.certification.balls import ball
 from shuffledp.certification.decomposition import BallDecomposition, Component
+from shuffledp.engine.balls import ball
 from shuffledp.randomizers import (
     KRR,
     OUE,
@@ -137,7 +137,7 @@ class _Hadamard(_Support):
 
     def __init__(self, randomizer: HadamardResponse) -> None:
         self.level, self.inputs = ball(randomizer.epsilon0), randomizer.domain_size
-        self.outputs = randomizer.outputs
+        self.outputs = None if self.inputs is None else 1 << self.inputs.bit_length()
 
     def mass(self, supported: int, named: int) -> arb:
         return ball(Fraction(2, 2**named)) / (self.level.exp() + 1)

@@ -21,14 +21,14 @@ from flint import arb
 
 from shuffledp.certification.backgrounds import Backgrounds
 from shuffledp.certification.coarsening import MAX_ATOMS, choose_edges
-from shuffledp.certification.enclosure import Method, PrecisionError
 from shuffledp.certification.geometric import Examined
 from shuffledp.certification.law import Law
-from shuffledp.certification.progress import Progress
 from shuffledp.certification.slots import Slots
 from shuffledp.certification.swap_nodes import collect_nodes
 from shuffledp.certification.swap_plan import Planner, SwapPlan
 from shuffledp.certification.tilt import tilt_by
+from shuffledp.engine.enclosure import Method, PrecisionError
+from shuffledp.engine.progress import Progress
 
 _ROUNDS = 4
 _SHARE_OF_CELLS = 0.3  # of the tolerance

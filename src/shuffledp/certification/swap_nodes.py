@@ -21,11 +21,11 @@ from itertools import combinations
 
 from flint import acb, arb
 
-from shuffledp.certification.balls import total
 from shuffledp.certification.geometric import Examined, Spread
 from shuffledp.certification.nodes import blocks, quarters
 from shuffledp.certification.swap_plan import SwapPlan
 from shuffledp.certification.tilt import TiltedLaw
+from shuffledp.engine.balls import total
 
 _MAIN_LOBE = 8.0  # in standard deviations of the sum
 _BLOCK = 0.7  # largest width of a block, in standard deviations of one summand

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from flint import arb
 
-from shuffledp.certification.balls import logarithm, short
 from shuffledp.certification.grid import alias_points, choose_grid
 from shuffledp.certification.law import Law
 from shuffledp.certification.slots import Slots
 from shuffledp.certification.tilt import FloatArray, saddle_point
+from shuffledp.engine.balls import logarithm, short
 
 _TILTS = 25  # tried between those of the types
 _SPREAD = 1.4  # beyond them

@@ -14,8 +14,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from shuffledp.certification.balls import logarithm, rounded, total
+from shuffledp.certification.balls import rounded
 from shuffledp.certification.law import Law
+from shuffledp.engine.balls import logarithm, total
 
 _MAX_NEWTON_STEPS = 200
 _FAR = -1e100

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import singledispatch
 
 from flint import arb
 
 from shuffledp.certification.bound import Question, cheap_upper_bound, enclose
+from shuffledp.certification.cases import pairs_to_prove
 from shuffledp.certification.derivation import blanket
-from shuffledp.certification.enclosure import Enclosure, Method
 from shuffledp.certification.law import Law
-from shuffledp.certification.progress import Progress
-from shuffledp.certification.slots import pairs_to_swap, slots_of
+from shuffledp.certification.slots import cases_of, slots_of
 from shuffledp.certification.swap import SwapBound, bound_swap
-from shuffledp.randomizers import (
-    LocalRandomizer,
-    MatrixRandomizer,
-    Pair,
-    pairs_to_compare,
-    why_no_other_is_worse,
-)
+from shuffledp.engine.enclosure import Enclosure, Method
+from shuffledp.engine.progress import Progress
+from shuffledp.randomizers import LocalRandomizer, Pair
 
 
 @dataclass(frozen=True)
@@ -68,27 +62,23 @@ def bound_worst_swap(
     A cheap bound, of the blanket, settles a pair that is below the largest bound found so far, or
     whose swap bound is larger.
     """
-    pairs = [
-        (cheap_upper_bound(blanket(randomizer, pair, "upper").at(epsilon), n), pair)
-        for pair in pairs_to_swap(randomizer)
+    cases = [
+        (cheap_upper_bound(blanket(randomizer, case.pair, "upper").at(epsilon), n), case)
+        for case in cases_of(randomizer)
     ]
     nothing: Method = {"name": "elementary"}
     best = WorstPair(Enclosure.between(arb(0), arb(0), nothing), None)
-    for cheap, pair in sorted(pairs, key=lambda found: found[0].fmpq(), reverse=True):
+    for cheap, case in sorted(cases, key=lambda found: found[0].fmpq(), reverse=True):
         if best.pair is not None and cheap <= best.enclosure.upper:
             break
-        slots = slots_of(randomizer, pair, epsilon)
+        slots = slots_of(randomizer, case, epsilon)
         found = None if slots is None else bound_swap(slots, n, tolerance, progress)
         if found is None or not found.upper < cheap:
             found = SwapBound(cheap, nothing)
         if best.pair is None or found.upper > best.enclosure.upper:
-            best = WorstPair(Enclosure(arb(0), found.upper, nothing, found.method), pair)
+            enclosure = Enclosure(arb(0), found.upper, nothing, found.method)
+            best = WorstPair(enclosure, case.pair)
     return best
-
-
-def pairs_looked_at(randomizer: LocalRandomizer) -> str:
-    """Return how it is known that no other pair is worse."""
-    return why_no_other_is_worse(randomizer, pairs_to_compare(randomizer))
 
 
 def _candidates(
@@ -96,7 +86,7 @@ def _candidates(
 ) -> Iterator[_Candidate]:
     """Yield one pair for every different law, with a bound."""
     seen = set()
-    pairs = _pairs(randomizer)
+    pairs = pairs_to_prove(randomizer)
     for i, pair in enumerate(pairs):
         question.progress("pairs", i / len(pairs))
         law = blanket(randomizer, pair, "upper").at(epsilon)
@@ -106,15 +96,3 @@ def _candidates(
         seen.add(signature)
         bound = arb(1) if len(pairs) == 1 else cheap_upper_bound(law, question.n)
         yield _Candidate(pair, law, bound)
-
-
-@singledispatch
-def _pairs(randomizer: LocalRandomizer) -> list[Pair]:
-    """Return the pairs to look at; equal rows of a matrix count as one input."""
-    return list(pairs_to_compare(randomizer))
-
-
-@_pairs.register
-def _pairs_of_rows(randomizer: MatrixRandomizer) -> list[Pair]:
-    rows = randomizer.distinct_rows()
-    return [Pair(x, y) for x in rows for y in rows if x != y]

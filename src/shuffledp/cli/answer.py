@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shuffledp.accounting import Report
-from shuffledp.accounting.assumptions import fixed_in_advance
+from shuffledp.accounting.assumptions import particulars
 from shuffledp.accounting.report import in_words
 from shuffledp.cli.document import envelope
-from shuffledp.cli.shown import shown_guarantee, what_is_seen
+from shuffledp.cli.shown import is_private, shown_guarantee, what_is_seen
 from shuffledp.rounding import below, gap, plain, round_down, round_up
 from shuffledp.wording import fill
 
@@ -77,7 +77,8 @@ class Answer:
         delta = target if asked_epsilon else self._guarantee
         what = what_is_seen(report.view)
         comma = "," if report.crowd.assumptions else ""
-        claim = f"With {report.crowd}{comma} {what} ({epsilon}, {delta})-differentially private"
+        private = is_private(epsilon, delta, str(report.relation))
+        claim = f"With {report.crowd}{comma} {what} {private}"
         if report.decimal_lower_bound == 0:
             return f"{claim}."
         return f"{claim}; no analysis can prove less than {report.quantity} = {self._bound}."
@@ -85,8 +86,8 @@ class Answer:
     @property
     def _notes(self) -> list[str]:
         report = self.report
-        fixed = fixed_in_advance(report.randomizer, report.bound)
-        notes = [f"This assumes that {fact}." for fact in fixed]
+        own = particulars(report.randomizer, report.bound)
+        notes = [f"This assumes that {fact}." for fact in own]
         if report.bound_reason is not None:
             notes.append(f"Note: the blanket bound stands, because {report.bound_reason}.")
         if report.rtol_reached:

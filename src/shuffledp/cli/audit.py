@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from decimal import Decimal
 
 import click
 import numpy as np
 
+from shuffledp.accounting.assumptions import noteworthy
 from shuffledp.auditing import Audit
 from shuffledp.auditing import audit as run_audit
 from shuffledp.auditing.size import MAX_TRIALS
@@ -26,7 +27,7 @@ from shuffledp.cli.parameters import (
 )
 from shuffledp.cli.terminal import counter
 from shuffledp.randomizers import LocalRandomizer
-from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.rounding import percent, plain, round_down, round_up
 from shuffledp.wording import counted, fill, shorten
 
 _PARAMETERS = [
@@ -46,7 +47,7 @@ _PARAMETERS = [
     confidence_option("0.999", "Probability with which the bound of the audit must hold."),
     click.Option(
         ["--seed"],
-        type=click.IntRange(min=0),
+        callback=reading(whole("seed", 0, 2**128)),
         metavar="INTEGER",
         help="Make runs that can be repeated; without it random bits come from the operating "
         "system.",
@@ -57,6 +58,7 @@ _PARAMETERS = [
 #: What the JSON says of the certified answer.
 _KEPT = (
     "mechanism",
+    "relation",
     "n",
     "target_epsilon",
     "target_delta",
@@ -125,21 +127,22 @@ class _Result:
             ("delta" if name == "epsilon" else "epsilon", plain(report.target)),
             ("datasets", report.datasets_in_words),
             ("guarantee", f"{name} = {self._guarantee}  (certified)"),
-            ("lower bound", f"{name} = {_down(report.lower_bound)}  (certified)"),
+            ("lower bound", f"{name} = {round_down(report.lower_bound)}  (certified)"),
             (
                 "audit",
-                f"{name} >= {_down(audit.lower_bound)}  ({self._confidence}; event seen in {hits} "
-                f"of {runs})",
+                f"{name} >= {round_down(audit.lower_bound)}  ({self._confidence}; event seen in "
+                f"{hits} of {runs})",
             ),
         ]
         lines = [label.ljust(13) + value for label, value in rows]
-        return "\n".join([*lines, "", fill(self._meaning)])
+        facts = [f"This assumes that {fact}." for fact in noteworthy([report.randomizer])]
+        return "\n".join([*lines, "", *map(fill, (self._meaning, *facts))])
 
     @property
     def _meaning(self) -> str:
         if self.audit.lower_bound == 0:
             return self._nothing
-        name, shown = self.audit.report.quantity, _down(self.audit.lower_bound)
+        name, shown = self.audit.report.quantity, round_down(self.audit.lower_bound)
         text = (
             f"Runs on these datasets show {name} >= {shown} with {self._confidence}, which agrees "
             "with the guarantee."
@@ -171,20 +174,19 @@ class _Result:
         audit, report = self.audit, self.audit.report
         return (
             f"the runs contradict the guarantee: they show {report.quantity} >= "
-            f"{_down(audit.lower_bound)} with {self._confidence}, but {report.quantity} = "
+            f"{round_down(audit.lower_bound)} with {self._confidence}, but {report.quantity} = "
             f"{self._guarantee} is certified for {counted(report.n, 'user')} of "
             f"{shorten(str(report.randomizer))}; chance alone explains that in at most "
-            f"{_percent(1 - audit.confidence)} of audits"
+            f"{percent(1 - Decimal(repr(audit.confidence)))} of audits"
         )
 
     @property
     def _confidence(self) -> str:
-        return f"{_percent(self.audit.confidence)} confidence"
+        return f"{percent(self.audit.confidence)} confidence"
 
     @property
     def _guarantee(self) -> str:
-        upper = self.audit.report.guarantee.upper
-        return round_up(upper) if upper < math.inf else "infinity"
+        return round_up(self.audit.report.guarantee.upper)
 
     def to_json(self) -> str:
         """Return one JSON object; docs/json.md documents its fields."""
@@ -199,18 +201,10 @@ class _Result:
             "hits": list(audit.hits),
             "seed": self.seed,
         }
-        return envelope("audit", fields)
+        return envelope("audit", fields, audit.report.assumptions)
 
 
 def _two_digits(count: int) -> str:
     """Return a whole number, rounded up."""
     unit = 10 ** max(len(str(count)) - 2, 0)
     return f"{-(-count // unit) * unit:,}"
-
-
-def _percent(share: float) -> str:
-    return f"{plain(round(100 * share, 10))}%"
-
-
-def _down(bound: float) -> str:
-    return round_down(bound) if bound < math.inf else "infinity"

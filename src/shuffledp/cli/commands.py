@@ -21,7 +21,6 @@ NAMES = (
     "curve",
     "report",
     "explore",
-    "reproduce",
     "certify",
     "verify",
     "audit",

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import click
 
-from shuffledp.accounting.assumptions import assumptions_of
 from shuffledp.accounting.sum_view import View
 from shuffledp.cli.accountant import crowd_asked
 from shuffledp.cli.document import envelope
@@ -77,8 +76,7 @@ def compare(
             corrupted_adaptively=crowd.corrupted_adaptively,
         )
     if as_json:
-        facts = (*assumptions_of(view), *crowd.assumptions)
-        click.echo(envelope("compare", found.to_dict(), facts))
+        click.echo(envelope("compare", found.to_dict(), found.assumptions))
     elif as_csv:
         click.echo(found.to_csv(), nl=False)
     else:

@@ -6,13 +6,10 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.assumptions import assumptions_of
 from shuffledp.cli.chart_files import read_outputs, write_chart
-from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.curve_request import CurveRequest
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.kept import forgetting, kept_for
 from shuffledp.cli.parameters import (
     CORRUPTED,
     CORRUPTED_ADAPTIVELY,
@@ -22,6 +19,8 @@ from shuffledp.cli.parameters import (
     USERS,
     VIEW,
     optional,
+    reading,
+    whole,
 )
 from shuffledp.cli.terminal import counter, progress
 from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, trace
@@ -55,9 +54,9 @@ _PARAMETERS = [
     ),
     click.Option(
         ["--points", "count"],
-        type=click.IntRange(1, _MAX_POINTS),
+        callback=reading(whole("points", 1, _MAX_POINTS)),
         metavar="INTEGER",
-        default=50,
+        default="50",
         show_default=True,
         help="Points of each curve.",
     ),
@@ -82,7 +81,6 @@ _PARAMETERS = [
     CORRUPTED,
     CORRUPTED_ADAPTIVELY,
     VIEW,
-    CLUSTER,
     JSON,
 ]
 
@@ -98,25 +96,18 @@ def curve(**options: Any) -> None:
     families = request.families()
     with progress():
         course = request.course(families)
-    kept = kept_for(request.outputs)
-    with (
-        workers(request.cluster) as client,
-        counter(len(course.x) * len(families)) as report,
-    ):
+    with counter(len(course.x) * len(families)) as report:
         found = trace(
             families,
             course,
             bounds=request.bounds,
             rtol=request.rtol,
             view=request.view,
-            client=client,
-            kept=kept,
             on_done=report,
         )
-    with forgetting(kept):
-        if all(value.number is None for item in found.curves for value in item.values):
-            raise NoAnswerError(found.notes[0])
-        written = write_chart(found.to_chart(), request.outputs, _to_json(found))
+    if all(value.number is None for item in found.curves for value in item.values):
+        raise NoAnswerError(found.notes[0])
+    written = write_chart(found.to_chart(), request.outputs, _to_json(found))
     if request.as_json:
         click.echo(_to_json(found))
         return
@@ -130,5 +121,4 @@ def curve(**options: Any) -> None:
 
 
 def _to_json(found: Curves) -> str:
-    facts = (*assumptions_of(found.view), *found.course.corruption.assumptions)
-    return envelope("curve", found.to_dict(), facts)
+    return envelope("curve", found.to_dict(), found.assumptions)

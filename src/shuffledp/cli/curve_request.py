@@ -15,7 +15,7 @@ from shuffledp.cli.accountant import crowd_asked
 from shuffledp.cli.parameters import DELTA, EPSILON, TIMES, USERS
 from shuffledp.comparison import AXES, Axis, Course, Families, end_of_profile, read_families
 from shuffledp.errors import check_epsilon0
-from shuffledp.rounding import plain
+from shuffledp.rounding import plain, written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,6 @@ class CurveRequest:
     corrupted: int | Fraction
     corrupted_adaptively: int | Fraction
     view: View
-    cluster: str | None
     as_json: bool
 
     def __post_init__(self) -> None:
@@ -100,7 +99,7 @@ class CurveRequest:
 
 def _read_epsilon0(name: str, text: str) -> float:
     try:
-        number = float(text)
+        number = float(written(text))
     except ValueError:
         raise _bad(name, f"epsilon0 must be a number, got {text!r}") from None
     try:

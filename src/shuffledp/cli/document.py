@@ -6,12 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 
 from shuffledp._version import __version__
-from shuffledp.accounting.assumptions import ASSUMPTIONS
 
 
-def envelope(
-    command: str, fields: Mapping[str, object], assumptions: Sequence[str] = ASSUMPTIONS
-) -> str:
+def envelope(command: str, fields: Mapping[str, object], assumptions: Sequence[str]) -> str:
     """Return the answer of a command, with what it assumes and the version that gave it.
 
     >>> print(envelope("plan", {"n": 10}, assumptions=["nobody lies"]).replace(__version__, "..."))

@@ -14,22 +14,23 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.assumptions import assumptions_of
+from shuffledp.accounting.assumptions import COUNTED, SEEN
 from shuffledp.cli.chart_files import read_outputs, write_chart
 from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
 from shuffledp.cli.estimate_chart import estimate_chart
 from shuffledp.cli.estimate_request import EstimateRequest
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, reading
+from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, reading, whole
 from shuffledp.cli.study_reports import largest, read_given, study_notes, top_notes
 from shuffledp.cli.terminal import progress
 from shuffledp.cli.tiers import read_groups
+from shuffledp.errors import MAX_SIZE
 from shuffledp.files import DataError, Estimation, PooledEstimation, Section
 from shuffledp.files.formats import SUFFIXES
 from shuffledp.files.parts import parts_of
-from shuffledp.randomizers import parse
-from shuffledp.rounding import decade, plain, round_up
+from shuffledp.randomizers import Relation, parse
+from shuffledp.rounding import decade, plain, round_down, round_up, share_up
 from shuffledp.study import StudyEstimation
 from shuffledp.wording import counted, fill, shorten
 
@@ -113,7 +114,7 @@ _PARAMETERS = [
     ),
     click.Option(
         ["--top"],
-        type=click.IntRange(min=1),
+        callback=reading(whole("top", 1, MAX_SIZE)),
         metavar="INTEGER",
         help="Name so many of the largest shares of every attribute of a study, each with the "
         "probability that the next one is really larger.",
@@ -250,11 +251,17 @@ def _notes(estimation: Estimation, project: bool) -> Iterable[str]:
             f"stronger one of {estimation.n:,} users shuffled together. It holds if no user is in "
             "two files; otherwise the epsilons and deltas of these files add up."
         )
+    protected = dict.fromkeys(sidecar.relation["text"] for sidecar in estimation.sidecars)
+    if protected and list(protected) != [str(Relation())]:
+        yield (
+            "The guarantee is for neighbouring datasets that "
+            f"{', or of other files that '.join(protected)}."
+        )
     if isinstance(estimation, PooledEstimation):
         yield (
             "Nobody can tell which tier a report is of, so all are debiased by one mixture law. If "
             "tiers were known, standard errors would be "
-            f"{plain(round(estimation.loss, 2))} times smaller for uniform data."
+            f"{round_down(estimation.loss, 3)} times smaller for uniform data."
         )
     if estimation.corrupted:
         yield from _poisoning(estimation)
@@ -285,7 +292,7 @@ def _poisoning(estimation: Estimation) -> Iterable[str]:
             yield (
                 f"Poisoning: {crowd} who choose their reports can move {what} by at most "
                 f"{round_up(farthest)}; lying about their values moves it by no more than "
-                f"{plain(estimation.corrupted / estimation.n)} on average."
+                f"{share_up(estimation.corrupted, estimation.n)} on average."
             )
 
 
@@ -312,11 +319,13 @@ def _to_json(
     if estimation.sidecars:
         epsilon, delta = estimation.guarantee
         guarantee = {"epsilon": epsilon, "delta": delta}
+    relations = list({one.relation["text"]: one.relation for one in estimation.sidecars}.values())
     fields = {
         "mechanism": estimation.mechanism,
         "n": estimation.n,
         "view": estimation.sidecars[0].view if estimation.sidecars else "sum",
         "guarantee": guarantee,
+        "relation": relations[0] if len(relations) == 1 else None,
         "corrupted": estimation.corrupted,
         "confidence": request.confidence,
         "simultaneous": any(table.simultaneous for table in rows),
@@ -327,6 +336,7 @@ def _to_json(
                 "n": sidecar.n,
                 "epsilon": sidecar.guarantee.epsilon,
                 "delta": sidecar.guarantee.delta,
+                "relation": sidecar.relation,
                 "seeded": sidecar.seeded,
             }
             for path, sidecar in zip(request.files(estimation), estimation.sidecars, strict=True)
@@ -338,8 +348,8 @@ def _to_json(
         "charts": list(charts),
         "warnings": list(_notes(estimation, project=False)),
     }
-    facts = estimation.sidecars[0].assumptions if estimation.sidecars else assumptions_of("sum")
-    return envelope("estimate", fields, facts)
+    said = dict.fromkeys(fact for one in estimation.sidecars for fact in one.assumptions)
+    return envelope("estimate", fields, tuple(said) or (COUNTED, SEEN["sum"]))
 
 
 def _section_fields(table: _Rows) -> dict[str, object]:

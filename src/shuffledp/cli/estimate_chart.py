@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from shuffledp.arrays import FloatArray
 from shuffledp.figures import Mark, Panel, RowChart
 from shuffledp.files import Estimation, Section
+from shuffledp.rounding import percent
 from shuffledp.wording import counted
 
 
@@ -40,6 +41,6 @@ def estimate_chart(
     together = ", all at once" if simultaneous else ""
     return RowChart(
         f"Estimates from {counted(estimation.n, 'user')}",
-        f"estimate and {100 * confidence:.6g}% interval{together}",
+        f"estimate and {percent(confidence)} interval{together}",
         tuple(panels),
     )

@@ -7,15 +7,16 @@ import webbrowser
 import click
 
 from shuffledp.cli.facts import EPILOG
+from shuffledp.cli.parameters import reading, whole
 
 _MAX_PORT = 65535
 
 _PARAMETERS = [
     click.Option(
         ["--port"],
-        type=click.IntRange(0, _MAX_PORT),
+        callback=reading(whole("port", 0, _MAX_PORT)),
         metavar="INTEGER",
-        default=0,
+        default="0",
         help="Where the page is served on this machine. Default: any port that is free.",
     ),
     click.Option(

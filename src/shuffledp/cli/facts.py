@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from shuffledp.accounting.assumptions import ASSUMPTIONS, LEVEL
 
+#: What goes without saying in answers about other mechanisms.
+_LIMITED = "with at_most or exactly they change less, and answers say what"
+
 #: It is the same for all commands; \b keeps click from refilling the lines.
 EPILOG = "\n".join(
     (
         "\b\nWhat the numbers mean:",
-        *(f"  - {fact}" for fact in (*ASSUMPTIONS, LEVEL)),
+        *(f"  - {fact}" for fact in (*ASSUMPTIONS[:2], _LIMITED, ASSUMPTIONS[2], LEVEL)),
         "  - guarantees are rounded up, lower bounds are rounded down",
         "\n\b\nExit codes:",
         "  0  answered",

@@ -14,7 +14,7 @@ from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.internal_error import InternalError
 from shuffledp.cli.misspelling import with_guess
 from shuffledp.cluster import ClusterError
-from shuffledp.errors import NoAnswerError
+from shuffledp.errors import ClaimError, NoAnswerError
 from shuffledp.extras import MissingExtraError
 
 _INTERRUPTED = 130  # what shells report after Ctrl-C
@@ -49,7 +49,7 @@ class _Group(click.Group):
             raise
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
-        except (NoAnswerError, MissingExtraError, ClusterError) as error:
+        except (ClaimError, NoAnswerError, MissingExtraError, ClusterError) as error:
             raise click.ClickException(str(error)) from error
         except OSError as error:
             if error.errno == errno.EPIPE:

@@ -5,11 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from shuffledp.accounting.assumptions import ASSUMPTIONS, PLANNED, ROUNDS, fixed_in_advance
+from shuffledp.accounting.assumptions import (
+    COUNTED,
+    PLANNED,
+    ROUNDS,
+    SEEN,
+    neighbours_in_rounds,
+    particulars,
+)
 from shuffledp.accounting.round_kind import RoundKind
 from shuffledp.cli.document import envelope
+from shuffledp.cli.shown import BY_ROUND, is_private
 from shuffledp.files import Ledger
 from shuffledp.files.ledger import FILTER, NO_FILTER
+from shuffledp.randomizers import Relation
 from shuffledp.rounding import plain, round_down, round_up
 from shuffledp.wording import counted, fill, shorten
 
@@ -43,9 +52,15 @@ class LedgerAnswer:
     @property
     def _assumptions(self) -> tuple[str, ...]:
         budget, accountants = self.ledger.budget, [kind.accountant for kind in self._kinds]
-        fixed = [f for one in accountants for f in fixed_in_advance(one.randomizer, one.bound)]
+        own = [fact for one in accountants for fact in particulars(one.randomizer, one.bound)]
         planned = (PLANNED, NO_FILTER) if budget.filter is None else (FILTER,)
-        return (*ROUNDS, *planned, *dict.fromkeys(fixed))
+        neighbours = neighbours_in_rounds(one.randomizer for one in accountants)
+        return (*ROUNDS, neighbours, *planned, *dict.fromkeys(own))
+
+    @property
+    def _relation(self) -> Relation | None:
+        """How neighbouring datasets differ in every round; None if not in all rounds alike."""
+        return Relation() if self.ledger.rounds is None else self.ledger.rounds.relation
 
     def to_text(self) -> str:
         """Return aligned lines, one sentence of meaning, and what is assumed."""
@@ -63,12 +78,12 @@ class LedgerAnswer:
         if budget.filter is not None:
             spent, allowed = self.ledger.spent_divergence(), budget.filter.allowed
             order = f"of order {plain(budget.filter.order)}"
-            rows.append(("spent", f"Rényi divergence {_up(spent)} {order}"))
+            rows.append(("spent", f"Rényi divergence {round_up(spent)} {order}"))
             rows.append(("", f"{round_down(max(allowed, 0.0))} is allowed"))
         if self.spent is not None:
             rows += [
-                ("spent", f"epsilon = {_up(self.spent[0])} at delta = {plain(budget.delta)}"),
-                ("", f"delta = {_up(self.spent[1])} at epsilon = {plain(budget.epsilon)}"),
+                ("spent", f"epsilon = {round_up(self.spent[0])} at delta = {plain(budget.delta)}"),
+                ("", f"delta = {round_up(self.spent[1])} at epsilon = {plain(budget.epsilon)}"),
             ]
         rows.append(("left", f"epsilon = {round_down(self.ledger.left_epsilon())}"))
         if self.fitting is not None:
@@ -90,11 +105,13 @@ class LedgerAnswer:
             epsilon = plain(self.ledger.budget.epsilon)
             return (
                 "All rounds of this ledger together, those to come included, are "
-                f"({epsilon}, {delta})-differentially private."
+                f"{is_private(epsilon, delta, BY_ROUND)}."
             )
+        relation = self._relation
+        neighbours = BY_ROUND if relation is None else relation.in_rounds
         claim = (
             f"After {counted(self.ledger.times, 'round')} all shuffled reports together are "
-            f"({_up(self.spent[0])}, {delta})-differentially private."
+            f"{is_private(round_up(self.spent[0]), delta, neighbours)}."
         )
         if not math.isfinite(self.spent[0]):
             claim = f"No finite epsilon can be certified at delta = {delta}."
@@ -109,12 +126,14 @@ class LedgerAnswer:
             "rounds": [
                 {
                     "mechanism": str(kind.accountant.randomizer),
+                    "relation": kind.accountant.relation.to_dict(),
                     "n": kind.accountant.n,
                     "times": kind.times,
                 }
                 for kind in self._kinds
             ],
             "times": ledger.times,
+            "relation": None if self._relation is None else self._relation.to_dict(),
             "spent": None
             if self.spent is None
             else {
@@ -136,11 +155,7 @@ class LedgerAnswer:
             }
         if self.fitting is not None:
             fields["fitting"] = dict(zip(("mechanism", "n", "times"), self.fitting, strict=True))
-        return envelope(command, fields, (*ASSUMPTIONS, *self._assumptions))
+        return envelope(command, fields, (COUNTED, SEEN["multiset"], *self._assumptions))
 
 
 _WIDTH = len("still fit") + 2
-
-
-def _up(number: float) -> str:
-    return round_up(number) if math.isfinite(number) else "infinity"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import NoReturn, TypeVar
 
@@ -21,9 +22,14 @@ from shuffledp.errors import (
     check_rtol,
 )
 from shuffledp.randomizers import parse, parse_family
+from shuffledp.rounding import written, written_at_most
 from shuffledp.wording import shorten
 
 _MAX_ECHO = 60
+
+_GROUPS = re.compile("[0-9]{1,3}(_[0-9]{3})+")
+
+_LEAST_SHARE = Decimal("1e-18")  # of 2**53 users it is less than one
 
 _T = TypeVar("_T")
 
@@ -64,14 +70,12 @@ def whole(name: str, least: int, most: int) -> Callable[[str], int]:
 
     Decimal neither rounds nor expands a huge exponent.
     """
-    shown = f"2**53 = {most}" if most == 2**53 else f"{most}"
+    shown = f"2**{most.bit_length() - 1} = {most}" if most & (most - 1) == 0 else f"{most}"
 
     def read(text: str) -> int:
         try:
-            number = Decimal(text)
-        except InvalidOperation:
-            number = Decimal("nan")
-        if not number.is_finite():
+            number = written(text.replace("_", "") if _GROUPS.fullmatch(text) else text)
+        except ValueError:
             _refuse(f"{name} must be a whole number such as 10000, 1e4 or 10_000", text)
         if not least <= number <= most:
             _refuse(f"{name} must be at least {least} and at most {shown}", text)
@@ -83,44 +87,45 @@ def whole(name: str, least: int, most: int) -> Callable[[str], int]:
 
 
 def count_or_share(name: str) -> Callable[[str], int | Fraction]:
-    """Return a reader of 500, 0.05 or 5%; whether it fits n is seen later."""
+    """Return a reader of 500, 0.05 or 5%; whether it fits n is seen later.
+
+    One user is 1, and nothing else: 1.0 could as well be the share of all.
+    """
 
     def read(text: str) -> int | Fraction:
         digits = text.strip().removesuffix("%")
         try:
-            number = Decimal(digits)
-        except InvalidOperation:
-            number = Decimal("nan")
-        if not number.is_finite() or not 0 <= number <= MAX_USERS:
+            number = written(digits)
+        except ValueError:
+            number = Decimal(-1)
+        if not 0 <= number <= MAX_USERS:
             _refuse(f"{name} must be a number such as 500, or a share such as 0.05 or 5%", text)
+        if 0 < number < _LEAST_SHARE:
+            _refuse(f"{name} must be 0 or at least {_LEAST_SHARE}", text)
         share = Fraction(number) / (100 if digits != text.strip() else 1)
         if share < 1:
             return share if share else 0
-        if digits != text.strip() or share.denominator != 1:
-            _refuse(f"{name} must be a whole number, or a share below 1", text)
+        if digits != text.strip() or share.denominator != 1 or (share == 1 and digits != "1"):
+            _refuse(f"{name} must be a whole number such as 1, or a share below 1", text)
         return int(share)
 
     return read
 
 
 def number(name: str, check: Callable[[object, str], float]) -> Callable[[str], float]:
-    """Return a reader of real numbers within the bounds of ``check``."""
+    """Return a reader of real numbers within the bounds of ``check``, rounded down to doubles."""
 
     def read(text: str) -> float:
         try:
-            value = float(text)
+            exact = written(text)
         except ValueError:
             _refuse(f"{name} must be a number", text)
-        if value == 0 and _has_digits_above_0(text):
+        value = written_at_most(text)
+        if value <= 0 < exact:
             _refuse(f"{name} must be 0 or at least 5e-324, the smallest double", text)
         return check(value, name)
 
     return read
-
-
-def _has_digits_above_0(text: str) -> bool:
-    mantissa = text.lower().partition("e")[0]
-    return any(character.isdecimal() and int(character) > 0 for character in mantissa)
 
 
 def _refuse(rule: str, text: str) -> NoReturn:

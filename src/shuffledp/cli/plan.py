@@ -16,10 +16,8 @@ from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.sum_view import View
 from shuffledp.cli.accountant import crowd_asked
 from shuffledp.cli.chart_files import Written, read_outputs, write_chart
-from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.kept import forgetting, kept_for
 from shuffledp.cli.parameters import (
     CORRUPTED,
     CORRUPTED_ADAPTIVELY,
@@ -36,8 +34,6 @@ from shuffledp.cli.parameters import (
 from shuffledp.cli.plan_text import to_text
 from shuffledp.cli.study_plan import plan_of_study
 from shuffledp.cli.terminal import counter
-from shuffledp.cluster import Client
-from shuffledp.comparison import Kept
 from shuffledp.errors import MAX_SIZE, check_delta, check_positive, check_users
 from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
 from shuffledp.planning import plan as make_plan
@@ -117,7 +113,6 @@ _PARAMETERS = [
     CORRUPTED,
     CORRUPTED_ADAPTIVELY,
     VIEW,
-    CLUSTER,
     JSON,
 ]
 
@@ -139,7 +134,6 @@ class _Request:
     corrupted: int | Fraction
     corrupted_adaptively: int | Fraction
     view: View
-    cluster: str | None
     as_json: bool
 
     def __post_init__(self) -> None:
@@ -167,9 +161,7 @@ class _Request:
     def crowd(self) -> Crowd:
         return crowd_asked(check_users(self.n), self.corrupted, self.corrupted_adaptively)
 
-    def answer(
-        self, client: Client | None, kept: Kept | None, report: Callable[[int, int], None]
-    ) -> Plan:
+    def answer(self, report: Callable[[int, int], None]) -> Plan:
         crowd = self.crowd()
         return make_plan(
             n=crowd.n,
@@ -182,8 +174,6 @@ class _Request:
             view=self.view,
             corrupted=crowd.corrupted,
             corrupted_adaptively=crowd.corrupted_adaptively,
-            client=client,
-            kept=kept,
             on_done=report,
         )
 
@@ -200,29 +190,21 @@ def plan(**options: Any) -> None:
         plan_of_study(options)
         return
     request = _Request(**options)
-    kept = kept_for(request.charts)
-    with forgetting(kept), workers(request.cluster) as client:
-        with counter(_MECHANISMS, "mechanism") as report:
-            made = request.answer(client, kept, report)
-        least = min(option.ours.epsilon for option in made.options)
-        epsilons = epsilons_around(least) if request.charts else ()
-        if request.as_json:
-            written = _draw(made, epsilons, request.charts, client, kept)
-            click.echo(_to_json(made, written.names))
-        else:
-            click.echo(to_text(made))
-            written = _draw(made, epsilons, request.charts, client, kept)
-            written.echo()
+    with counter(_MECHANISMS, "mechanism") as report:
+        made = request.answer(report)
+    least = min(option.ours.epsilon for option in made.options)
+    epsilons = epsilons_around(least) if request.charts else ()
+    if request.as_json:
+        written = _draw(made, epsilons, request.charts)
+        click.echo(_to_json(made, written.names))
+    else:
+        click.echo(to_text(made))
+        written = _draw(made, epsilons, request.charts)
+        written.echo()
     written.check()
 
 
-def _draw(
-    made: Plan,
-    epsilons: tuple[float, ...],
-    charts: tuple[Path, ...],
-    client: Client | None,
-    kept: Kept | None,
-) -> Written:
+def _draw(made: Plan, epsilons: tuple[float, ...], charts: tuple[Path, ...]) -> Written:
     """Write all files, pictures last."""
     if not charts:
         return Written([])
@@ -233,8 +215,6 @@ def _draw(
             made.target_delta,
             view=made.view,
             crowd=made.crowd,
-            client=client,
-            kept=kept,
             on_done=report,
         )
     return write_chart(chart, charts, chart.to_json())
@@ -257,7 +237,9 @@ def _to_json(made: Plan, written: list[str]) -> str:
         "left_out": [asdict(left_out) for left_out in made.left_out],
         "files": written,
     }
-    return envelope("plan", fields, (*assumptions_of(made.view), *made.crowd.assumptions))
+    mechanisms = [option.ours.randomizer for option in made.options]
+    facts = (*assumptions_of(mechanisms, made.view), *made.crowd.assumptions)
+    return envelope("plan", fields, facts)
 
 
 def _option(option: Option) -> dict[str, object]:
@@ -269,6 +251,7 @@ def _option(option: Option) -> dict[str, object]:
 def _setting(setting: Setting) -> dict[str, object]:
     return {
         "mechanism": str(setting.randomizer),
+        "relation": setting.randomizer.relation.to_dict(),
         "epsilon0": setting.randomizer.epsilon0,
         "epsilon": setting.epsilon,
         "bound": setting.bound,

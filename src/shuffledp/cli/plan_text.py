@@ -7,11 +7,11 @@ import math
 from collections.abc import Iterator
 
 from shuffledp.accounting.sum_view import is_exact, view_in_words
-from shuffledp.cli.shown import what_is_seen
+from shuffledp.cli.shown import is_private, what_is_seen
 from shuffledp.errors import MAX_EPSILON0
 from shuffledp.planning import Option, Plan
 from shuffledp.randomizers import LocalRandomizer
-from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.rounding import plain, round_down, round_up, share_up
 from shuffledp.wording import counted, fill
 
 _NO_VALUE = "-"
@@ -73,7 +73,7 @@ def _cells(option: Option, asked: str) -> tuple[str, ...]:
         f"{ours.report_bytes:,}",
         round_up(getattr(ours, asked)),
         _NO_VALUE if previous is None else round_up(getattr(previous, asked)),
-        _NO_VALUE if option.gain is None else f"{option.gain:.2f}",
+        _NO_VALUE if option.gain is None else round_down(option.gain, 3),
     )
 
 
@@ -92,10 +92,10 @@ def _sentences(made: Plan) -> Iterator[str]:
     epsilon = round_up(best.epsilon) if made.target_epsilon is None else plain(best.epsilon)
     yield f"Best: {best.randomizer}"
     comma = "," if made.crowd.assumptions else ""
+    private = is_private(epsilon, plain(made.target_delta), str(best.randomizer.relation))
     yield (
         f"With {made.crowd}{comma} an estimated {what} is typically off by "
-        f"{round_up(best.error)}, and {what_is_seen(made.view)} ({epsilon}, "
-        f"{plain(made.target_delta)})-differentially private. {_published(made)}"
+        f"{round_up(best.error)}, and {what_is_seen(made.view)} {private}. {_published(made)}"
     )
     if made.corrupted:
         yield _poisoning(made, what)
@@ -127,7 +127,7 @@ def _poisoning(made: Plan, what: str) -> str:
     return (
         f"{start} who choose their reports can move a {what} by at most "
         f"{round_up(shift)} more; lying about their values moves it by no more than "
-        f"{plain(made.corrupted / made.task.n)} on average."
+        f"{share_up(made.corrupted, made.task.n)} on average."
     )
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.assumptions import ASSUMPTIONS, assumptions_of
+from shuffledp.accounting.assumptions import particulars
 from shuffledp.accounting.sum_view import View
 from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.facts import EPILOG
-from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, VIEW, optional
+from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, VIEW, optional, reading, whole
+from shuffledp.cli.shown import is_private
 from shuffledp.cli.signals import ending_tidily
 from shuffledp.cli.study_reports import plan_json, plan_text
 from shuffledp.cli.terminal import progress, row_counter
@@ -119,7 +120,7 @@ _PARAMETERS = [
     ),
     click.Option(
         ["--seed"],
-        type=click.IntRange(min=0),
+        callback=reading(whole("seed", 0, 2**128)),
         metavar="INTEGER",
         help="Make reports that can be repeated, for simulations: the guarantee does not hold.",
     ),
@@ -191,14 +192,14 @@ class _Request:
                 self.input,
                 self.out,
                 target_delta=delta,
-                assumptions=(*assumptions_of("sum"), _ONE_ROW),
+                assumptions=(_ONE_ROW,),
                 force=self.force,
             )
         return randomization.run(
             self.input,
             self.out,
             target_delta=delta,
-            assumptions=(*ASSUMPTIONS, _ONE_ROW),
+            assumptions=(_ONE_ROW,),
             force=self.force,
             ledger=None if self.ledger is None else Ledger(self.ledger),
             client=client,
@@ -310,5 +311,8 @@ def _to_text(sidecar: Sidecar, out: Path) -> str:
             if sidecar.seeded
             else "The reports are in random order and "
         )
-    meaning += f"({epsilon}, {delta})-differentially private if every row is another user."
-    return "\n".join([*(f"{label:<13}{value}" for label, value in rows), "", fill(meaning)])
+    neighbours = sidecar.relation["text"]
+    meaning += f"{is_private(epsilon, delta, neighbours)}, if every row is another user."
+    facts = [f"This assumes that {fact}." for fact in particulars(sidecar.randomizer(), "best")]
+    lines = [f"{label:<13}{value}" for label, value in rows]
+    return "\n".join([*lines, "", *map(fill, (meaning, *facts))])

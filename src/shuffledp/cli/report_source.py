@@ -12,6 +12,7 @@ from shuffledp.files import DataError, Sidecar
 from shuffledp.files.sidecar import read_sidecar, sidecar_path
 from shuffledp.randomizers import LocalRandomizer, parse
 from shuffledp.review import Whole
+from shuffledp.rounding import written_at_most
 from shuffledp.study import StudyDesign
 from shuffledp.study.option import certified
 from shuffledp.study.shuffle import users_of
@@ -111,8 +112,8 @@ def _from_certificate(path: Path, text: str) -> Source:
     except CertificateError as error:
         raise ValueError(f"{str(path)!r} is not a certificate: {error}") from None
     view: View = "sum" if proof.bound == "exact" else "multiset"
-    delta = float(proof.guarantee.delta)
-    return Source(parse(proof.mechanism), proof.n, delta, proof, view=view)
+    delta = written_at_most(proof.guarantee.delta)
+    return Source(parse(proof.mechanism, files=False), proof.n, delta, proof, view=view)
 
 
 def _from_plan(path: Path, attribute: str | None) -> Source:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from shuffledp.accounting import RoundsReport
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.document import envelope
-from shuffledp.cli.shown import shown_guarantee
+from shuffledp.cli.shown import BY_ROUND, is_private, shown_guarantee
 from shuffledp.rounding import gap, plain, round_up
 from shuffledp.wording import counted, fill
 
@@ -40,10 +40,10 @@ class RoundsAnswer:
             ("gap", gap(report.decimal_guarantee, report.decimal_lower_bound)),
         ]
         if report.naive is not None:
-            single = ", ".join(_shown(epsilon) for epsilon in report.one_round)
+            single = ", ".join(round_up(epsilon) for epsilon in report.one_round)
             rows += [
                 ("one round", f"epsilon = {single}"),
-                ("added up", f"epsilon = {_shown(report.naive)}  (a share of delta each)"),
+                ("added up", f"epsilon = {round_up(report.naive)}  (a share of delta each)"),
             ]
         width = max(len(label) for label, _ in rows) + 2
         lines = [label.ljust(width) + value for label, value in rows]
@@ -72,11 +72,16 @@ class RoundsAnswer:
         delta = target if asked_epsilon else self._guarantee
         claim = (
             f"After {counted(report.rounds.total, 'round')} {self._seen} "
-            f"({epsilon}, {delta})-differentially private"
+            f"{is_private(epsilon, delta, self._neighbours)}"
         )
         if report.decimal_lower_bound == 0:
             return f"{claim}."
         return f"{claim}; no analysis can prove less than {report.quantity} = {report.at_least}."
+
+    @property
+    def _neighbours(self) -> str:
+        relation = self.report.relation
+        return BY_ROUND if relation is None else relation.in_rounds
 
     @property
     def _seen(self) -> str:
@@ -98,7 +103,3 @@ class RoundsAnswer:
 
 def _datasets_label(place: int) -> str:
     return "" if place else "datasets"
-
-
-def _shown(epsilon: float) -> str:
-    return round_up(epsilon) if epsilon < float("inf") else "infinity"

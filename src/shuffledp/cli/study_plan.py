@@ -9,10 +9,13 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.cli.chart_files import keep_apart, write_chart
 from shuffledp.cli.document import envelope
+from shuffledp.cli.shown import is_private
 from shuffledp.cli.terminal import counter
 from shuffledp.figures import Mark, Panel, RowChart
+from shuffledp.randomizers import Relation
 from shuffledp.rounding import plain, round_up
 from shuffledp.study import (
     Predictions,
@@ -55,8 +58,6 @@ def plan_of_study(options: Mapping[str, Any]) -> None:
             raise click.UsageError(f"{name} is for one attribute: a --study is of honest users")
     if options["view"] != "multiset":
         raise click.UsageError("--view is for one attribute: the reports of a study are shuffled")
-    if options["cluster"] is not None:
-        raise click.UsageError("--cluster is for one attribute: studies are planned here")
     study = _read(options["study_file"])
     out = None if options["out"] is None else Path(options["out"])
     source = Path(options["study_file"])
@@ -116,7 +117,7 @@ def _to_json(made: StudyPlan, written: list[str]) -> str:
         "left_out": [asdict(one) for one in made.left_out],
         "files": written,
     }
-    return envelope("plan", fields)
+    return envelope("plan", fields, ASSUMPTIONS)
 
 
 def _option(study: Study, option: StudyOption) -> dict[str, object]:
@@ -189,11 +190,9 @@ def _notes(made: StudyPlan) -> Iterator[str]:
     for shuffle, count in zip(best.shuffles, users, strict=True):
         about = f" of {counted(count, 'user')}" if shuffle.share < 1 else ""
         yield f"{', '.join(shuffle.names)}{about}: {shuffle.mechanism}"
+    private = is_private(round_up(best.epsilon), plain(study.delta), str(Relation()))
     what = "All shuffles together are" if len(best.shuffles) > 1 else "The shuffled reports are"
-    yield (
-        f"{what} ({round_up(best.epsilon)}, {plain(study.delta)})-differentially private if "
-        f"{study.n:,} users take part."
-    )
+    yield (f"{what} {private}, if {study.n:,} users take part.")
     yield f"Standard error at worst, of one value for any data: {_largest(best.predictions)}."
     yield f"Standard error of the least certain value, as expected: {_largest(best.expected)}."
     if study.crosses:

@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 
 from shuffledp.cli.document import to_json
+from shuffledp.cli.shown import is_private
 from shuffledp.files import Estimation, Sidecar
+from shuffledp.randomizers import Relation
 from shuffledp.rounding import nearest, plain, round_up
 from shuffledp.study import Place, StudyDesign, StudyEstimation
 from shuffledp.wording import counted, fill, shorten
@@ -35,7 +37,7 @@ def plan_text(design: StudyDesign, files: Mapping[Path, Sidecar]) -> str:
     together = "All files together" if len(files) > 1 else "The reports"
     seed = "would be, without their seed, " if first.seeded else "are "
     meaning = (
-        f"{together} {seed}({epsilon}, {delta})-differentially private if every row is another "
+        f"{together} {seed}{is_private(epsilon, delta, str(Relation()))}, if every row is another "
         "user. Each has its sidecar, .json, beside it."
     )
     return "\n".join([*(f"{label:<11}{value}" for label, value in rows), "", fill(meaning)])

@@ -15,7 +15,8 @@ from shuffledp.accounting import (
     TierCalibration,
     calibrate_tiers,
 )
-from shuffledp.accounting.assumptions import ASSUMPTIONS
+from shuffledp.accounting.assumptions import assumptions_of, noteworthy
+from shuffledp.accounting.report import level_fields
 from shuffledp.cli.document import envelope
 from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.parameters import (
@@ -150,7 +151,7 @@ def _to_text(
             (
                 shorten(str(tier.group.randomizer), _WIDEST),
                 f"{tier.group.n:,}",
-                round_up(upper) if upper < math.inf else "infinity",
+                round_up(upper),
                 round_down(tier.lower_bound) if tier.lower_bound else "none",
                 tier.among,
             )
@@ -164,15 +165,16 @@ def _to_text(
     if accountant.dummies:
         crowd += f", and {accountant.dummies:,} dummies"
     worst = max(tier.guarantee.upper for tier in found)
-    shown = round_up(worst) if worst < math.inf else "infinity"
     meaning = (
-        f"With {crowd}, the shuffled reports have {quantity} = {shown} at {name} = "
+        f"With {crowd}, the shuffled reports have {quantity} = {round_up(worst)} at {name} = "
         f"{plain(given)} for everybody, and what the table says for each tier."
     )
+    facts = noteworthy(group.randomizer for group in accountant.groups)
+    paragraphs = (meaning, *(f"This assumes that {fact}." for fact in facts))
     if solved is not None:
         level = round_down(solved.epsilon0)
         lines = [f"epsilon0  {level}  (the largest safe common level, rounded down)", "", *lines]
-    return "\n".join([*lines, "", fill(meaning)])
+    return "\n".join([*lines, "", *map(fill, paragraphs)])
 
 
 def _to_json(
@@ -194,6 +196,8 @@ def _to_json(
         "tiers": [
             {
                 "mechanism": str(tier.group.randomizer),
+                "relation": tier.relation.to_dict(),
+                **level_fields(tier.group.randomizer),
                 "n": tier.group.n,
                 "guarantee": {
                     end: value if math.isfinite(value) else None
@@ -209,5 +213,6 @@ def _to_json(
             for tier in found
         ],
     }
-    facts = (*ASSUMPTIONS, _TIER, *accountant.crowd.assumptions)
+    mechanisms = [group.randomizer for group in accountant.groups]
+    facts = (*assumptions_of(mechanisms), _TIER, *accountant.crowd.assumptions)
     return envelope("tiers", fields, (*facts, _DUMMIES) if accountant.dummies else facts)

@@ -41,7 +41,7 @@ def verify(file: TextIO, as_json: bool) -> None:
     except CertificateError as error:
         raise click.ClickException(f"not verified: {error}") from None
     if as_json:
-        kept = ("mechanism", "n", "bound", "guarantee", "lower_bound")
+        kept = ("mechanism", "relation", "n", "bound", "guarantee", "lower_bound")
         fields = {name: value for name, value in asdict(certificate).items() if name in kept}
         click.echo(to_json({"command": "verify", "verified": True, "rounds": 1, **fields}))
         return

@@ -138,7 +138,7 @@ class Aggregator:
         >>> aggregator.total
         [1, 0, 2]
         >>> Aggregator("joint(krr(k=3, epsilon0=2), laplace(epsilon0=1))").total
-        ([0, 0, 0], 0.0)
+        ([0, 0, 0], 0)
 
         Raises:
             TypeError: if estimates need more than the sum of such reports.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.errors import check_probability
 from shuffledp.markup import bar, grid
-from shuffledp.rounding import nearest
+from shuffledp.rounding import nearest, percent, round_down, round_up
 from shuffledp.wording import counted
 
 FloatArray = NDArray[np.float64]
@@ -118,15 +118,15 @@ class Estimate:
                 str(i),
                 bar(float(self.values[i]) / most),
                 nearest(float(self.values[i])),
-                nearest(float(self.standard_errors[i])),
-                f"{nearest(float(interval.lower[i]))} to {nearest(float(interval.upper[i]))}",
+                round_up(float(self.standard_errors[i])),
+                f"{round_down(float(interval.lower[i]))} to {round_up(float(interval.upper[i]))}",
             )
             for i in shown
         )
         left = self.values.size - shown.size
         more = f"; {counted(left, 'smaller value')} not shown" if left else ""
-        head = ("value", "", "estimate", "standard error", f"{interval.level:.0%} interval")
-        return grid(f"estimates from {counted(self.n, 'user')}{more}", head, rows).text
+        head = ("value", "", "estimate", "standard error", f"{percent(interval.level)} interval")
+        return grid(f"estimates from {counted(self.n, 'user')}{more}", head, rows)
 
 
 #: One estimate, or one per attribute.

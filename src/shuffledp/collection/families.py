@@ -53,6 +53,11 @@ def _matrix(randomizer: MatrixRandomizer, candidates: Candidates = None) -> Tall
 @tally_for.register
 def _noise(randomizer: SymmetricNoise, candidates: Candidates = None) -> Tally:
     _check_none(randomizer, candidates)
+    if randomizer.report_dtype.kind != "i":
+        raise TypeError(
+            f"reports of {randomizer} must be integers, as low digits of other numbers tell the "
+            f"input, got {randomizer.report_dtype}"
+        )
     return MeanTally(randomizer)
 
 

@@ -15,6 +15,7 @@ from shuffledp.collection.tally import State, Tally, check_counts, check_some, n
 from shuffledp.randomizers import KRR, MatrixRandomizer
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
+from shuffledp.randomizers.masses import working_digits
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling import Bits
 
@@ -91,7 +92,8 @@ class SupportTally(Tally):
         s is the share of a value in the blanket law, which has to be the same for all outputs.
         """
         self.randomizer.draw_dummies(0, Bits(None))  # raises if there are none for this mechanism
-        own, other = (float(self.randomizer.support_mass(i, 1)) for i in (1, 0))
+        with working_digits(self.randomizer.digits):
+            own, other = (float(self.randomizer.support_mass(i, 1)) for i in (1, 0))
         share = own / (own + other)
         n = number_of(state) - dummies
         noise = dummies * share * (1 - share) / (n * self.randomizer.support_advantage) ** 2

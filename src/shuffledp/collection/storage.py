@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.sealed import seal, unseal
 from shuffledp.whole_file import write_whole
 
 #: Says what a file is and how it is laid out.
@@ -39,14 +38,13 @@ def write(path: Path, stored: Stored) -> None:
     Raises:
         OSError: if it cannot be written.
     """
-    content: dict[str, object] = {
+    content = {
         "format": _FORMAT,
         "mechanism": stored.mechanism,
         "fingerprint": stored.fingerprint,
         "sums": [array.tolist() for array in stored.state],
     }
-    text = json.dumps({**content, "checksum": _checksum(content)}, indent=1)
-    write_whole(path, text.encode())
+    write_whole(path, seal(content).encode())
 
 
 def read(path: Path) -> Stored:
@@ -58,19 +56,10 @@ def read(path: Path) -> Stored:
     """
     raw = path.read_bytes()
     try:
-        content = json.loads(raw)
-        checksum = content.pop("checksum")
-        if content["format"] != _FORMAT:
-            raise ValueError(f"its format is {content['format']!r}, not {_FORMAT!r}")
-        if checksum != _checksum(content):
-            raise ValueError("its checksum is wrong")
+        content = unseal(raw, _FORMAT)
         state = [np.array(sums) for sums in content["sums"]]
         return Stored(content["mechanism"], content["fingerprint"], state)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"path {str(path)!r} does not hold sums of reports, or is damaged: {error}"
         ) from None
-
-
-def _checksum(content: dict[str, object]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

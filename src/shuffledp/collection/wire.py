@@ -1,11 +1,10 @@
 """Reports on the wire: JSON and bytes that any language can write and read.
 
 A report in bytes is one byte with the version, eight bytes that identify the mechanism, and the
-bytes of the report, low byte first, as many as ``report_dtype`` says: integers, or doubles of IEEE
-754 below 1e150 where noise is continuous. In JSON it is an object with ``v`` (the version), ``m``
-(the same eight bytes in hexadecimal) and ``r``, each once: a number, where a report is one, else
-its bytes in hexadecimal. The eight bytes are the first of the SHA-256 of the text of the mechanism
-in UTF-8. ``tests/data/wire_vectors.json`` holds examples.
+bytes of the report, low byte first, as many as ``report_dtype`` says. In JSON it is an object with
+``v`` (the version), ``m`` (the same eight bytes in hexadecimal) and ``r``, each once: an integer,
+where a report is one, else its bytes in hexadecimal. The eight bytes are the first of the SHA-256
+of the text of the mechanism in UTF-8. ``tests/data/wire_vectors.json`` holds examples.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from shuffledp.sampling.layout import as_bytes
 
 _VERSION = 1
 _HEAD = 9  # bytes before the report
-_LARGEST = 1e150  # of noisy numbers: squares of them can be added up
 
 
 def mechanism_id(randomizer: LocalRandomizer | str) -> str:
@@ -61,7 +59,7 @@ def encode_json(randomizer: LocalRandomizer | str, reports: NDArray[Any]) -> lis
     made = as_randomizer(randomizer)
     checked, name = _checked(made, reports), mechanism_id(made)
     contents: Iterable[object] = checked.tolist()
-    if not _is_number(made):
+    if not _is_integer(made):
         contents = (row.tobytes().hex() for row in as_bytes(checked))
     return [
         json.dumps({"v": _VERSION, "m": name, "r": content}, separators=(",", ":"))
@@ -129,10 +127,10 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _from_json(made: LocalRandomizer, contents: Sequence[object]) -> NDArray[Any]:
     dtype = made.report_dtype
-    if _is_number(made):
+    if _is_integer(made):
         for place, content in enumerate(contents):
             if not _fits(content, dtype):
-                raise ValueError(f"message {place} must hold a number of type {dtype}")
+                raise ValueError(f"message {place} must hold an integer of type {dtype}")
         return np.array(contents, dtype=dtype)
     rows = []
     for place, content in enumerate(contents):
@@ -147,16 +145,14 @@ def _from_json(made: LocalRandomizer, contents: Sequence[object]) -> NDArray[Any
 
 
 def _fits(content: object, dtype: np.dtype[Any]) -> bool:
-    if isinstance(content, bool) or not isinstance(content, int | float):
+    if isinstance(content, bool) or not isinstance(content, int):
         return False
-    if dtype.kind == "f":
-        return abs(content) < _LARGEST  # not so NaN
     limits = np.iinfo(dtype)
-    return isinstance(content, int) and limits.min <= content <= limits.max
+    return limits.min <= content <= limits.max
 
 
-def _is_number(randomizer: LocalRandomizer) -> bool:
-    return randomizer.report_dtype.kind in "iuf"
+def _is_integer(randomizer: LocalRandomizer) -> bool:
+    return randomizer.report_dtype.kind in "iu"
 
 
 def _checked(randomizer: LocalRandomizer, reports: NDArray[Any]) -> NDArray[Any]:
@@ -173,8 +169,6 @@ def check_well_formed(randomizer: LocalRandomizer, reports: NDArray[Any]) -> Non
     Raises:
         ValueError: if there is one.
     """
-    if reports.dtype.kind == "f":
-        _refuse(randomizer, ~(np.abs(reports) < _LARGEST), f"numbers below {_LARGEST:g}")
     tally_for(randomizer, _candidates(randomizer)).count(reports)
 
 

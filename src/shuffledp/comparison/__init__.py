@@ -12,10 +12,8 @@ from shuffledp.comparison.course import Course, end_of_profile
 from shuffledp.comparison.curve import Curve
 from shuffledp.comparison.curves import Curves, curve, trace
 from shuffledp.comparison.families import Families, read_families
-from shuffledp.comparison.kept import Kept, check_kept, is_of_this_package
 from shuffledp.comparison.pool import compute
 from shuffledp.comparison.question import Question, Value
-from shuffledp.comparison.resumption import resume
 from shuffledp.comparison.sweep import sweep
 
 __all__ = [
@@ -29,18 +27,14 @@ __all__ = [
     "Curve",
     "Curves",
     "Families",
-    "Kept",
     "Question",
     "Row",
     "Value",
-    "check_kept",
     "compare",
     "compute",
     "curve",
     "end_of_profile",
-    "is_of_this_package",
     "read_families",
-    "resume",
     "sweep",
     "trace",
 ]

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from shuffledp.baselines import BASELINES
+from shuffledp.randomizers import LocalRandomizer, Relation
 from shuffledp.wording import closest, did_you_mean
 
 
@@ -32,6 +33,22 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
 
 #: The names of our own bounds.
 OURS = ("guarantee", "blanket", "lower_bound")
+
+
+def relation_of(bound: str, randomizer: LocalRandomizer) -> Relation:
+    """Return how the datasets differ that a bound of a mechanism is about.
+
+    Ours are about what the mechanism says. Published ones that know a level alone are about the
+    whole input, and so hold for whatever changes less.
+
+    >>> from shuffledp import parse
+    >>> limited = parse("joint(krr(k=3, epsilon0=2), krr(k=4, epsilon0=2), at_most=1)")
+    >>> for bound in ("guarantee", "standard_clone"):
+    ...     print(relation_of(bound, limited))
+    change at most 1 of 2 attributes of one user
+    replace the input of one user
+    """
+    return randomizer.relation if bound in OURS else BASELINES[bound].relation(randomizer)
 
 
 def bound_names(wanted: str | Iterable[str]) -> tuple[str, ...]:

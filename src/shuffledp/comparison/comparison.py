@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -13,16 +14,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting.assumptions import assumptions_of, particulars
 from shuffledp.accounting.crowd import Crowd, crowd_of
+from shuffledp.accounting.report import level_fields
 from shuffledp.accounting.sum_view import View, check_view, view_in_words
-from shuffledp.comparison.bounds import BOUNDS, OURS
+from shuffledp.comparison.bounds import BOUNDS, OURS, relation_of
 from shuffledp.comparison.frame import to_frame
 from shuffledp.comparison.question import Question, answer
 from shuffledp.errors import AccuracyWarning, check_delta, check_rtol, check_users
 from shuffledp.figures import Dot, plot_dots
-from shuffledp.markup import Markup, bar, tag
-from shuffledp.randomizers import LocalRandomizer, as_randomizer
-from shuffledp.rounding import plain, round_down, round_up
+from shuffledp.markup import Markup, bar, grid
+from shuffledp.randomizers import LocalRandomizer, Relation, as_randomizer
+from shuffledp.rounding import given_or_up, nearest, plain, round_down, round_up
 from shuffledp.wording import counted, fill, shorten
 
 _NO_VALUE = "-"
@@ -41,6 +44,7 @@ class Row:
         ratio_to_ours: its answer divided by our guarantee; None where either is missing or 0.
         ratio_to_lower_bound: its answer divided by our lower bound, likewise.
         reason: why there is no answer, else None.
+        relation: how the datasets differ that it is about.
     """
 
     bound: str
@@ -50,6 +54,11 @@ class Row:
     ratio_to_ours: float | None
     ratio_to_lower_bound: float | None
     reason: str | None
+    relation: Relation
+
+    def to_dict(self) -> dict[str, object]:
+        """Return all of it, as tables hold it."""
+        return asdict(self) | {"relation": str(self.relation)}
 
     @property
     def cells(self) -> tuple[str, str, str, str]:
@@ -58,7 +67,7 @@ class Row:
         if self.epsilon is not None:
             shown = (round_up if self.kind == "upper" else round_down)(self.epsilon)
         ratios = (self.ratio_to_ours, self.ratio_to_lower_bound)
-        to_ours, to_lower = (_NO_VALUE if r is None else f"{r:.4g}" for r in ratios)
+        to_ours, to_lower = (_NO_VALUE if r is None else nearest(r) for r in ratios)
         named = self.kind == "upper" or "lower" in self.title
         return self.title if named else f"{self.title} (lower)", shown, to_ours, to_lower
 
@@ -153,10 +162,35 @@ class Comparison:
             lines.append(fill(note, first="  ", rest="    "))
         if self.crowd.assumptions:
             lines += ["", fill(self.covered)]
+        if not self.relation.replaces_input:
+            lines += ["", fill(self.compared)]
+        for fact in particulars(self.randomizer, "best"):
+            lines += ["", fill(f"This assumes that {fact}.")]
         if self.view == "sum":
             note = f"The analyst sees {self.view_in_words}. All other bounds are of the multiset."
             lines += ["", fill(note)]
         return "\n".join(lines)
+
+    @property
+    def relation(self) -> Relation:
+        """How neighbouring datasets differ, for our bounds."""
+        return self.randomizer.relation
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the numbers assume."""
+        return (*assumptions_of([self.randomizer], self.view), *self.crowd.assumptions)
+
+    @property
+    def compared(self) -> str:
+        """What each side of the comparison is about, where that is not the same."""
+        level = self.randomizer.domain_epsilon0
+        of_level = f", {given_or_up(level)}," if math.isfinite(level) else ""
+        return (
+            f"Our bounds are for neighbouring datasets that {self.relation}. Published ones that "
+            f"know the level alone{of_level} are for those that {Relation()}; they hold for less "
+            "as well."
+        )
 
     @property
     def covered(self) -> str:
@@ -168,22 +202,15 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks."""
-        head = tag("tr", *(tag("th", text, scope="col") for text in (*_HEAD, "")))
         most = max((row.epsilon for row in self.rows if row.epsilon), default=1.0)
-        return tag(
-            "table",
-            tag("caption", self.title),
-            tag("thead", head),
-            tag("tbody", *(_html_row(row, most) for row in self.rows)),
-        ).text
+        return grid(self.title, (*_HEAD, ""), (_shown(row, most) for row in self.rows))
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields that the command line prints as JSON."""
-        pure = math.isfinite(self.randomizer.epsilon0)
         return {
             "mechanism": str(self.randomizer),
-            "ldp_level": self.randomizer.epsilon0 if pure else None,
-            "ldp_level_reason": None if pure else "the mechanism is not pure LDP",
+            "relation": self.relation.to_dict(),
+            **level_fields(self.randomizer),
             "n": self.n,
             "corrupted": self.crowd.corrupted,
             "corrupted_adaptively": self.crowd.corrupted_adaptively,
@@ -191,7 +218,7 @@ class Comparison:
             "quantity": "epsilon",
             "view": self.view,
             "rtol": self.rtol,
-            "bounds": [asdict(row) for row in self.rows],
+            "bounds": [row.to_dict() | {"relation": row.relation.to_dict()} for row in self.rows],
         }
 
     def to_csv(self) -> str:
@@ -205,7 +232,7 @@ class Comparison:
             "target_delta": self.target_delta,
             "view": self.view,
         }
-        rows = [question | asdict(row) for row in self.rows]
+        rows = [question | row.to_dict() for row in self.rows]
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
@@ -219,8 +246,8 @@ class Comparison:
         """
         numbers = zip(self.epsilon, self.ratio_to_ours, self.ratio_to_lower_bound, strict=True)
         rows = [
-            asdict(row) | {"epsilon": epsilon, "ratio_to_ours": ours, "ratio_to_lower_bound": lower}
-            for row, (epsilon, ours, lower) in zip(self.rows, numbers, strict=True)
+            row.to_dict() | {"epsilon": one, "ratio_to_ours": ours, "ratio_to_lower_bound": lower}
+            for row, (one, ours, lower) in zip(self.rows, numbers, strict=True)
         ]
         return to_frame(rows, index="bound")
 
@@ -296,6 +323,7 @@ def compare(
             _ratio(values[name].number, ours),
             _ratio(values[name].number, lower),
             values[name].reason,
+            relation_of(name, randomizer),
         )
         for name, bound in BOUNDS.items()
     )
@@ -309,12 +337,8 @@ def _ratio(epsilon: float | None, reference: float | None) -> float | None:
     return ratio if ratio < math.inf else None
 
 
-def _html_row(row: Row, most: float) -> Markup:
-    """Return a row with a bar, the longest for ``most``."""
-    title, *numbers = row.cells
+def _shown(row: Row, most: float) -> Sequence[Markup | str]:
+    """Return the cells of a row with a bar, the longest for ``most``."""
     if row.epsilon is None:
-        cells = [tag("td", f"no answer: {row.reason}", colspan=str(len(numbers) + 1))]
-    else:
-        cells = [tag("td", number) for number in numbers]
-        cells.append(tag("td", bar(row.epsilon / most)))
-    return tag("tr", tag("th", title, scope="row"), *cells)
+        return row.cells[0], f"no answer: {row.reason}"
+    return *row.cells, bar(row.epsilon / most)

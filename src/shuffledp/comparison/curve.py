@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shuffledp.comparison.bounds import BOUNDS, OURS
 from shuffledp.comparison.question import Value
 from shuffledp.figures import Line
+from shuffledp.randomizers import Relation
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Curve:
         label: what tells the curve from others beside it.
         points: where the bound was asked.
         values: what it said there.
+        relation: how the datasets differ that it is about.
     """
 
     mechanism: str
@@ -30,6 +32,7 @@ class Curve:
     label: str
     points: tuple[float, ...]
     values: tuple[Value, ...]
+    relation: Relation
 
     @property
     def kind(self) -> Literal["upper", "lower"]:
@@ -55,6 +58,20 @@ class Curve:
     def rtol_reached(self) -> NDArray[np.bool_]:
         """Whether the values are as precise as asked; they are valid in any case."""
         return np.array([value.rtol_reached for value in self.values])
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of a curve in JSON."""
+        return {
+            "mechanism": self.mechanism,
+            "relation": self.relation.to_dict(),
+            "bound": self.bound,
+            "label": self.label,
+            "kind": self.kind,
+            "x": self.points,
+            "y": tuple(value.number for value in self.values),
+            "reasons": self.reasons,
+            "rtol_reached": tuple(value.rtol_reached for value in self.values),
+        }
 
     def to_line(self) -> Line:
         """Return the line of a chart; our two bounds make one group, every other bound one."""

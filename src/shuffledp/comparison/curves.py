@@ -13,21 +13,27 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting.assumptions import (
+    PLANNED,
+    ROUNDS,
+    assumptions_of,
+    neighbours_in_rounds,
+    noteworthy,
+)
 from shuffledp.accounting.crowd import Corruption
 from shuffledp.accounting.sum_view import View, check_view, is_exact, view_in_words
-from shuffledp.cluster import Client
 from shuffledp.comparison.axis import AXES, AxisName
-from shuffledp.comparison.bounds import BOUNDS, OURS, bound_names
+from shuffledp.comparison.bounds import BOUNDS, OURS, bound_names, relation_of
 from shuffledp.comparison.course import Course, end_of_profile
 from shuffledp.comparison.curve import Curve
 from shuffledp.comparison.families import Families, Mechanism, read_families
 from shuffledp.comparison.frame import to_frame
-from shuffledp.comparison.kept import Kept, check_kept
 from shuffledp.comparison.question import Question
 from shuffledp.comparison.sweep import sweep
 from shuffledp.errors import AccuracyWarning, check_rtol
 from shuffledp.figures import Chart, picture, plot
-from shuffledp.markup import Markup, tag
+from shuffledp.markup import Markup, grid
+from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
 from shuffledp.wording import closest, counted, did_you_mean
 
@@ -46,6 +52,7 @@ class Curves:
         curves: one for every mechanism and bound, in this order.
         view: what the analyst sees, "multiset" or "sum".
         seen: for sums, which mechanisms have the answer of the multiset, and why.
+        mechanisms: what the curves are of, at the last point.
     """
 
     course: Course
@@ -53,6 +60,7 @@ class Curves:
     curves: tuple[Curve, ...]
     view: View = "multiset"
     seen: tuple[str, ...] = ()
+    mechanisms: tuple[LocalRandomizer, ...] = ()
 
     def __repr__(self) -> str:
         """Say what this is; the numbers would fill pages."""
@@ -92,7 +100,16 @@ class Curves:
     def notes(self) -> tuple[str, ...]:
         """Where a curve has no answer or is less precise than asked, and what the analyst knows."""
         gaps = (note for curve in self.curves for note in (*self._gaps(curve), *self._wide(curve)))
-        return (*gaps, *self.seen, *self.course.corruption.assumptions)
+        facts = noteworthy(self.mechanisms)
+        return (*gaps, *self.seen, *self.course.corruption.assumptions, *facts)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the numbers assume."""
+        facts = assumptions_of(self.mechanisms, self.view)
+        if self.against == "rounds":
+            facts = (*facts, *ROUNDS, neighbours_in_rounds(self.mechanisms), PLANNED)
+        return (*facts, *self.course.corruption.assumptions)
 
     def _gaps(self, curve: Curve) -> Iterable[str]:
         gaps = [
@@ -137,19 +154,7 @@ class Curves:
             "view": self.view,
             "seen": self.seen,
             "rtol": self.rtol,
-            "curves": [
-                {
-                    "mechanism": curve.mechanism,
-                    "bound": curve.bound,
-                    "label": curve.label,
-                    "kind": curve.kind,
-                    "x": curve.points,
-                    "y": tuple(value.number for value in curve.values),
-                    "reasons": curve.reasons,
-                    "rtol_reached": tuple(value.rtol_reached for value in curve.values),
-                }
-                for curve in self.curves
-            ],
+            "curves": [curve.to_dict() for curve in self.curves],
         }
 
     def to_pandas(self) -> Any:
@@ -161,6 +166,7 @@ class Curves:
         rows = [
             {
                 "mechanism": curve.mechanism,
+                "relation": str(curve.relation),
                 "bound": curve.bound,
                 "kind": curve.kind,
                 self.against: x,
@@ -187,34 +193,25 @@ class Curves:
         body = [self._row(i) for i in range(len(self.course.x))]
         hidden = len(body) - 2 * _SHOWN_ENDS
         if hidden > 1:
-            note = tag("td", f"... ({counted(hidden, 'more point')})", colspan=str(len(head)))
-            body[_SHOWN_ENDS:-_SHOWN_ENDS] = [tag("tr", note)]
-        return tag(
-            "table",
-            tag("caption", ", ".join(filter(None, (self.quantity, self.title)))),
-            tag("thead", tag("tr", *(tag("th", text, scope="col") for text in head))),
-            tag("tbody", *body),
-            *([] if find_spec("matplotlib") is None else [self._foot(len(head))]),
-        ).text
+            body[_SHOWN_ENDS:-_SHOWN_ENDS] = [[f"... ({counted(hidden, 'more point')})"]]
+        caption = ", ".join(filter(None, (self.quantity, self.title)))
+        foot = [] if find_spec("matplotlib") is None else [[self._picture()]]
+        return grid(caption, head, body, foot)
 
-    def _foot(self, columns: int) -> Markup:
+    def _picture(self) -> Markup:
         chart = self.to_chart()
         content = base64.b64encode(picture(chart, ".svg", _SMALL)).decode("ascii")
-        image = tag(
-            "img",
-            src=f"data:image/svg+xml;base64,{content}",
-            alt=f"{chart.y_label} against {chart.x_label}",
-            style="background:#fff;max-width:100%",  # its ink is black
-        )
-        return tag("tfoot", tag("tr", tag("td", image, colspan=str(columns))))
+        image = '<img src="data:image/svg+xml;base64,{}" alt="{} against {}" style="{}" />'
+        style = "background:#fff;max-width:100%"  # its ink is black
+        return Markup(image).format(content, chart.y_label, chart.x_label, style)
 
-    def _row(self, i: int) -> Markup:
+    def _row(self, i: int) -> list[str]:
         cells = [plain(self.course.x[i])]
         for curve in self.curves:
             number = curve.values[i].number
             rounded = round_up if curve.kind == "upper" else round_down
             cells.append("no answer" if number is None else rounded(number))
-        return tag("tr", *(tag("td", cell) for cell in cells))
+        return cells
 
 
 def _share(some: Sequence[object], curve: Curve) -> str:
@@ -234,8 +231,6 @@ def curve(
     corrupted: float | Fraction = 0,
     corrupted_adaptively: float | Fraction = 0,
     processes: int | None = 1,
-    client: Client | None = None,
-    kept: Kept | None = None,
 ) -> Curves:
     """Compute bounds of mechanisms against users, epsilon0, delta, epsilon or rounds.
 
@@ -260,8 +255,6 @@ def curve(
         processes: how many processes to use. None takes all cores where that pays; other processes
             import the main module, so a script then calls this under
             ``if __name__ == "__main__":``.
-        client: of a dask cluster, whose workers then compute all points instead.
-        kept: points of a run that was interrupted, which are not computed again; more are added.
 
     Raises:
         ValueError: if an argument is missing, would be ignored, or is not allowed.
@@ -297,8 +290,6 @@ def curve(
         rtol=rtol,
         view=view,
         processes=processes,
-        client=client,
-        kept=check_kept(kept),
     )
     for item in found.curves:
         for note in found._wide(item):
@@ -314,8 +305,6 @@ def trace(
     rtol: float = 1e-4,
     view: View = "multiset",
     processes: int | None = None,
-    client: Client | None = None,
-    kept: Kept | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Curves:
     """Ask every bound about every mechanism at every point.
@@ -327,8 +316,6 @@ def trace(
         rtol: relative width of the enclosures.
         view: what the analyst sees.
         processes: as for :func:`shuffledp.comparison.compute`.
-        client: likewise.
-        kept: answers of a run that was interrupted, which are not computed again; more are added.
         on_done: as for :func:`shuffledp.comparison.compute`.
     """
     names = bound_names(bounds)
@@ -351,7 +338,12 @@ def trace(
                 crowd.corrupted_adaptively,
             )
             series[text].append(question)
-    answers = sweep(series, processes=processes, client=client, kept=kept, on_done=on_done)
+    for text, questions in series.items():
+        if len(relations := {question.randomizer.relation for question in questions}) > 1:
+            shown = ", ".join(map(str, relations))
+            raise ValueError(f"{text} must have one neighbour relation along a curve, got {shown}")
+    last = {text: questions[-1].randomizer for text, questions in series.items()}
+    answers = sweep(series, processes=processes, on_done=on_done)
     return Curves(
         course,
         rtol,
@@ -362,12 +354,14 @@ def trace(
                 BOUNDS[name].title if len(series) == 1 else f"{text}: {BOUNDS[name].title}",
                 course.x,
                 tuple(row[i] for row in answers[text]),
+                relation_of(name, last[text]),
             )
             for text in series
             for i, name in enumerate(names)
         ),
         view,
         _seen(series) if view == "sum" else (),
+        tuple(last.values()),
     )
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from shuffledp.cluster import Client, interrupts_later, spread
+from shuffledp.cluster import interrupts_later
 
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")
@@ -25,9 +25,8 @@ def compute(
     arguments: Sequence[_Argument],
     *,
     processes: int | None = None,
-    client: Client | None = None,
     on_done: Callable[[int, int], None] | None = None,
-    on_result: Callable[[int, _Result], None] | None = None,
+    weigh: Callable[[_Argument], int] = lambda _: 1,
 ) -> list[_Result]:
     """Return ``[function(argument) for argument in arguments]``.
 
@@ -40,40 +39,34 @@ def compute(
         arguments: where.
         processes: how many processes to use; 1 stays in this one. By default points are computed
             here until it is clear that the rest takes long, and then on all cores.
-        client: of a dask cluster, whose workers then compute all points instead.
-        on_done: called with the numbers of finished and of all points.
-        on_result: called with the number of a point and its result as soon as that is there.
+        on_done: called with the weights of finished and of all points.
+        weigh: returns the weight of a point.
 
     >>> compute(abs, [3, -1, -2])
     [3, 1, 2]
 
     Raises:
         ValueError: if ``processes`` is less than 1.
-        ClusterError: if the cluster is lost.
     """
     if processes is not None and processes < 1:
         raise ValueError(f"processes must be at least 1, got {processes!r}")
-    total = len(arguments)
-    workers = min(processes or _cores(), total)
+    weights = [weigh(argument) for argument in arguments]
+    workers = min(processes or _cores(), len(arguments))
     results: list[_Result] = []
-    done = 0
+    done, whole = 0, sum(weights)
 
-    def report(number: int, result: _Result) -> None:
+    def report(number: int) -> None:
         nonlocal done
-        done += 1
-        if on_result is not None:
-            on_result(number, result)
+        done += weights[number]
         if on_done is not None:
-            on_done(done, total)
+            on_done(done, whole)
 
-    if client is not None:
-        return spread(function, arguments, client, report)
-    clock = _Clock(total)
-    while done < total:
-        if workers > 1 and (processes is not None or clock.takes_long(done)):
-            return results + _in_parallel(function, arguments, done, workers, report)
-        results.append(function(arguments[done]))
-        report(done, results[-1])
+    clock = _Clock(len(arguments))
+    for first, argument in enumerate(arguments):
+        if workers > 1 and (processes is not None or clock.takes_long(first)):
+            return results + _in_parallel(function, arguments, first, workers, report)
+        results.append(function(argument))
+        report(first)
     return results
 
 
@@ -100,7 +93,7 @@ def _in_parallel(
     arguments: Sequence[_Argument],
     first: int,
     workers: int,
-    report: Callable[[int, _Result], None],
+    report: Callable[[int], None],
 ) -> list[_Result]:
     """Compute from the first on in other processes; whatever goes wrong, none is left behind."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -118,8 +111,8 @@ def _in_parallel(
                 futures = [executor.submit(_map, function, chunk) for chunk in chunks]
             start_of = dict(zip(futures, starts, strict=True))
             for future in as_completed(futures):
-                for number, result in enumerate(future.result(), start_of[future]):
-                    report(number, result)
+                for number, _ in enumerate(future.result(), start_of[future]):
+                    report(number)
         except BaseException:
             for process in set(active_children()) - others:
                 process.terminate()

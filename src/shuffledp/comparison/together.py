@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from shuffledp.accounting import ShuffleAccountant
-from shuffledp.accounting.series import prepare, prepare_swap_bounds
+from shuffledp.accounting.series import prepare
 from shuffledp.comparison.bounds import OURS
 from shuffledp.comparison.question import Question, Value, accountants, answer_by
 from shuffledp.randomizers import (
@@ -27,7 +27,7 @@ _MOST_QUESTIONS = 50  # few enough for progress to be seen
 _MOST_PARTS = 3
 
 #: What each of our bounds is made of.
-_PARTS = {"guarantee": ("upper", "lower", "swap"), "blanket": ("upper",), "lower_bound": ("lower",)}
+_PARTS = {"guarantee": ("upper", "lower"), "blanket": ("upper",), "lower_bound": ("lower",)}
 
 
 def blocks(questions: Sequence[Question]) -> Iterator[list[Question]]:
@@ -65,8 +65,6 @@ def answer_together(questions: Sequence[Question]) -> list[tuple[Value, ...]]:
         for part in ("upper", "lower"):
             if part in needed:
                 seconds[part] = _prepare(part, questions, ours)
-        if "swap" in needed:
-            seconds["swap"] = _climb(questions, ours)
     return [
         tuple(
             _with_share(bound, answer_by(bound, question, own), seconds)
@@ -95,15 +93,6 @@ def _prepare(
     for own, (_, blanket) in zip(chosen, families, strict=True):
         if part in own and part in blanket:
             blanket[part].learn(own[part])
-    return (time.process_time() - start) / len(questions)
-
-
-def _climb(questions: Sequence[Question], ours: Sequence[Mapping[str, ShuffleAccountant]]) -> float:
-    """Search for all guarantees together; return the processor time per question."""
-    start = time.process_time()
-    best = [own["best"].known.climbing for own in ours]
-    targets = [question.target for question in questions]
-    prepare_swap_bounds(best, questions[0].quantity, targets)
     return (time.process_time() - start) / len(questions)
 
 

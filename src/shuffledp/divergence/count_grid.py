@@ -16,6 +16,8 @@ from shuffledp.divergence.two_counts import Bit
 _CELL = 0.05  # of the smallest standard deviation
 _DEPTH = 46.0  # nodes at which the characteristic function is below e^-46 are left out
 
+_MOST_TURNS = 2_000_000  # of which every cell has one for every node, on one side
+
 #: How many standard deviations there are cells for on either side.
 REACH = 9.0
 
@@ -62,22 +64,27 @@ class Grid:
 
     @staticmethod
     def between(least: float, largest: float, halvings: int = 0) -> Grid | None:
-        """Return a grid for standard deviations between these; None if cells would be single.
+        """Return a grid for standard deviations between these.
+
+        It is None if cells would be single, or if there would be too many.
 
         Args:
             least: the smallest one.
             largest: the largest one.
-            halvings: how often cells are halved, for counts far from the mean.
+            halvings: how often cells are halved at most, for counts far from the mean.
         """
-        width = math.floor(_CELL / 2**halvings * least)
-        if width < 2:
-            return None
-        half = math.ceil(REACH * largest / width)
-        period = 2 * (half + 2) * width
-        # 2 sin^2(tau/2) least^2 >= depth at the last node, which is far below half the period.
-        sine = math.sqrt(_DEPTH / 2) / least
-        last = math.ceil(math.asin(sine) / math.pi * period) + 1
-        return Grid(width, half, period, np.arange(last + 1, dtype=np.int64))
+        for k in range(halvings, -1, -1):
+            width = math.floor(_CELL / 2**k * least)
+            if width < 2:
+                continue
+            half = math.ceil(REACH * largest / width)
+            period = 2 * (half + 2) * width
+            # 2 sin^2(tau/2) least^2 >= depth at the last node, which is far below half the period.
+            sine = math.sqrt(_DEPTH / 2) / least
+            last = math.ceil(math.asin(sine) / math.pi * period) + 1
+            if half * last <= _MOST_TURNS:
+                return Grid(width, half, period, np.arange(last + 1, dtype=np.int64))
+        return None
 
     @cached_property
     def tau(self) -> FloatArray:

@@ -30,6 +30,11 @@ class Bit:
     one: float
     zero: float
 
+    @property
+    def variance(self) -> float:
+        """That of the bit."""
+        return self.one * self.zero
+
 
 @dataclass(frozen=True, eq=False)
 class CountLaw:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.composition import Composition
+from shuffledp.randomizers.continuous_noise import ContinuousNoise
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Attribute:
     @property
     def is_real(self) -> bool:
         """Whether fractions are allowed."""
-        return all(is_continuous(reader) for reader in self.readers)
+        return all(isinstance(reader, ContinuousNoise) for reader in self.readers)
 
     @property
     def has_values(self) -> bool:
@@ -103,8 +104,3 @@ def arrange(shape: Shape, columns: Iterator[NDArray[Any]]) -> Values:
     if isinstance(shape, Attribute):
         return next(columns)
     return tuple(arrange(entry, columns) for entry in shape)
-
-
-def is_continuous(randomizer: LocalRandomizer) -> bool:
-    """Whether a mechanism adds continuous noise, which doubles can only imitate."""
-    return randomizer.estimates == "mean" and randomizer.report_dtype.kind == "f"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from shuffledp.collection.families import Candidates
 from shuffledp.files.attributes import Attribute, Shape, flatten, shape_of
 from shuffledp.files.problems import DataError
 from shuffledp.randomizers import LocalRandomizer
+from shuffledp.rounding import written
 from shuffledp.wording import counted, shorten
 
 #: The cells of a column as they are read: text, numbers, or None for an empty one.
@@ -22,6 +24,7 @@ Cells = Sequence[object] | NDArray[Any]
 _SHOWN = 5  # labels in a message
 _MAX_ECHO = 60  # characters of a cell in a message
 _MAX_EXACT = 2.0**53
+_INTEGER = re.compile("[+-]?[0-9]+")
 _LIST_LABELS = "if the column holds labels, list them with --values"
 
 
@@ -187,9 +190,9 @@ def _whole(cell: object) -> int:
     number = cell
     if isinstance(cell, str):
         try:
-            number = int(_digits(cell))
+            number = int(cell) if _INTEGER.fullmatch(cell) else _real(cell)
         except ValueError:
-            number = _real(cell, "a whole number")
+            raise ValueError(f"{echo(cell)} is not a whole number") from None
     if isinstance(number, int):
         return number
     if isinstance(number, float) and number.is_integer() and abs(number) < _MAX_EXACT:
@@ -197,18 +200,11 @@ def _whole(cell: object) -> int:
     raise ValueError(f"{echo(cell)} is not a whole number")
 
 
-def _real(cell: object, what: str = "a number") -> float:
+def _real(cell: Any) -> float:
     try:
-        return float(_digits(cell))
+        return float(written(cell) if isinstance(cell, str) else cell)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{echo(cell)} is not {what}") from None
-
-
-def _digits(cell: Any) -> Any:
-    """Return a cell; refuse 1_000, which Python would read as a number."""
-    if isinstance(cell, str) and "_" in cell:
-        raise ValueError(f"{cell!r} is not a number")
-    return cell
+        raise ValueError(f"{echo(cell)} is not a number") from None
 
 
 def is_empty(cell: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from shuffledp.files.problems import DataError, naming
 from shuffledp.files.report_file import ReportFile
 from shuffledp.files.reports import TITLE
+
+_INTEGERS = re.compile(r"(-?[0-9]+\n)*(-?[0-9]+)?")
 
 
 class CsvReports(ReportFile):
@@ -54,8 +57,8 @@ class CsvReports(ReportFile):
             if any(len(line) != width for line in lines):
                 raise ValueError("a report is of another length")
             return np.frombuffer(bytes.fromhex("".join(lines)), dtype=self.dtype)
-        if self.dtype.kind == "f":
-            return np.array([float(line) for line in lines], dtype=self.dtype)
+        if not _INTEGERS.fullmatch("".join(lines)):
+            raise ValueError("a report is not a number")
         numbers, limits = [int(line) for line in lines], np.iinfo(self.dtype)
         if min(numbers) < limits.min or max(numbers) > limits.max:
             raise ValueError("a report is too large for its type")

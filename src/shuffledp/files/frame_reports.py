@@ -59,7 +59,7 @@ class FrameReports(Reports):
         return np.frombuffer(b"".join(rows), dtype=self.dtype)
 
     def _is_of_type(self, dtype: np.dtype[Any]) -> bool:
-        return dtype.kind in "iu" if self.dtype.kind in "iu" else dtype == self.dtype
+        return self.holds_numbers and dtype.kind in "iu"
 
     def _bytes(self, cell: object) -> bytes:
         """Return the bytes of a report that is no number, none if it is something else."""

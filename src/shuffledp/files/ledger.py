@@ -6,7 +6,6 @@ import errno
 import math
 import os
 import sys
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -26,7 +25,7 @@ from shuffledp.errors import (
     wide_is_enough,
 )
 from shuffledp.files.ledger_entries import Budget, Entries, RecordedRounds, kinds_of
-from shuffledp.files.lock import BusyError, lock
+from shuffledp.files.lock import lock
 from shuffledp.files.mechanism_text import self_contained
 from shuffledp.files.problems import DataError, naming
 from shuffledp.randomizers import LocalRandomizer, parse
@@ -34,7 +33,7 @@ from shuffledp.rounding import plain, round_down, round_up
 from shuffledp.whole_file import write_whole
 from shuffledp.wording import counted, shorten
 
-_PATIENCE, _PAUSE = 60.0, 0.02  # seconds to wait for another writer, and between two looks
+_PATIENCE = 60.0  # seconds to wait for another writer
 
 #: What a ledger does not do, unless it is adaptive.
 NO_FILTER = (
@@ -285,16 +284,23 @@ class Ledger:
             what, where, allowed = "epsilon", f"at delta = {plain(budget.delta)}", budget.epsilon
         if spent <= allowed:
             return
-        cost = round_up(spent) if math.isfinite(spent) else "infinity"
         most = round_down(max(allowed, 0.0)) if budget.filter is not None else plain(allowed)
         raise BudgetExceededError(
             f"the budget of {str(self.path)!r} does not allow {_described(new)}: all together "
-            f"would have {what} = {cost} {where}, and {most} is allowed"
+            f"would have {what} = {round_up(spent)} {where}, and {most} is allowed"
         )
 
     def _read(self) -> Entries:
         with naming(self.path, "read"):
             raw = self.path.read_bytes()
+            names = self.path.stat().st_nlink
+        if (
+            names > 1
+        ):  # what is written replaces one name only: the others would keep the old budget
+            raise DataError(
+                f"{str(self.path)!r} is one of {names} hard links to a ledger, each of which would "
+                "count alone; keep one of them, and use symbolic links for further names"
+            )
         try:
             return Entries.read(raw.decode("utf-8"))
         except ValueError as error:
@@ -316,7 +322,7 @@ def _text(mechanism: str | LocalRandomizer) -> str:
 
 
 def _real(path: str | Path) -> Path:
-    """Return the file behind all links: it is what is locked and replaced, by whatever name."""
+    """Return the file behind all symbolic links: it is locked and replaced, by whatever name."""
     try:
         with naming(Path(path), "read"):
             return Path(path).resolve()
@@ -331,22 +337,8 @@ def _now() -> str:
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Keep other writers away, after waiting for those that are there."""
-    end = time.monotonic() + _PATIENCE
-    with naming(path, "write"):
-        while True:
-            held = lock(path)
-            try:
-                held.__enter__()
-            except BusyError:
-                if time.monotonic() >= end:
-                    raise
-                time.sleep(_PAUSE)
-                continue
-            break
-        try:
-            yield
-        finally:
-            held.__exit__(None, None, None)
+    with naming(path, "write"), lock(path, _PATIENCE):
+        yield
 
 
 def _write(path: Path, entries: Entries) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.renyi_filter import RenyiFilter
 from shuffledp.accounting.report import BOUNDS, Bound
 from shuffledp.errors import check_delta, check_rounds, check_total_epsilon, check_users
 from shuffledp.randomizers import parse
+from shuffledp.sealed import checksum_of, no_number
 
 FORMAT = "shuffledp ledger, 1"
 
@@ -78,7 +78,7 @@ class RecordedRounds:
     def __post_init__(self) -> None:
         """Refuse what are no rounds."""
         _check_text("mechanism", self.mechanism)
-        parse(self.mechanism)
+        parse(self.mechanism, files=False)
         check_users(self.n)
         check_rounds(self.times, "times")
         _check_text("when", self.when)
@@ -151,11 +151,11 @@ class Entries:
 def _opened(kind: Callable[..., _T], line: str, number: int, previous: str) -> _T:
     """Return what a line says, if its checksums are right."""
     try:
-        content = json.loads(line, parse_constant=_no_number)
+        content = json.loads(line, parse_constant=no_number)
         if not isinstance(content, dict):
             raise TypeError("it is no JSON object")
         checksum, before = content.pop("checksum", None), content.get("previous")
-        if checksum != _checksum(content):
+        if checksum != checksum_of(content):
             raise ValueError("its checksum is wrong")
         if before != previous:
             raise ValueError("it does not follow the line before: lines were lost or exchanged")
@@ -176,21 +176,13 @@ def _check_same(sealed: str, line: str, number: int) -> None:
 def _seal(content: Mapping[str, Any], previous: str) -> tuple[str, str]:
     """Return the line for some content, and its checksum."""
     chained = {**content, "previous": previous}
-    checksum = _checksum(chained)
+    checksum = checksum_of(chained)
     return json.dumps({**chained, "checksum": checksum}, allow_nan=False), checksum
-
-
-def _checksum(content: Mapping[str, object]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _check_text(name: str, value: object) -> None:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a text, got {value!r}")
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
 
 
 def kinds_of(rounds: Sequence[RecordedRounds], bound: Bound) -> list[tuple[ShuffleAccountant, int]]:

@@ -17,7 +17,7 @@ from shuffledp.accounting.sum_view import View
 from shuffledp.cluster import Client
 from shuffledp.collection import Aggregator
 from shuffledp.errors import NoAnswerError, check_delta, check_integer
-from shuffledp.files.attributes import arrange, flatten, is_continuous
+from shuffledp.files.attributes import arrange
 from shuffledp.files.buckets import Buckets, buckets_for
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
@@ -35,6 +35,7 @@ from shuffledp.files.table import Table
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.rounding import plain
 from shuffledp.wording import counted
 
 SEEDED = (
@@ -44,11 +45,6 @@ SEEDED = (
 
 #: So many buckets, or parts, can be shuffled at the same time also where fewer would do.
 _SIDE_BY_SIDE = 64
-
-_CONTINUOUS = (
-    "{} adds continuous noise, which floating-point numbers only imitate: their last digits leak "
-    "what the guarantee does not cover; discrete_laplace is exact"
-)
 
 
 class Randomization:
@@ -78,11 +74,7 @@ class Randomization:
     @property
     def _warnings(self) -> tuple[str, ...]:
         """What limits the guarantee."""
-        readers = (reader for entry in flatten(self._shape) for reader in entry.readers)
-        continuous = {
-            _CONTINUOUS.format(reader): None for reader in readers if is_continuous(reader)
-        }
-        return (*([] if self._seed is None else [SEEDED]), *continuous)
+        return () if self._seed is None else (SEEDED,)
 
     def run(
         self,
@@ -106,7 +98,7 @@ class Randomization:
                 names, see :func:`shuffledp.files.parts.parts_of`; or a dask DataFrame.
             out: the file of reports.
             target_delta: the delta at which the guarantee is stated.
-            assumptions: what the guarantee rests on.
+            assumptions: what the guarantee rests on, besides what every answer assumes.
             force: whether existing files may be replaced.
             ledger: where to record the round.
             client: of a dask cluster. Its workers then randomize and shuffle, one file at a time
@@ -161,7 +153,7 @@ class Randomization:
             source: as for :meth:`run`.
             out: the JSON file with the sum.
             target_delta: the delta at which the guarantee is stated.
-            assumptions: what the guarantee rests on.
+            assumptions: what the guarantee rests on, besides what every answer assumes.
             force: whether existing files may be replaced.
 
         Raises:
@@ -217,7 +209,8 @@ class Randomization:
             guarantee=Guarantee.of(answer),
             seeded=self._seed is not None,
             warnings=self._warnings,
-            assumptions=tuple(assumptions),
+            assumptions=(*answer.assumptions, *assumptions),
+            relation=answer.relation.to_dict(),
             sha256=digest(reports),
             size=reports.stat().st_size,
             version=__version__,
@@ -295,7 +288,7 @@ class Randomization:
         report = ShuffleAccountant(self._randomizer, n, view=view).epsilon_report(delta)
         if math.isinf(report.guarantee.upper):
             raise NoAnswerError(
-                f"no finite epsilon can be certified at delta = {delta!r} for "
+                f"no finite epsilon can be certified at delta = {plain(delta)} for "
                 f"{counted(n, 'report')} of {self._randomizer}; nothing was written"
             )
         return report

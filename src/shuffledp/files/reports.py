@@ -14,7 +14,7 @@ TITLE = "report"
 
 
 class Reports(ABC):
-    """One column, ``report``: numbers as they are, all other reports as their bytes.
+    """One column, ``report``: integers as they are, all other reports as their bytes.
 
     Args:
         label: what stands for them in messages.
@@ -26,8 +26,8 @@ class Reports(ABC):
 
     @property
     def holds_numbers(self) -> bool:
-        """Whether reports are written as numbers."""
-        return self.dtype.kind in "iuf"
+        """Whether reports are written as integers."""
+        return self.dtype.kind in "iu"
 
     @property
     def wanted(self) -> str:

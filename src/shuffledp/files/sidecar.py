@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,8 +13,9 @@ from shuffledp.accounting.sum_view import View, check_view
 from shuffledp.files.columns import Column
 from shuffledp.files.problems import DataError, naming
 from shuffledp.randomizers import LocalRandomizer, parse
+from shuffledp.sealed import seal, unseal
 
-_FORMAT = "shuffledp reports, 1"
+_FORMAT = "shuffledp reports, 2"
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ class Sidecar:
         sha256: the digest of the file of reports.
         size: its number of bytes.
         version: the version of shuffledp that wrote it.
+        relation: how neighbouring datasets differ, as :class:`shuffledp.Relation` writes it: what
+            the guarantee protects.
         view: what the analyst sees: "multiset", or "sum" if nothing but the sum of the reports was
             written.
         plan: where the reports come from a plan for a study: the plan, which of its shuffles they
@@ -69,19 +71,27 @@ class Sidecar:
     sha256: str
     size: int
     version: str
+    relation: Mapping[str, Any]
     view: View = "multiset"
     plan: Mapping[str, Any] | None = None
 
     def randomizer(self) -> LocalRandomizer:
-        """Return the mechanism."""
-        return parse(self.mechanism)
+        """Return the mechanism.
+
+        Raises:
+            DataError: if its neighbour relation is not what is recorded.
+        """
+        found = parse(self.mechanism, files=False)
+        if (own := found.relation.to_dict()) != self.relation:
+            raise DataError(f"relation of {found} must be {own}, its sidecar says {self.relation}")
+        return found
 
     def to_json(self) -> str:
         """Return one JSON object; its checksum shows whether somebody changed it."""
         content: dict[str, object] = {"format": _FORMAT, **asdict(self)}
         if self.plan is None:
             del content["plan"]
-        return json.dumps({**content, "checksum": _checksum(content)}, indent=2, allow_nan=False)
+        return seal(content)
 
     def check_file(self, path: Path) -> None:
         """Find out whether a file is the one that this sidecar describes.
@@ -114,14 +124,8 @@ def read_sidecar(reports: Path) -> Sidecar:
     with naming(path, "read"):
         raw = path.read_bytes()
     try:
-        content = json.loads(raw)
-        checksum, layout = content.pop("checksum"), content.pop("format")
-        if layout != _FORMAT:
-            raise ValueError(f"its format is {layout!r}, not {_FORMAT!r}")
-        if checksum != _checksum({"format": layout, **content}):
-            raise ValueError("its checksum is wrong")
-        return _from_content(content)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return _from_content(unseal(raw, _FORMAT))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
             f"{str(path)!r} is not the sidecar of reports, or was changed: {_say(error)}"
         ) from None
@@ -147,6 +151,7 @@ def _from_content(content: Mapping[str, Any]) -> Sidecar:
         sha256=content["sha256"],
         size=content["size"],
         version=content["version"],
+        relation=content["relation"],
         view=check_view(content.get("view", "multiset")),
         plan=content.get("plan"),
     )
@@ -165,7 +170,3 @@ def digest(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _checksum(content: Mapping[str, object]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

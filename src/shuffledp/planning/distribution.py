@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from shuffledp.errors import check_real
+from shuffledp.errors import check_exact
+from shuffledp.rounding import written
 from shuffledp.wording import counted, shorten
 
 _MAX_ECHO = 60
@@ -33,7 +34,7 @@ def check_distribution(
     """
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
         raise TypeError(f"{name} must hold one share per value, got {values!r}")
-    shares = tuple(check_real(f"{name}[{i}]", share) for i, share in enumerate(values))
+    shares = tuple(float(check_exact(f"{name}[{i}]", share)) for i, share in enumerate(values))
     if len(shares) != domain_size:
         raise ValueError(
             f"{name} must hold one share for each of the {size_name} = {domain_size} values, got "
@@ -57,7 +58,7 @@ def read_distribution(text: str) -> tuple[float, ...]:
         ValueError: if the text is neither.
     """
     try:
-        return tuple(float(part) for part in text.split(","))
+        return tuple(float(written(part)) for part in text.split(","))
     except ValueError:
         pass
     try:
@@ -72,7 +73,7 @@ def read_distribution(text: str) -> tuple[float, ...]:
     for number, line in enumerate(content.splitlines(), start=1):
         for part in line.replace(",", " ").split():
             try:
-                shares.append(float(part))
+                shares.append(float(written(part)))
             except ValueError:
                 raise ValueError(
                     f"distribution must hold numbers, got {shorten(part, _MAX_ECHO)!r} in line "

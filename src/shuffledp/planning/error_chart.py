@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.sum_view import View
-from shuffledp.cluster import Client
-from shuffledp.comparison import Kept, check_kept, resume
+from shuffledp.comparison import compute
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.figures import Chart, Line
 from shuffledp.planning.goal import Goal, LeastError
-from shuffledp.planning.kept import KeptErrors
 from shuffledp.planning.plan import judged
 from shuffledp.planning.task import Task
+from shuffledp.rounding import plain
 
 _PUBLISHED = "best published bound"
 _EACH_SIDE = 6
@@ -27,8 +26,6 @@ def error_chart(
     *,
     view: View = "multiset",
     crowd: Crowd | None = None,
-    client: Client | None = None,
-    kept: Kept | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Chart:
     """Return the chart of error against epsilon, one line per mechanism.
@@ -41,8 +38,6 @@ def error_chart(
         delta: the delta to be met.
         view: what the analyst sees.
         crowd: how many of the users are corrupted; None if all are honest.
-        client: of a dask cluster, whose workers then compute the points.
-        kept: points of a run that was interrupted, which are not computed again; more are added.
         on_done: called with the numbers of finished and of all points.
 
     >>> from shuffledp.planning.frequency import Frequency
@@ -53,11 +48,10 @@ def error_chart(
     x = tuple(epsilons)
     crowd = Crowd(task.n) if crowd is None else crowd
     goals: list[Goal] = [LeastError(task, delta, view, crowd, epsilon) for epsilon in x]
-    memory = None if (kept := check_kept(kept)) is None else KeptErrors(kept)
-    rows = resume(_errors, goals, memory, client=client, on_done=on_done)
+    rows = compute(_errors, goals, on_done=on_done)
     labels = [*task.mechanisms(), _PUBLISHED]
     return Chart(
-        title=f"{task.subject}, {crowd}, delta = {delta:g}",
+        title=f"{task.subject}, {crowd}, delta = {plain(delta)}",
         x_label="epsilon",
         y_label="root mean square error",
         lines=tuple(

@@ -14,6 +14,7 @@ from shuffledp.planning.analysis import Analysis, BestPublished, Guarantee
 from shuffledp.planning.option import LeftOut, Option, Setting
 from shuffledp.planning.search import Found, least_epsilon, least_error, runs
 from shuffledp.planning.task import Family, Task
+from shuffledp.rounding import plain, round_down
 
 _COMMON_EPSILON0 = 1.0  # at which every mechanism runs whose reports can be written down
 
@@ -93,7 +94,7 @@ class LeastError(Goal):
 
     def reason(self, families: Sequence[Family]) -> str:
         """Say that no epsilon0 is small enough."""
-        return f"no epsilon0 of at least {SMALLEST_EPSILON0:g} meets the target"
+        return f"no epsilon0 of at least {plain(SMALLEST_EPSILON0)} meets the target"
 
 
 @dataclass(frozen=True)
@@ -116,5 +117,5 @@ class LeastEpsilon(Goal):
         """Say whether the error or the proof is in the way."""
         least = min(self.task.error(family(MAX_EPSILON0)) for family in families)
         if least > self.target:
-            return f"its error is never below {least:.4g}"
+            return f"its error is never below {round_down(least)}"
         return "with no choice of its parameters it can be run and certified"

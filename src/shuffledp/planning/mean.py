@@ -67,7 +67,7 @@ class Mean(Task):
     def mechanisms(self) -> Mapping[str, Sequence[Family]]:
         """Return additive noise, and randomized response of levels.
 
-        The noise is discrete: ``laplace`` and ``gaussian`` in doubles are for simulations only.
+        The noise is discrete: that of ``laplace`` has the same error where bounds are large.
         Bounds of ``discrete_laplace`` start at 2 (with 1, the one bit of ``krr`` has less noise):
         all up to 16, then steps of 50% up to 256, and those that need no rounding. Levels of
         ``krr``: all up to 16, then steps of 50% up to 64, and those that need no rounding.

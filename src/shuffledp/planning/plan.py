@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 from shuffledp.accounting.crowd import Crowd, crowd_of
 from shuffledp.accounting.sum_view import View, check_view
-from shuffledp.cluster import Client
-from shuffledp.comparison import Kept, check_kept, resume
+from shuffledp.comparison import compute
 from shuffledp.errors import (
     NoAnswerError,
     check_delta,
@@ -23,11 +22,10 @@ from shuffledp.markup import bar, grid
 from shuffledp.planning.distribution import check_distribution
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.goal import Goal, LeastEpsilon, LeastError
-from shuffledp.planning.kept import KeptOptions
 from shuffledp.planning.mean import Mean
 from shuffledp.planning.option import LeftOut, Option
 from shuffledp.planning.task import Task
-from shuffledp.rounding import plain, round_up
+from shuffledp.rounding import given_or_up, plain, round_down, round_up
 from shuffledp.wording import shorten
 
 #: What a plan can be made for, by name.
@@ -77,18 +75,18 @@ class Plan:
         rows = (
             (
                 shorten(str(option.ours.randomizer)),
-                round_up(option.ours.epsilon),
+                given_or_up(option.ours.epsilon),
                 round_up(option.ours.error),
                 bar(getattr(option.ours, asked) / most),
                 f"{option.ours.report_bytes:,}",
-                "none" if option.gain is None else f"{option.gain:.2f}",
+                "none" if option.gain is None else round_down(option.gain, 3),
             )
             for option in self.options
         )
         published = f"{asked} with published bounds, to ours"
         head = ("mechanism", "epsilon", "error", "", "bytes", published)
         caption = f"{self.task.subject}, {self.crowd}, delta = {plain(self.target_delta)}"
-        return grid(caption, head, rows).text
+        return grid(caption, head, rows)
 
 
 def plan(
@@ -103,8 +101,6 @@ def plan(
     view: View = "multiset",
     corrupted: float | Fraction = 0,
     corrupted_adaptively: float | Fraction = 0,
-    client: Client | None = None,
-    kept: Kept | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Plan:
     r"""Find the mechanism of least error that is (target_epsilon, target_delta)-DP.
@@ -118,7 +114,7 @@ def plan(
     small epsilon, favour reports that support several of them: subset selection, local hashing and
     unary encodings. A mean with strict privacy needs no more than one bit (``krr`` with k = 2); the
     larger n and epsilon are, the more rounding to a bit hurts, and the more levels are best.
-    ``laplace`` and ``gaussian`` are left out: their noise in doubles is for simulations only.
+    ``laplace`` and ``gaussian`` are left out: ``discrete_laplace`` does as well as ``laplace``.
 
     A mechanism with m choices of its discrete parameters (about 120 at most) costs m evaluations of
     the bound, and some twenty more for each choice that is better than all before it.
@@ -141,9 +137,6 @@ def plan(
             planned; how far corrupted ones can move an estimate, besides, is ``largest_shift``.
         corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
             shuffled ones, a number or a share of n.
-        client: of a dask cluster, whose workers then search the mechanisms side by side.
-        kept: mechanisms of a run that was interrupted, which are not searched again; more are
-            added.
         on_done: called with the numbers of finished and of all mechanisms.
 
     Raises:
@@ -172,7 +165,7 @@ def plan(
     else:
         error = check_positive("target_error", target_error)
         goal = LeastEpsilon(made, delta, view, crowd, error)
-    options, left_out = judged(goal, client, check_kept(kept), on_done)
+    options, left_out = judged(goal, on_done)
     collusion = crowd.corrupted, crowd.corrupted_adaptively
     return Plan(made, delta, epsilon, error, options, left_out, view, *collusion)
 
@@ -197,8 +190,6 @@ def make_task(
 
 def judged(
     goal: Goal,
-    client: Client | None = None,
-    kept: Kept | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> tuple[tuple[Option, ...], tuple[LeftOut, ...]]:
     """Return the mechanisms that meet a goal, the best one first, and the others.
@@ -207,8 +198,7 @@ def judged(
         NoAnswerError: if none meets it.
     """
     named = list(goal.task.mechanisms().items())
-    memory = None if kept is None else KeptOptions(kept, goal)
-    found = resume(goal.judge, named, memory, processes=1, client=client, on_done=on_done)
+    found = compute(goal.judge, named, processes=1, on_done=on_done)
     options = [option for option in found if isinstance(option, Option)]
     left_out = tuple(other for other in found if isinstance(other, LeftOut))
     if not options:

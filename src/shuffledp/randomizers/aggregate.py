@@ -22,16 +22,28 @@ class OnlyMultiset:
 
 @dataclass(frozen=True)
 class NormalSum:
-    """The sum of values in [0, 1] plus normal noise of standard deviation sigma each."""
+    """The sum of values in [0, 1] plus normal noise of standard deviation sigma each.
+
+    Reports may be rounded to a grid with at least 2**10 steps to sigma: that adds less than
+    10**-1000000 to a delta, see docs/sums.md.
+    """
 
     sigma: float
 
 
 @dataclass(frozen=True)
 class LaplaceSum:
-    """The sum of values in [0, 1] plus Laplace noise of scale 1/epsilon0 each."""
+    """The sum of values in [0, 1] plus Laplace noise of scale 1/epsilon0 each, rounded to a grid.
+
+    It reveals no more than a sum of two-sided geometric noise, see :class:`shuffledp.Laplace`.
+
+    Attributes:
+        epsilon0: the LDP level.
+        steps: how many steps of the grid lie between 0 and 1.
+    """
 
     epsilon0: float
+    steps: int
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from shuffledp.arrays import UNIT
+from shuffledp import newdec
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0
 from shuffledp.interval import exp_down
 from shuffledp.randomizers.base import LocalRandomizer, SlotLaws, Values
 from shuffledp.randomizers.domain import Domain, Integers
 from shuffledp.randomizers.krr import KRR
+from shuffledp.randomizers.ldp_types import ldp_types
 from shuffledp.randomizers.pair import Input, Pair
 
 
@@ -58,6 +58,11 @@ class AnyPureLDP(LocalRandomizer):
         """Integers: it stands for mechanisms on any domain."""
         return Integers(None)
 
+    @property
+    def has_worst_pair(self) -> bool:
+        """True: it stands for all pairs of all mechanisms of the level."""
+        return True
+
     def neighbours(self) -> Sequence[Pair]:
         """Return one pair, standing for all."""
         return (Pair(0, 1),)
@@ -91,6 +96,11 @@ class AnyPureLDP(LocalRandomizer):
         """Return the blanket of binary randomized response."""
         return KRR(k=2, epsilon0=self.epsilon0).blanket(pair)
 
+    def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
+        """Return that of binary randomized response, or of ternary if others hold 2."""
+        k = 3 if other == 2 else 2
+        return KRR(k=k, epsilon0=self.epsilon0).decomposition(pair, other)
+
     @property
     def least_blanket_mass(self) -> float | None:
         r""":math:`1/E`, less than that of binary randomized response.
@@ -105,27 +115,8 @@ class AnyPureLDP(LocalRandomizer):
         return (0, 1, 2)
 
     def slot_laws(self, pair: Pair) -> SlotLaws | None:
-        r"""Return the five types that stand for all mechanisms of this level.
-
-        With :math:`c=(R(x_1)+R(x_1'))/(2E)` the ratios of slot 0 add up to 2E, each is between
-        :math:`2E/(E+1)` and E times that, and has the mean E: half of the mass is spread to either
-        end. The ratios (a, b) of any other slot lie in
-        the hexagon :math:`1/E\le a,b,a/b\le E` and have the mean (1, 1). They are spread to its
-        corners, and a law on the corners with that mean is a mixture of five: on the three
-        diagonals, and on the two triangles of every second corner.
-        """
-        level, small = self.epsilon0, math.exp(-self.epsilon0)
-        types = (
-            {(level, 0.0): small, (-level, 0.0): 1.0},
-            {(0.0, level): small, (0.0, -level): 1.0},
-            {(level, level): small, (-level, -level): 1.0},
-            {(level, 0.0): small, (0.0, level): small, (-level, -level): 1.0},
-            {(level, level): small, (-level, 0.0): 1.0, (0.0, -level): 1.0},
-        )
-        low = math.log(2) - math.log1p(small)
-        first = {(level + low, low): 0.5, (low, level + low): 0.5}
-        blanket = _atoms(first, mass=small, residual=-math.expm1(-level), units=8 * (1 + level))
-        return SlotLaws(blanket, tuple(map(_atoms, types)))
+        """Return the five types that stand for all mechanisms of this level."""
+        return SlotLaws(*ldp_types(self.epsilon0))
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is one of these."""
@@ -135,26 +126,3 @@ class AnyPureLDP(LocalRandomizer):
         """Return what binary (others hold 0 or 1) or ternary (2) randomized response reveals."""
         k = 3 if other == 2 else 2
         return KRR(k=k, epsilon0=self.epsilon0).background(pair, other)
-
-
-def _atoms(
-    shares: Mapping[tuple[float, float], float],
-    mass: float = 1.0,
-    residual: float = 0.0,
-    units: float = 0.0,
-) -> Decomposition:
-    """Return a decomposition into atoms with given log ratios, whose weights sum to ``mass``.
-
-    ``units`` bounds the error of the log ratios, in units round-off.
-    """
-    weights = np.array(list(shares.values()))
-    log0, log1 = np.array(list(shares)).T
-    return Decomposition(
-        log_ratio0=log0,
-        log_ratio1=log1,
-        weight=weights * (mass / weights.sum()),
-        residual=residual,
-        log_ratio_error=np.array(units * UNIT),
-        weight_error=np.array(16 * UNIT),  # two exponentials, a sum, a quotient, a product
-        residual_error=4 * UNIT,
-    )

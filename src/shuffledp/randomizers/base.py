@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp import newdec
 from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.markup import facts
 from shuffledp.randomizers.aggregate import Aggregate, OnlyMultiset
+from shuffledp.randomizers.conversion import from_doubles
 from shuffledp.randomizers.domain import Domain
+from shuffledp.randomizers.input_types import InputTypes
 from shuffledp.randomizers.pair import Input, Pair
-from shuffledp.rounding import round_up
+from shuffledp.randomizers.relation import Relation
+from shuffledp.rounding import given_or_up
 from shuffledp.sampling import Bits
 from shuffledp.wording import counted, shorten
 
@@ -27,6 +31,9 @@ Values = NDArray[Any] | tuple["Values", ...]
 
 #: Reports are drawn in blocks of at most this many users and bytes, which bounds the memory needed.
 _MAX_ROWS, _MAX_BYTES = 1 << 16, 1 << 22
+
+#: With more types of others the swap bound takes too long.
+_MAX_TYPES = 81
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +51,11 @@ class SlotLaws:
             up; beyond it the pair needs no bound. Empty if all belong to one pair.
     """
 
-    blanket: Decomposition
-    backgrounds: tuple[Decomposition, ...]
+    blanket: newdec.Decomposition
+    backgrounds: tuple[newdec.Decomposition, ...]
     levels: tuple[float, ...] = ()
 
-    def revealing(self, epsilon: float) -> tuple[Decomposition, ...]:
+    def revealing(self, epsilon: float) -> tuple[newdec.Decomposition, ...]:
         """Return the backgrounds of pairs that reveal something at this epsilon."""
         if not self.levels:
             return self.backgrounds
@@ -93,13 +100,24 @@ class LocalRandomizer(ABC):
         """The inputs, and which of them are neighbours."""
 
     @property
+    def components(self) -> tuple[LocalRandomizer, ...]:
+        """The mechanisms that a composition consists of; none for any other."""
+        return ()
+
+    @property
+    def relation(self) -> Relation:
+        """How neighbouring datasets differ, and so what its answers protect."""
+        return self.input_domain.relation
+
+    @property
     def has_worst_pair(self) -> bool:
         """Whether ``neighbours`` is one pair that is proved to be the worst one.
 
         Its GPARV must dominate, in convex order and at every epsilon, that of all pairs, also of
-        those with equal inputs; then it is worst in every composition, too.
+        those with equal inputs; then it is worst in every composition, too. False, which is always
+        safe, compares the pairs that are listed, and those of equal inputs in a composition.
         """
-        return True
+        return False
 
     def is_worst(self, pair: Pair) -> bool:
         """Whether a pair is proved to be a worst one, in the sense of ``has_worst_pair``."""
@@ -144,36 +162,59 @@ class LocalRandomizer(ABC):
         Its bound is exactly the divergence of two datasets (paper, theorem 14).
         """
 
-    def background_types(self, pair: Pair) -> Sequence[Input] | None:
-        """Return inputs that stand for all that other users may hold, seen from a pair.
+    def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
+        """Return the decomposition in balls: c is the blanket, or the law of another user's input.
 
-        For every input v the law of (R(x1)/R(v), R(x1')/R(v)) under R(v) must be that of one of
-        them, or be dominated by a mixture of theirs in convex order, whatever is subtracted from
-        whatever. None, which is always safe, says that no such inputs are known.
+        Unless a mechanism computes it in balls, it is that in doubles with its stated errors.
+        """
+        doubles = self.blanket(pair) if other is None else self.background(pair, other)
+        return from_doubles(doubles)
+
+    def input_types(self, pair: Pair) -> InputTypes | None:
+        """Return which type every input has that another user may hold, seen from a pair.
+
+        Whoever states types has to prove three things. Inputs v of one type have the same law of
+        (R(x1)/R(v), R(x1')/R(v)) under R(v). Every pair of neighbours has a pair in
+        :meth:`pairs_to_swap` that dominates it as in :meth:`neighbours`, and for every v an input
+        w from which it looks worse: the law of the ratios to R(v) is dominated by that of its own
+        ratios to R(w), in convex order, whatever is subtracted from whatever. The same holds for
+        pairs of equal inputs and :meth:`unchanged`.
+
+        None, which is always safe, says that types are not known. A composition that gives one
+        value to several mechanisms keeps all inputs apart that any of them keeps apart.
         """
         return None
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return one input of each type, seen from a pair; None if they are not known, or many."""
+        types = self.input_types(pair)
+        if types is None or types.count(self.input_domain) > _MAX_TYPES:
+            return None
+        return tuple(types.inputs(self.input_domain))
 
     def slot_laws(self, pair: Pair) -> SlotLaws | None:
         """Return what the swap bound needs to know, None where it is not known."""
         types = self.background_types(pair)
         if types is None:
             return None
-        return SlotLaws(self.blanket(pair), tuple(self.background(pair, v) for v in types))
+        return SlotLaws(self.decomposition(pair), tuple(self.decomposition(pair, v) for v in types))
 
     @property
     def covers_unchanged(self) -> bool:
         """Whether an attribute that stays the same adds nothing to the swap bound of a composition.
 
-        It does not if R(x)/R(v) and R(z)/R(v) have the same law under R(v) for all inputs x, v and
-        some third z: then a slot in which x stays is dominated, in convex order, by one in which x
-        becomes z. If v = x its ratio is the constant 1, which is dominated anyway.
+        It does not if there are three inputs, and R(x)/R(v) and R(z)/R(v) have the same law under
+        R(v) for all different x, v and z: then a slot in which x stays is dominated, in convex
+        order, by one in which x becomes any such z. If v = x its ratio is the constant 1, which is
+        dominated anyway.
         """
         return False
 
     def pairs_to_swap(self) -> Sequence[Pair] | None:
-        """Return pairs of neighbours that together stand for all of them in the swap bound.
+        """Return pairs of neighbours that together stand for all, seen from any background, too.
 
-        Those of :meth:`neighbours` unless said otherwise; None if no such pairs are known.
+        What that means, :meth:`input_types` says. Those of :meth:`neighbours` unless said
+        otherwise; None if no such pairs are known, or too many.
         """
         return self.neighbours()
 
@@ -300,10 +341,10 @@ class LocalRandomizer(ABC):
         rows = {
             "mechanism": shorten(str(self)),
             "inputs": str(self.input_domain),
-            "epsilon0": round_up(level) if math.isfinite(level) else "none: it is not pure LDP",
+            "epsilon0": given_or_up(level) if math.isfinite(level) else "none: it is not pure LDP",
             "report": size,
         }
-        return facts(rows).text
+        return facts(rows)
 
     @property
     def _parameters(self) -> str:

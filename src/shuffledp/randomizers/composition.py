@@ -13,6 +13,7 @@ import numpy as np
 
 from shuffledp.randomizers.base import LocalRandomizer, Values, count_users
 from shuffledp.randomizers.identity import check_identity
+from shuffledp.randomizers.input_types import InputTypes, TupleTypes
 from shuffledp.randomizers.neighbours import pairs_to_compare
 from shuffledp.randomizers.pair import Input, Pair
 
@@ -24,14 +25,19 @@ _MAX_PAIRS = 100_000
 #: At most this many combinations of common inputs are tried in lower bounds.
 _MAX_COMBINATIONS = 27
 
-#: Beyond so many combinations of types the swap bound takes too long.
-_MAX_TYPES = 81
+#: At most this many choices of pairs are looked at for the swap bound.
+_MAX_SWAPPED = 10_000
 
 
 class Composition(LocalRandomizer):
     """A randomizer made of parts, each of which reads an attribute of its own."""
 
     parts: tuple[LocalRandomizer, ...]
+
+    @property
+    def components(self) -> tuple[LocalRandomizer, ...]:
+        """The parts."""
+        return self.parts
 
     @property
     @abstractmethod
@@ -54,23 +60,31 @@ class Composition(LocalRandomizer):
         return self.has_worst_pair and all(part.is_worst(entry) for part, entry in own)
 
     def neighbours(self) -> Sequence[Pair]:
-        """Return the pairs to compare, one of each kind where attributes are interchangeable."""
-        changing = (pairs for pairs in self.choices() if any(pair.changes for pair in pairs))
-        return listed(self, map(join, self._different(changing)))
+        """Return the pairs to compare; an attribute that has a worst pair stands at it."""
+        changing = [pairs_to_compare(part) for part in self.parts]
+        covered = [part.has_worst_pair for part in self.parts]
+        return listed(self, self._kinds(self.choices(changing, covered)))
 
-    def choices(self) -> Iterator[tuple[Pair, ...]]:
+    def choices(
+        self, changing: Sequence[Sequence[Pair]], covered: Sequence[bool]
+    ) -> Iterator[tuple[Pair, ...]]:
         """Yield one pair per attribute for every choice that has to be looked at.
 
-        An attribute that has a worst pair stands at it; the others may change or stay.
+        Args:
+            changing: for each attribute the pairs to look at if it changes.
+            covered: whether these stand for pairs in which it stays the same.
         """
         return product(
             *(
-                pairs_to_compare(part)
-                if part.has_worst_pair
-                else (*pairs_to_compare(part), *part.unchanged())
-                for part in self.parts
+                pairs if alone else (*pairs, *part.unchanged())
+                for part, pairs, alone in zip(self.parts, changing, covered, strict=True)
             )
         )
+
+    def _kinds(self, choices: Iterable[tuple[Pair, ...]]) -> Iterator[Pair]:
+        """Yield those in which anything changes, one of each kind where attributes are alike."""
+        changing = (pairs for pairs in choices if any(pair.changes for pair in pairs))
+        return map(join, self._different(changing))
 
     def unchanged(self) -> Sequence[Pair]:
         """Return all combinations of unchanged attributes."""
@@ -84,21 +98,41 @@ class Composition(LocalRandomizer):
         choices = (tuple(zip(pairs, inputs, strict=True)) for inputs in _combine(own))
         return tuple(tuple(x for _, x in choice) for choice in self._different(choices))
 
+    def input_types(self, pair: Pair) -> InputTypes | None:
+        """Keep two tuples apart if they differ in the type of any entry."""
+        own = [part.input_types(q) for part, q in zip(self.parts, split(pair), strict=True)]
+        known = tuple(types for types in own if types is not None)
+        return TupleTypes(known) if len(known) == len(own) else None
+
     def background_types(self, pair: Pair) -> Sequence[Input] | None:
-        """Return combinations of the attributes' types, one of each kind, unless they are many."""
-        pairs = tuple(split(pair))
-        own = [part.background_types(q) for part, q in zip(self.parts, pairs, strict=True)]
-        known = [types for types in own if types is not None]
-        if len(known) < len(own) or math.prod(map(len, known)) > _MAX_TYPES:
+        """Return one tuple of each type; tuples that exchange like attributes are alike, too.
+
+        That is so for this mechanism, and need not be for another one that reads the same tuple.
+        """
+        types = super().background_types(pair)
+        if types is None:
             return None
-        choices = (tuple(zip(pairs, inputs, strict=True)) for inputs in product(*known))
+        pairs = tuple(split(pair))
+        choices = (tuple(zip(pairs, self.entries(v), strict=True)) for v in types)
         return tuple(tuple(x for _, x in choice) for choice in self._different(choices))
 
+    @property
+    def covers_unchanged(self) -> bool:
+        """Whether every part covers it, and all attributes may change."""
+        return self.has_worst_pair and all(part.covers_unchanged for part in self.parts)
+
     def pairs_to_swap(self) -> Sequence[Pair] | None:
-        """Return ``neighbours`` if they cover pairs in which more attributes stay the same."""
-        known = all(part.pairs_to_swap() is not None for part in self.parts)
-        covered = all(part.covers_unchanged or not part.has_worst_pair for part in self.parts)
-        return self.neighbours() if known and covered else None
+        """Return pairs of each kind, in which attributes may stay the same unless that is covered.
+
+        None if they are many.
+        """
+        found = [part.pairs_to_swap() for part in self.parts]
+        known = [pairs for pairs in found if pairs is not None]
+        if len(known) < len(found):
+            return None
+        covered = [part.has_worst_pair and part.covers_unchanged for part in self.parts]
+        choices = list(islice(self.choices(known, covered), _MAX_SWAPPED + 1))
+        return None if len(choices) > _MAX_SWAPPED else tuple(self._kinds(choices))
 
     def accepts(self, other: Input) -> bool:
         """Whether every part accepts its entry."""

@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shuffledp import newdec
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0, check_integer
 from shuffledp.randomizers.aggregate import Aggregate, GeometricSum, OnlyMultiset
-from shuffledp.randomizers.base import SlotLaws
+from shuffledp.randomizers.base import SlotLaws, Values
+from shuffledp.randomizers.lattice_types import lattice_types
 from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
+from shuffledp.randomizers.noise_laws import Place, discrete_laplace_decomposition
 from shuffledp.randomizers.pair import Pair
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_integers
@@ -76,6 +78,10 @@ class DiscreteLaplace(SymmetricNoise):
             else OnlyMultiset()
         )
 
+    def law_at(self, place: Place) -> newdec.Decomposition:
+        """Return the decomposition into cells in balls."""
+        return discrete_laplace_decomposition(Fraction(self.epsilon0) / self.bound, place)
+
     @property
     def noise_variance(self) -> float:
         r""":math:`2\alpha/(1-\alpha)^2`."""
@@ -90,8 +96,8 @@ class DiscreteLaplace(SymmetricNoise):
         """Return integers from 0 to B."""
         return check_integers("values", values, self.bound)
 
-    def draw_noise(self, bits: Bits, size: int) -> IntArray:
-        """Return two-sided geometric noise.
+    def draw(self, values: Values, bits: Bits) -> IntArray:
+        """Add two-sided geometric noise.
 
         Raises:
             ValueError: if epsilon0/B is below 2**-40, where noise may not fit into 64 bits.
@@ -99,7 +105,8 @@ class DiscreteLaplace(SymmetricNoise):
         rate = Fraction(self.epsilon0) / self.bound
         if rate < _SLOWEST:
             raise ValueError(f"epsilon0/bound must be at least 2**-40 to run, got {float(rate)!r}")
-        return two_sided_geometric(bits, rate, size)
+        inputs: IntArray = np.asarray(values)
+        return inputs + two_sided_geometric(bits, rate, inputs.size)
 
     def log_density(self, noise: IntArray) -> FloatArray:
         r"""Return :math:`|z|\log\alpha`."""
@@ -114,38 +121,10 @@ class DiscreteLaplace(SymmetricNoise):
         # Exactly this class: one derived from it may state another law.
         if type(self) is not DiscreteLaplace:
             return super().slot_laws(pair)
-        bound = self.bound
-        if bound > _MAX_SWAPPED or pair not in self.neighbours():
+        if self.bound > _MAX_SWAPPED or pair not in self.neighbours():
             return None
-        triples = [(d, e) for d in range(1, bound + 1) for e in range(d - bound, bound + 1)]
-        return SlotLaws(
-            self.blanket(pair),
-            tuple(self._slot(distance, holder) for distance, holder in triples),
-            tuple(self.epsilon0 * d / bound * (1 + 4 * UNIT) for d, _ in triples),
-        )
-
-    def _slot(self, distance: int, holder: int) -> Decomposition:
-        """Return the decomposition with c = R(holder) for the pair of 0 and ``distance``.
-
-        All outputs beyond all three inputs have the same ratios. Errors in units: logarithms 2 of
-        themselves; a mass 12, and 3 times its exponent.
-        """
-        rate = self.epsilon0 / self.bound
-        lowest, highest = min(0, holder), max(distance, holder)
-        outputs = np.arange(lowest, highest + 1)
-        far = np.abs(outputs - holder)
-        log0, log1 = (rate * (far - np.abs(outputs - x)) for x in (0, distance))
-        share = 1 / (1 + math.exp(-rate))
-        weight = share * np.exp(-rate * far)
-        weight[1:-1] *= -math.expm1(-rate)
-        return Decomposition(
-            log_ratio0=log0,
-            log_ratio1=log1,
-            weight=weight,
-            residual=0.0,
-            log_ratio_error=4 * UNIT * np.maximum(np.abs(log0), np.abs(log1)),
-            weight_error=UNIT * (16 + 4 * rate * far),
-        )
+        types = lattice_types(Fraction(self.epsilon0) / self.bound, self.bound)
+        return SlotLaws(self.decomposition(pair), *types)
 
     def half_cells(self) -> HalfCells:
         """Return runs of consecutive outputs (single ones up to B = 8192) and the end atom.

@@ -6,11 +6,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 
 from shuffledp.randomizers.pair import Input, Pair
+from shuffledp.randomizers.relation import Relation
 
 
 class Domain(ABC):
@@ -43,6 +44,26 @@ class Domain(ABC):
     def are_neighbours(self, first: Input, second: Input) -> bool:
         """Whether two inputs are different and may be replaced by each other."""
         return first != second
+
+    def random_input(self, rng: np.random.Generator) -> Input:
+        """Return any input; which ones are likely does not matter."""
+        return next(islice(self.inputs(), int(rng.integers(int(self.size))), None))
+
+    def random_change(self, value: Input, rng: np.random.Generator) -> Input:
+        """Return an input that may be a neighbour of another one."""
+        return self.random_input(rng)
+
+    @property
+    def relation(self) -> Relation:
+        """The neighbour relation, as answers state it.
+
+        Raises:
+            TypeError: if the class says which inputs are neighbours, but not how to state that.
+        """
+        kind = type(self)
+        if (kind.are_neighbours, kind.neighbours) != (Domain.are_neighbours, Domain.neighbours):
+            raise TypeError(f"{kind.__name__} has neighbours of its own: it must have a relation")
+        return Relation()
 
     @abstractmethod
     def meet(self, other: Domain) -> Domain | None:
@@ -81,6 +102,10 @@ class Integers(Domain):
             raise ValueError("a domain of any size cannot be listed")
         return iter(range(self.number))
 
+    def random_input(self, rng: np.random.Generator) -> Input:
+        """Return any of them, below 2^31."""
+        return int(rng.integers(int(min(self.size, 2**31))))
+
     def meet(self, other: Domain) -> Domain | None:
         """Return the domain with the size that both have, or that only one names."""
         if not isinstance(other, Integers):
@@ -115,6 +140,10 @@ class UnitInterval(Domain):
     def inputs(self) -> Iterator[Input]:
         """Refuse."""
         raise ValueError("the numbers from 0 to 1 cannot be listed")
+
+    def random_input(self, rng: np.random.Generator) -> Input:
+        """Return an end or a number in between."""
+        return float(min(max(2 * rng.random() - 0.5, 0.0), 1.0))
 
     def meet(self, other: Domain) -> Domain | None:
         """Return the interval if the other is it, too."""
@@ -172,6 +201,27 @@ class Tuples(Domain):
             if x != y
         ]
         return self.fewest <= len(changed) <= self.most and all(changed)
+
+    def random_input(self, rng: np.random.Generator) -> Input:
+        """Return any entries."""
+        return tuple(entry.random_input(rng) for entry in self.entries)
+
+    def random_change(self, value: Input, rng: np.random.Generator) -> Input:
+        """Change as many entries as neighbours may differ in."""
+        if not isinstance(value, tuple):
+            raise TypeError(f"value must be a tuple, got {value!r}")
+        count = rng.integers(self.fewest, self.most, endpoint=True)
+        changed = rng.choice(len(self.entries), size=count, replace=False)
+        return tuple(
+            entry.random_change(x, rng) if place in changed else x
+            for place, (entry, x) in enumerate(zip(self.entries, value, strict=True))
+        )
+
+    @property
+    def relation(self) -> Relation:
+        """How many entries change, each by its own relation."""
+        entries = tuple(entry.relation for entry in self.entries)
+        return Relation.of(entries, self.fewest, self.most)
 
     def meet(self, other: Domain) -> Domain | None:
         """Meet entry by entry; the neighbour relations must be the same."""

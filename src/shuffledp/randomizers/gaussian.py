@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
-from shuffledp.arrays import UNIT, FloatArray
+from shuffledp import newdec
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.errors import check_positive
 from shuffledp.randomizers.aggregate import Aggregate, NormalSum, OnlyMultiset
-from shuffledp.randomizers.noise import HalfCells, HalfDensity, SymmetricNoise
+from shuffledp.randomizers.continuous_noise import ContinuousNoise
+from shuffledp.randomizers.noise import HalfCells, HalfDensity
+from shuffledp.randomizers.noise_laws import Place, normal_decomposition
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_reals
-from shuffledp.sampling.doubles import normal
+from shuffledp.sampling.rounded_noise import rounded_normal
 
 #: Beyond this many standard deviations from the far input, masses leave the range of doubles.
 _REACH = 37.0
@@ -25,7 +29,7 @@ _MIN_SIGMA, _MAX_SIGMA = 0.3, 1e6
 
 
 @dataclass(frozen=True, repr=False)
-class Gaussian(SymmetricNoise):
+class Gaussian(ContinuousNoise):
     r"""Adds normal noise of standard deviation sigma to a value in [0, 1].
 
     At distance s from 1/2 on the side of 0, :math:`\log R(0)/R(1)=s/\sigma^2`, which is
@@ -33,12 +37,12 @@ class Gaussian(SymmetricNoise):
     the adversary. Below sigma of about 0.7, with few users and a small delta, single large ratios
     rule; answers then take longer, and where enclosures are wide they say so.
 
-    Reports of this class are for simulations: noise in doubles does not have a normal density, and
-    the digits of a report can reveal its input (Mironov 2012). To collect data about people round
-    their values to a grid and use ``discrete_laplace``, which is sampled exactly.
+    Reports are rounded to a grid, and drawn exactly, see :class:`shuffledp.ContinuousNoise`.
 
     Args:
         sigma: standard deviation, between 0.3 and 1e6 times the length of the domain.
+        grid: how many steps of the grid lie between 0 and 1, a power of two; None for the least
+            one with at least 2**16 steps to sigma.
 
     >>> Gaussian(sigma=1.0).epsilon0
     inf
@@ -48,6 +52,7 @@ class Gaussian(SymmetricNoise):
     example: ClassVar[str | None] = "gaussian(sigma=1.0)"
 
     sigma: float
+    grid: int | None = None
 
     def __post_init__(self) -> None:
         """Check the parameter."""
@@ -57,6 +62,7 @@ class Gaussian(SymmetricNoise):
                 f"sigma must be between {_MIN_SIGMA:g} and {_MAX_SIGMA:g}, got {self.sigma!r}"
             )
         object.__setattr__(self, "sigma", sigma)
+        object.__setattr__(self, "grid", self.check_grid())
 
     @property
     def epsilon0(self) -> float:
@@ -79,23 +85,27 @@ class Gaussian(SymmetricNoise):
         # Exactly this class: one derived from it may state another law.
         return NormalSum(self.sigma) if type(self) is Gaussian else OnlyMultiset()
 
+    def law_at(self, place: Place) -> newdec.Decomposition:
+        """Return the decomposition into cells in balls."""
+        return normal_decomposition(Fraction(self.sigma), place)
+
     @property
     def noise_variance(self) -> float:
         """Sigma squared."""
         return self.sigma**2
 
     @property
-    def report_dtype(self) -> np.dtype[Any]:
-        """A double."""
-        return np.dtype("<f8")
+    def scale(self) -> Fraction:
+        """Sigma."""
+        return Fraction(self.sigma)
 
     def check_values(self, values: object) -> FloatArray:
         """Return numbers from 0 to 1."""
         return check_reals("values", values)
 
-    def draw_noise(self, bits: Bits, size: int) -> FloatArray:
-        """Return normal noise, rounded to doubles."""
-        return self.sigma * normal(bits, size)
+    def draw_rounded(self, places: FloatArray, bits: Bits) -> IntArray:
+        """Return the integers nearest to reports."""
+        return rounded_normal(bits, places, self.scale * self.steps)
 
     def log_density(self, noise: FloatArray) -> FloatArray:
         r"""Return :math:`-z^2/(2\sigma^2)`."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from shuffledp.arrays import IntArray
 from shuffledp.randomizers.aggregate import Aggregate, OnlyMultiset, SameAsMultiset
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.counting import count_values
+from shuffledp.randomizers.input_types import InputTypes, NamedTypes
 from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling import Bits, Logistic, Probability, below, decide
@@ -68,14 +69,14 @@ class HadamardResponse(SupportRandomizer):
             return OnlyMultiset("not all codewords are inputs, so the sum tells less than is known")
         return SameAsMultiset("the counts and n are the Walsh transform of the histogram")
 
-    def support_mass(self, supported: int, named: int) -> Decimal:
+    def support_mass(self, supported: int, named: int) -> arb:
         r"""Return :math:`2^{1-t}/(E+1)`: every pattern over independent inputs is as likely."""
-        return Decimal(2) ** (1 - named) / (self.ratio + 1)
+        return arb(2) ** (1 - named) / (self.ratio + 1)
 
     @property
-    def full_support_mass(self) -> Decimal:
+    def full_support_mass(self) -> arb:
         r""":math:`2/(N(E+1))`: the output 0."""
-        return Decimal(0) if self.outputs is None else Decimal(2) / self.outputs / (self.ratio + 1)
+        return arb(0) if self.outputs is None else arb(2) / self.outputs / (self.ratio + 1)
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return 0 to 3: codeword 3 is the sum of codewords 1 and 2, codeword 4 is independent."""
@@ -86,15 +87,15 @@ class HadamardResponse(SupportRandomizer):
         """Whether there is a third input: any two are independent."""
         return self.inputs is None or self.inputs > 2
 
-    def background_types(self, pair: Pair) -> Sequence[Input] | None:
-        """Return the inputs of the pair, their sum, and one that is independent of both."""
-        words = [int(x) + 1 for x in (pair.first, pair.second) if isinstance(x, int)]
-        dependent = {words[0], words[1], words[0] ^ words[1]} - {0}
-        independent = next(word for word in range(1, 5) if word not in dependent)
-        inputs = [word - 1 for word in (*sorted(dependent), independent)]
-        return tuple(x for x in inputs if self.accepts(x))
+    def input_types(self, pair: Pair) -> InputTypes | None:
+        """Keep the inputs of the pair and their sum apart; all others are independent of both."""
+        first, second = (int(x) + 1 for x in (pair.first, pair.second) if isinstance(x, int))
+        named: dict[Input, Hashable] = {pair.first: "first", pair.second: "second"}
+        if pair.changes:
+            named[(first ^ second) - 1] = "sum"
+        return NamedTypes(named, "independent")
 
-    def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], Decimal]:
+    def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], arb]:
         """Return masses of support patterns; a third codeword may be the sum of two others."""
         patterns = super()._patterns(named)
         words = [int(x) + 1 for x in named if isinstance(x, int)]

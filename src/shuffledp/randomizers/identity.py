@@ -6,6 +6,7 @@ must be compared, and must not change.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 
@@ -30,6 +31,36 @@ def check_identity(mechanism: LocalRandomizer, name: str) -> None:
             f"keeps {', '.join(hidden)}; make it a field, so that mechanisms that differ in it are "
             "not taken for each other"
         )
+
+
+def is_foreign(randomizer: LocalRandomizer) -> bool:
+    """Whether its class is not of this package, so that what it states is not proved."""
+    return not type(randomizer).__module__.startswith("shuffledp.")
+
+
+def foreign_classes(randomizer: LocalRandomizer) -> tuple[type[LocalRandomizer], ...]:
+    """Return the classes of a mechanism and its parts that are not of this package.
+
+    What such a class says of its laws, levels and worst inputs is stated by it and not proved.
+
+    >>> from shuffledp import KRR, joint
+    >>> foreign_classes(joint(KRR(3, 1.0), KRR(3, 1.0)))
+    ()
+    """
+    found = [type(randomizer)] if is_foreign(randomizer) else []
+    found += (inner for part in randomizer.components for inner in foreign_classes(part))
+    return tuple(dict.fromkeys(found))
+
+
+def stated_by(kinds: Sequence[type[LocalRandomizer]]) -> str:
+    """Return in words whom a claim is from.
+
+    >>> from shuffledp import KRR
+    >>> stated_by([KRR])
+    'stated by the class KRR'
+    """
+    names = " and ".join(kind.__name__ for kind in kinds)
+    return f"stated by the {'class' if len(kinds) == 1 else 'classes'} {names}"
 
 
 def _is_frozen(kind: type) -> bool:

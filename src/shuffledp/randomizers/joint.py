@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp import newdec
 from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition, product_of
 from shuffledp.errors import check_integer
@@ -19,7 +20,6 @@ from shuffledp.randomizers.aggregate import Aggregate, OnlyMultiset, SeparateSum
 from shuffledp.randomizers.base import LocalRandomizer, Values, count_users
 from shuffledp.randomizers.composition import Composition, as_parts, check_parts, split
 from shuffledp.randomizers.domain import Domain, Tuples
-from shuffledp.randomizers.neighbours import pairs_to_compare
 from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits
 
@@ -88,29 +88,23 @@ class Joint(Composition):
         # Exactly this class: one derived from it may state another law.
         return SeparateSums() if type(self) is Joint else OnlyMultiset()
 
-    def choices(self) -> Iterator[tuple[Pair, ...]]:
-        """Yield one pair per attribute for every choice that has to be looked at."""
+    def choices(
+        self, changing: Sequence[Sequence[Pair]], covered: Sequence[bool]
+    ) -> Iterator[tuple[Pair, ...]]:
+        """Yield one pair per attribute; as many change as ``at_most`` or ``exactly`` allows."""
         if self.at_most is None and self.exactly is None:
-            yield from super().choices()
+            yield from super().choices(changing, covered)
             return
         most = self.exactly or self.at_most or len(self.parts)
-        # Changing an attribute that has a worst pair only helps the adversary.
-        fewest = most if self.exactly or super().has_worst_pair else 1
+        fewest = most if self.exactly or all(covered) else 1
         for count in range(fewest, most + 1):
             for changed in combinations(range(len(self.parts)), count):
                 yield from product(
                     *(
-                        pairs_to_compare(part) if j in changed else part.unchanged()
+                        changing[j] if j in changed else part.unchanged()
                         for j, part in enumerate(self.parts)
                     )
                 )
-
-    def pairs_to_swap(self) -> Sequence[Pair] | None:
-        """Return all kinds of pairs where the number of attributes that change is fixed."""
-        if self.exactly is None:
-            return super().pairs_to_swap()
-        known = all(part.pairs_to_swap() is not None for part in self.parts)
-        return self.neighbours() if known else None
 
     def blanket(self, pair: Pair) -> Decomposition:
         """Return the product of the attributes' blankets."""
@@ -121,6 +115,12 @@ class Joint(Composition):
         """Return the product of the attributes' backgrounds."""
         parts = zip(self.parts, split(pair), self.entries(other), strict=True)
         return product_of([_background(part, own, x) for part, own, x in parts])
+
+    def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
+        """Return the product of those of the attributes."""
+        others = [None] * len(self.parts) if other is None else self.entries(other)
+        pairs = zip(self.parts, split(pair), others, strict=True)
+        return newdec.product_of([_decomposition(part, own, x) for part, own, x in pairs])
 
     @property
     def report_dtype(self) -> np.dtype[Any]:
@@ -145,6 +145,12 @@ class Joint(Composition):
         """Return the text form."""
         limits = [f"{n}={v}" for n in ("at_most", "exactly") if (v := getattr(self, n)) is not None]
         return f"joint({', '.join([*map(str, self.parts), *limits])})"
+
+
+@lru_cache(maxsize=64)
+def _decomposition(part: LocalRandomizer, pair: Pair, other: Input | None) -> newdec.Decomposition:
+    """Return that of one attribute, the same object for all that have it in common."""
+    return part.decomposition(pair, other)
 
 
 @lru_cache(maxsize=64)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from shuffledp.arrays import IntArray
@@ -68,15 +68,15 @@ class KRR(SupportRandomizer):
         """The counts of all outputs are the multiset."""
         return SameAsMultiset("the sum of one-hot reports is the histogram of the reports")
 
-    def support_mass(self, supported: int, named: int) -> Decimal:
+    def support_mass(self, supported: int, named: int) -> arb:
         """Return 1/(E+k-1) per output: one supports a named input, k - named support none."""
         outputs = (self.k - named, 1, 0, 0)[supported]
         return outputs / (self.ratio + (self.k - 1))
 
     @property
-    def full_support_mass(self) -> Decimal:
+    def full_support_mass(self) -> arb:
         """0: no output supports two inputs."""
-        return Decimal(0)
+        return arb(0)
 
     @property
     def report_dtype(self) -> np.dtype[Any]:

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Literal
+from fractions import Fraction
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from shuffledp.arrays import UNIT, FloatArray
+from shuffledp import newdec
+from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.errors import check_epsilon0
 from shuffledp.randomizers.aggregate import Aggregate, LaplaceSum, OnlyMultiset
 from shuffledp.randomizers.base import SlotLaws
-from shuffledp.randomizers.laplace_slots import interval_slots
-from shuffledp.randomizers.noise import CELLS, HalfCells, HalfDensity, SymmetricNoise
+from shuffledp.randomizers.continuous_noise import ContinuousNoise
+from shuffledp.randomizers.interval_types import interval_types
+from shuffledp.randomizers.noise import CELLS, HalfCells, HalfDensity
+from shuffledp.randomizers.noise_laws import Place, laplace_decomposition
 from shuffledp.randomizers.pair import Pair
 from shuffledp.sampling import Bits
 from shuffledp.sampling.checks import check_reals
-from shuffledp.sampling.doubles import laplace
+from shuffledp.sampling.rounded_noise import rounded_laplace
 
 _DOMAINS = ("binary", "interval")
-
-#: Cells of the swap bound up to a level: they raise epsilon by less than 2e-5 of itself.
-_CELLS_OF_SLOTS, _MAX_COARSE = 512, 6.0
 
 #: Beyond this level the law spreads over so many orders of magnitude that cells do better.
 _MAX_SMOOTH = 8.0
 
 
 @dataclass(frozen=True, repr=False)
-class Laplace(SymmetricNoise):
+class Laplace(ContinuousNoise):
     r"""Adds Laplace noise of scale :math:`1/\varepsilon_0` to a value in {0, 1} or [0, 1].
 
     On the half near 0 let :math:`u=R(0)/R(1)=v^2` run from 1 to :math:`e^{\varepsilon_0}`. Between
@@ -40,15 +40,21 @@ class Laplace(SymmetricNoise):
     0 form an atom at :math:`e^{\varepsilon_0}` of masses :math:`\frac12e^{-\varepsilon_0}` and
     :math:`\frac12`.
 
-    Reports of this class are for simulations: noise in doubles does not have the density above, and
-    the digits of a report can reveal its input (Mironov 2012). To collect data about people round
-    their values to a grid and use ``discrete_laplace``, which is sampled exactly.
+    Reports are rounded to a grid, and drawn exactly, see :class:`shuffledp.ContinuousNoise`.
+
+    An exponential variable is a geometric one plus an independent fraction. So in steps of the grid
+    Z = D + V with two-sided geometric noise D and an independent V in (-1, 1), and the report of X
+    is D plus the integer nearest to X + V. For any V these integers of two inputs differ by at most
+    m. Therefore the sum of the reports reveals no more than that of ``discrete_laplace`` with the
+    bound m.
 
     Args:
         epsilon0: replace-one LDP level.
         domain: "binary" for inputs {0, 1}, "interval" for [0, 1]. The blanket bounds are the same:
             the pair (0, 1) is the worst one of the interval, and its blanket is that of the end
             points.
+        grid: how many steps of the grid lie between 0 and 1, a power of two; None for the least
+            one with at least 2**16 steps to the scale of the noise.
 
     >>> str(Laplace(epsilon0=1.0)), str(Laplace(epsilon0=1.0, domain="interval"))
     ('laplace(epsilon0=1.0)', "laplace(epsilon0=1.0, domain='interval')")
@@ -59,6 +65,7 @@ class Laplace(SymmetricNoise):
 
     epsilon0: float
     domain: Literal["binary", "interval"] = "binary"
+    grid: int | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -66,6 +73,7 @@ class Laplace(SymmetricNoise):
         if self.domain not in _DOMAINS:
             raise ValueError(f"domain must be one of {', '.join(_DOMAINS)}, got {self.domain!r}")
         object.__setattr__(self, "domain", str(self.domain))
+        object.__setattr__(self, "grid", self.check_grid())
 
     @property
     def largest_input(self) -> int:
@@ -81,7 +89,11 @@ class Laplace(SymmetricNoise):
     def aggregate(self) -> Aggregate:
         """The sum of the values plus that of the noise."""
         # Exactly this class: one derived from it may state another law.
-        return LaplaceSum(self.epsilon0) if type(self) is Laplace else OnlyMultiset()
+        return LaplaceSum(self.epsilon0, self.steps) if type(self) is Laplace else OnlyMultiset()
+
+    def law_at(self, place: Place) -> newdec.Decomposition:
+        """Return the decomposition into cells in balls."""
+        return laplace_decomposition(Fraction(self.epsilon0), place)
 
     @property
     def noise_variance(self) -> float:
@@ -89,9 +101,9 @@ class Laplace(SymmetricNoise):
         return 2 / self.epsilon0**2
 
     @property
-    def report_dtype(self) -> np.dtype[Any]:
-        """A double."""
-        return np.dtype("<f8")
+    def scale(self) -> Fraction:
+        r""":math:`1/\varepsilon_0`."""
+        return 1 / Fraction(self.epsilon0)
 
     def check_values(self, values: object) -> FloatArray:
         """Return numbers of the domain."""
@@ -105,9 +117,9 @@ class Laplace(SymmetricNoise):
             )
         return numbers
 
-    def draw_noise(self, bits: Bits, size: int) -> FloatArray:
-        r"""Return Laplace noise of scale :math:`1/\varepsilon_0`, rounded to doubles."""
-        return laplace(bits, size) / self.epsilon0
+    def draw_rounded(self, places: FloatArray, bits: Bits) -> IntArray:
+        """Return the integers nearest to reports."""
+        return rounded_laplace(bits, places, Fraction(self.epsilon0) / self.steps)
 
     def log_density(self, noise: FloatArray) -> FloatArray:
         r"""Return :math:`-\varepsilon_0|z|`."""
@@ -119,11 +131,9 @@ class Laplace(SymmetricNoise):
         if type(self) is not Laplace:
             return super().slot_laws(pair)
         if self.is_interval:
-            types = interval_slots(self.epsilon0) if pair in self.neighbours() else None
-            return None if types is None else SlotLaws(self.blanket(pair), *types)
-        coarse = self.epsilon0 <= _MAX_COARSE
-        half_cells = partial(self.half_cells, _CELLS_OF_SLOTS if coarse else CELLS)
-        blanket, *backgrounds = (self.decompose(pair, v, half_cells) for v in (None, 0, 1))
+            types = interval_types(self.epsilon0) if pair in self.neighbours() else None
+            return None if types is None else SlotLaws(self.decomposition(pair), *types)
+        blanket, *backgrounds = (self.decomposition(pair, v) for v in (None, 0, 1))
         return SlotLaws(blanket, tuple(backgrounds))
 
     def half_cells(self, count: int = CELLS) -> HalfCells:

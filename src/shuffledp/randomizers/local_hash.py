@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from shuffledp.arrays import IntArray
@@ -17,7 +17,7 @@ from shuffledp.errors import check_size
 from shuffledp.randomizers.aggregate import Aggregate, BitSums, OnlyMultiset
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.krr import KRR
-from shuffledp.randomizers.masses import working_digits
+from shuffledp.randomizers.masses import fraction_of, working_digits
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.randomizers.tuning import nearest_to_exp
 from shuffledp.sampling import Bits
@@ -99,7 +99,7 @@ class _LocalHash(SupportRandomizer):
             return OnlyMultiset(_LIMITED if size is None else _TOO_LARGE)
         with working_digits(self.digits):
             rest = (buckets - 1) / (self.ratio + (buckets - 1))
-            own, other = Fraction(1 - rest), Fraction(1, buckets)
+            own, other = fraction_of(1 - rest), Fraction(1, buckets)
             zero = float(rest)
         return BitSums(
             (float(own), zero),
@@ -109,16 +109,16 @@ class _LocalHash(SupportRandomizer):
             (own, other),
         )
 
-    def support_mass(self, supported: int, named: int) -> Decimal:
+    def support_mass(self, supported: int, named: int) -> arb:
         r"""Return :math:`\frac{g}{E+g-1}\,g^{-m}(1-1/g)^{t-m}`: hash values are independent."""
-        g = Decimal(self.hash_buckets)
+        g = arb(self.hash_buckets)
         return g ** (1 - named) * (g - 1) ** (named - supported) / (self.ratio + (g - 1))
 
     @property
-    def full_support_mass(self) -> Decimal:
+    def full_support_mass(self) -> arb:
         r""":math:`g^{1-D}/(E+g-1)`: the constant functions."""
         size = self.domain_size
-        return Decimal(0) if size is None else self.support_mass(size, size)
+        return arb(0) if size is None else self.support_mass(size, size)
 
     @property
     def law_error(self) -> float:

@@ -1,13 +1,14 @@
-r"""Masses of outputs in many digits, and the doubles that become of them.
+r"""Masses of outputs in balls of many digits, and the doubles that become of them.
 
-A support mechanism computes its masses as ``Decimal`` with :data:`DIGITS` digits or more, so that
-neither powers of large domains nor differences nor tiny probabilities cost accuracy. They are
-rounded once, when they become the weights of a decomposition: to one unit round-off, plus one for
-all digits lost before. Masses beyond the range of doubles are not rounded to 0 but enclosed.
+A support mechanism computes its masses in balls of :data:`DIGITS` digits or more, so that neither
+powers of large domains nor differences nor tiny probabilities cost accuracy. They are rounded
+once, when they become the weights of a decomposition: to one unit round-off, plus one for all
+digits lost before. Masses beyond the range of doubles are not rounded to 0 but enclosed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -21,12 +22,14 @@ from decimal import (
     Overflow,
     localcontext,
 )
-from functools import lru_cache
+from fractions import Fraction
 
 import numpy as np
+from flint import arb
 
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.decomposition import Decomposition
+from shuffledp.engine.balls import precision
 
 #: Significant digits of masses; the least difference of levels, 1e-12, leaves 48 of them.
 DIGITS = 60
@@ -41,7 +44,12 @@ _TINY = Decimal(2) ** -950
 _FLOOR = Decimal(2) ** -1000
 
 
-def working_digits(digits: int = DIGITS) -> AbstractContextManager[Context]:
+def working_digits(digits: int = DIGITS) -> AbstractContextManager[None]:
+    """Return a context in which balls have so many digits."""
+    return precision(math.ceil(digits * math.log2(10)))
+
+
+def decimal_digits(digits: int = DIGITS) -> AbstractContextManager[Context]:
     """Return a context in which ``Decimal`` has so many digits and practically no least number."""
     return localcontext(
         Context(
@@ -53,15 +61,16 @@ def working_digits(digits: int = DIGITS) -> AbstractContextManager[Context]:
     )
 
 
-@lru_cache(maxsize=256)
-def exponential(exponent: Decimal) -> Decimal:
-    """Return e**exponent, correctly rounded to 60 digits.
+def decimal_of(ball: arb) -> Decimal:
+    """Return the middle of a ball, in a context of many digits."""
+    mantissa, exponent = ball.mid().man_exp()
+    return Decimal(int(mantissa)) * Decimal(2) ** int(exponent)
 
-    >>> float(exponential(Decimal(1)))
-    2.718281828459045
-    """
-    with working_digits():
-        return exponent.exp()
+
+def fraction_of(ball: arb) -> Fraction:
+    """Return the middle of a ball."""
+    mantissa, exponent = ball.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 @dataclass(frozen=True)
@@ -108,8 +117,8 @@ def decompose(
         residual: 1 minus the sum of the masses, computed without cancellation.
         law_error: relative difference between these masses and those of the reports as sampled.
 
-    >>> with working_digits():
-    ...     level = Level(log=1.0, ratio=exponential(Decimal(1)), log_error=0.0)
+    >>> with decimal_digits():
+    ...     level = Level(log=1.0, ratio=Decimal(1).exp(), log_error=0.0)
     ...     one = 1 / (level.ratio + 1)  # randomized response of one bit
     ...     d = decompose(level, {(1, 0): one, (0, 1): one}, 1 - 2 * one, law_error=0.0)
     >>> d.log_ratio0.tolist(), round(d.residual, 12)

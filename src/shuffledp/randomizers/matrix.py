@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp import newdec
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.decomposition.masses import Masses, exact_sum, log_of
@@ -23,7 +24,9 @@ from shuffledp.randomizers.aggregate import Aggregate, SameAsMultiset
 from shuffledp.randomizers.base import LocalRandomizer, Values
 from shuffledp.randomizers.channel import Infimum, extreme_rows
 from shuffledp.randomizers.domain import Domain, Integers
+from shuffledp.randomizers.input_types import InputTypes, NamedTypes
 from shuffledp.randomizers.pair import Input, Pair
+from shuffledp.rounding import written
 from shuffledp.sampling import Bits, Categorical
 from shuffledp.sampling.checks import check_integers
 from shuffledp.sampling.layout import unsigned
@@ -193,11 +196,6 @@ class MatrixRandomizer(LocalRandomizer):
         """The numbers of the rows."""
         return Integers(self.matrix.shape[0])
 
-    @property
-    def has_worst_pair(self) -> bool:
-        """False: all pairs must be compared."""
-        return False
-
     def neighbours(self) -> Sequence[Pair]:
         """Return all ordered pairs of inputs."""
         return tuple(self.input_domain.neighbours())
@@ -208,8 +206,7 @@ class MatrixRandomizer(LocalRandomizer):
 
     def distinct_rows(self) -> list[int]:
         """Return the numbers of the rows that differ from all rows before them."""
-        _, first = np.unique(self.matrix, axis=0, return_index=True)
-        return sorted(int(i) for i in first)
+        return sorted(set(self._first_equal))
 
     def blanket(self, pair: Pair) -> Decomposition:
         """Return the decomposition with c the smallest probability of each output."""
@@ -220,9 +217,22 @@ class MatrixRandomizer(LocalRandomizer):
         """Return all inputs."""
         return range(self.matrix.shape[0])
 
-    def background_types(self, pair: Pair) -> Sequence[Input] | None:
-        """Return all different rows."""
-        return self.distinct_rows()
+    def input_types(self, pair: Pair) -> InputTypes | None:
+        """Keep different rows apart."""
+        # Exactly this class: one derived from it may state another law.
+        return self._types_of_rows if type(self) is MatrixRandomizer else None
+
+    @cached_property
+    def _types_of_rows(self) -> InputTypes:
+        """The first row that is equal, for every row."""
+        return NamedTypes(dict(enumerate(self._first_equal)))
+
+    @cached_property
+    def _first_equal(self) -> list[int]:
+        """For every row the number of the first one that is equal."""
+        _, first, which = np.unique(self.matrix, axis=0, return_index=True, return_inverse=True)
+        rows: list[int] = first[which.ravel()].tolist()
+        return rows
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is the number of a row."""
@@ -231,6 +241,25 @@ class MatrixRandomizer(LocalRandomizer):
     def background(self, pair: Pair, other: Input) -> Decomposition:
         """Return the decomposition with c the row of ``other``."""
         return self._decompose(pair, self._row_masses(other), 0.0)
+
+    def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
+        """Return that of the exact rows, or the smallest probabilities."""
+        common = self._smallest if other is None else self._exact_row(self.row_number(other))
+        first, second = (self._exact_row(self.row_number(x)) for x in (pair.first, pair.second))
+        return newdec.Decomposition.from_coefficients(first, second, common)
+
+    @cached_property
+    def _smallest(self) -> list[Fraction]:
+        return self.smallest_law()
+
+    @cached_property
+    def _exact_rows(self) -> dict[int, list[Fraction]]:
+        return {}
+
+    def _exact_row(self, x: int) -> list[Fraction]:
+        if x not in self._exact_rows:
+            self._exact_rows[x] = self.law(x)
+        return self._exact_rows[x]
 
     def row(self, x: Input) -> FloatArray:
         """Return row x as it was given; it is proportional to the output probabilities."""
@@ -316,7 +345,7 @@ class MatrixRandomizer(LocalRandomizer):
 def _read_rows(text: str) -> list[list[float]]:
     """Read one row of numbers per line, separated by commas or else by white space."""
     lines = [line for raw in text.splitlines() if (line := raw.split("#")[0].strip())]
-    rows = [[float(x) for x in line.split("," if "," in line else None)] for line in lines]
+    rows = [[float(written(x)) for x in line.split("," if "," in line else None)] for line in lines]
     if len({len(row) for row in rows}) > 1:
         raise ValueError("its rows have different lengths")
     return rows
@@ -331,6 +360,8 @@ def _as_matrix(values: ArrayLike) -> FloatArray:
         raise TypeError(f"matrix must be rows of real numbers, got entries of type {raw.dtype}")
     # Adding 0 turns -0 into 0, so that equal matrices have equal bytes.
     matrix = raw.astype(np.float64) + 0.0
+    if not np.array_equal(matrix, raw, equal_nan=True):
+        raise ValueError(f"matrix must hold doubles, got others of type {raw.dtype}")
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"matrix must be two-dimensional and not empty, got shape {matrix.shape}")
     bad = np.argwhere(~((matrix >= 0) & (matrix <= 1)))

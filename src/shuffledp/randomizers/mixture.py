@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp import newdec
 from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_positive
@@ -42,6 +44,11 @@ class Mixture(LocalRandomizer):
         """Return the input of every part."""
 
     @property
+    def components(self) -> tuple[LocalRandomizer, ...]:
+        """The parts."""
+        return self.parts
+
+    @property
     def epsilon0(self) -> float:
         """The largest level of the parts."""
         return max(part.epsilon0 for part in self.parts)
@@ -69,6 +76,16 @@ class Mixture(LocalRandomizer):
         """Return the mixture of the parts' backgrounds."""
         others = zip(self._own_pairs(pair), self.entries(other), strict=True)
         return self._mix([part.background(own, x) for (part, own), x in others])
+
+    def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
+        """Return the mixture of those of the parts."""
+        others = [None] * len(self.parts) if other is None else self.entries(other)
+        parts = [
+            part.decomposition(own, x)
+            for (part, own), x in zip(self._own_pairs(pair), others, strict=True)
+        ]
+        weights = [Fraction(weight) for weight in self.weights]
+        return newdec.Decomposition.mixture([w / sum(weights) for w in weights], parts)
 
     def _mix(self, decompositions: Sequence[Decomposition]) -> Decomposition:
         """Return the weighted combination of one decomposition per part."""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from shuffledp.errors import ContradictionError
 from shuffledp.randomizers.base import LocalRandomizer
+from shuffledp.randomizers.claims import check_claims
+from shuffledp.randomizers.identity import foreign_classes, stated_by
 from shuffledp.randomizers.pair import Pair
 
 
@@ -23,7 +25,9 @@ def pairs_to_compare(randomizer: LocalRandomizer) -> Sequence[Pair]:
 
     Raises:
         ContradictionError: if the mechanism names no pairs, but has inputs that are neighbours.
+        ClaimError: if a class of one's own states what is found to be false.
     """
+    check_claims(randomizer)
     pairs = randomizer.neighbours()
     if not pairs and randomizer.input_domain.has_neighbours:
         raise ContradictionError(
@@ -41,6 +45,8 @@ def why_no_other_is_worse(randomizer: LocalRandomizer, pairs: Sequence[Pair]) ->
     >>> why_no_other_is_worse(randomizer, pairs_to_compare(randomizer))
     'proved'
     """
+    if kinds := foreign_classes(randomizer):
+        return stated_by(kinds)
     if randomizer.has_worst_pair:
         return "proved"
     return f"compared {len(pairs)} pair{'' if len(pairs) == 1 else 's'}"

@@ -12,12 +12,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp import newdec
 from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import (
     Atom,
@@ -27,10 +29,11 @@ from shuffledp.decomposition import (
     Smooth,
     decompose_segments,
 )
-from shuffledp.randomizers.base import LocalRandomizer, Values
+from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.domain import Domain, Integers, UnitInterval
+from shuffledp.randomizers.input_types import InputTypes, NamedTypes
+from shuffledp.randomizers.noise_laws import Place
 from shuffledp.randomizers.pair import Input, Pair
-from shuffledp.sampling import Bits
 
 #: Cells per half of the output range: fine enough for 1e-5 of delta at common settings.
 CELLS = 2048
@@ -125,15 +128,10 @@ class SymmetricNoise(LocalRandomizer):
     def noise_variance(self) -> float:
         """The variance of the noise."""
 
-    @abstractmethod
-    def draw_noise(self, bits: Bits, size: int) -> NDArray[Any]:
-        """Return independent noise of type ``report_dtype``."""
-
-    def draw(self, values: Values, bits: Bits) -> NDArray[Any]:
-        """Add noise to every value."""
-        inputs = np.asarray(values)
-        reports: NDArray[Any] = inputs + self.draw_noise(bits, inputs.size)
-        return reports
+    @property
+    def unit(self) -> float:
+        """The number that a report of 1 stands for, a power of two; reports are integers."""
+        return 1.0
 
     @abstractmethod
     def log_density(self, noise: NDArray[Any]) -> FloatArray:
@@ -141,11 +139,16 @@ class SymmetricNoise(LocalRandomizer):
 
     def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
         """Return the log density of the noise that turns the value into each report."""
-        return self.log_density(reports - value)
+        return self.log_density(reports * self.unit - value)
 
     def neighbours(self) -> Sequence[Pair]:
         """Return the end points: the universally worst pair for symmetric unimodal noise."""
         return (Pair(0, self.largest_input),)
+
+    @property
+    def has_worst_pair(self) -> bool:
+        """True: the end points, by the theorem on symmetric noise that falls."""
+        return True
 
     def is_worst(self, pair: Pair) -> bool:
         """Whether it holds both end points: reflection exchanges the two orders."""
@@ -163,14 +166,34 @@ class SymmetricNoise(LocalRandomizer):
         known = self.accepts(pair.first) and self.accepts(pair.second)
         return self.decompose(pair if known else self.neighbours()[0], None, self.half_cells)
 
+    def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
+        """Return cells of the outputs in balls; other pairs get the end points, as above."""
+        known = self.accepts(pair.first) and self.accepts(pair.second)
+        if not known and other is None:
+            return self.decomposition(self.neighbours()[0])
+        inputs = (pair.first, pair.second) if other is None else (pair.first, pair.second, other)
+        if not all(self.accepts(x) for x in inputs):
+            raise ValueError(
+                f"inputs must be end points 0 or {self.largest_input}, got {pair} and {other}"
+            )
+        if other is not None and len(set(inputs)) == 1:
+            return newdec.Decomposition.silent()
+        first, second, *held = (Fraction(x) for x in inputs if not isinstance(x, tuple))
+        ends = (Fraction(0), Fraction(self.largest_input))
+        return self.law_at(Place(first, second, tuple(held) or ends))
+
+    def law_at(self, place: Place) -> newdec.Decomposition:
+        """Return the decomposition into cells in balls."""
+        raise TypeError(f"{self} does not state its law in balls")
+
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return the end points, inputs in between reveal less; none for another pair."""
         known = self.accepts(pair.first) and self.accepts(pair.second)
         return (0, self.largest_input) if known else ()
 
-    def background_types(self, pair: Pair) -> Sequence[Input] | None:
-        """Return the end points if there are no other inputs."""
-        return (0, 1) if self.input_domain == Integers(2) else None
+    def input_types(self, pair: Pair) -> InputTypes | None:
+        """Keep the end points apart, if there are no other inputs."""
+        return NamedTypes({0: 0, 1: 1}) if self.input_domain == Integers(2) else None
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is an end point."""

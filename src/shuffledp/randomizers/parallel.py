@@ -11,11 +11,15 @@ from typing import ClassVar
 from shuffledp.randomizers.base import LocalRandomizer, Values
 from shuffledp.randomizers.composition import as_parts, listed
 from shuffledp.randomizers.domain import Domain
+from shuffledp.randomizers.input_types import InputTypes
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.pair import Input, Pair
 
 #: Up to so many inputs, all pairs of them are compared.
 _MAX_INPUTS = 1000
+
+#: Up to so many, all pairs of them are looked at in the swap bound.
+_MAX_SWAPPED = 32
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,18 +115,33 @@ class Parallel(Mixture):
         proposed = dict.fromkeys(x for part in self.parts for x in part.common_inputs(pair))
         return tuple(x for x in proposed if self.accepts(x))
 
-    def background_types(self, pair: Pair) -> Sequence[Input] | None:
-        """Return the types if all parts agree on them."""
-        types = [part.background_types(pair) for part in self.parts]
-        agreed = types[0] is not None and all(
-            other is not None and tuple(other) == tuple(types[0]) for other in types
-        )
-        return types[0] if agreed else None
+    def input_types(self, pair: Pair) -> InputTypes | None:
+        """Keep all inputs apart that any part keeps apart."""
+        met = self.parts[0].input_types(pair)
+        for part in self.parts[1:]:
+            types = part.input_types(pair)
+            met = None if met is None or types is None else met.meet(types)
+        return met
+
+    @property
+    def covers_unchanged(self) -> bool:
+        """Whether every part covers it, and there is a third input."""
+        return self.input_domain.size > 2 and all(part.covers_unchanged for part in self.parts)
 
     def pairs_to_swap(self) -> Sequence[Pair] | None:
-        """Return ``neighbours`` if all parts do with the pairs of theirs."""
-        known = all(part.pairs_to_swap() is not None for part in self.parts)
-        return self.neighbours() if known else None
+        """Return the one pair that is enough for every part, else all pairs unless they are many.
+
+        A pair of inputs has to be looked at as a whole: what stands for it in one part need not
+        stand for it in another.
+        """
+        worst = self._worst_pair()
+        if worst is not None and all(part.pairs_to_swap() == (worst,) for part in self.parts):
+            return (worst,)
+        return self._all_pairs if self.input_domain.size <= _MAX_SWAPPED else None
+
+    @cached_property
+    def _all_pairs(self) -> tuple[Pair, ...]:
+        return tuple(self.input_domain.neighbours())
 
     def accepts(self, other: Input) -> bool:
         """Whether it is an input and every part knows its law."""

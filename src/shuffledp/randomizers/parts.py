@@ -1,4 +1,4 @@
-"""The parts of compositions."""
+"""The same mechanism with something else inside."""
 
 from __future__ import annotations
 
@@ -12,11 +12,23 @@ from shuffledp.randomizers.parallel import Parallel
 from shuffledp.randomizers.subsample import Subsample
 
 
-def parts_of(randomizer: LocalRandomizer) -> tuple[LocalRandomizer, ...]:
-    """Return the mechanisms that a composition consists of; none for any other."""
+def without_limits(randomizer: LocalRandomizer) -> LocalRandomizer:
+    """Return the same mechanism where all attributes of a user may change, whatever it limits.
+
+    >>> from shuffledp import parse
+    >>> limited = parse("joint(krr(k=3, epsilon0=2), krr(k=4, epsilon0=2), at_most=1)")
+    >>> whole = without_limits(limited)
+    >>> print(whole, limited.epsilon0, whole.epsilon0)
+    joint(krr(k=3, epsilon0=2.0), krr(k=4, epsilon0=2.0)) 2.0 4.0
+    """
     if isinstance(randomizer, Subsample):
-        return (randomizer.part,)
-    return randomizer.parts if isinstance(randomizer, Joint | Parallel | OneOf) else ()
+        return dataclasses.replace(randomizer, part=without_limits(randomizer.part))
+    if isinstance(randomizer, Joint | Parallel | OneOf):
+        parts = tuple(map(without_limits, randomizer.parts))
+        if isinstance(randomizer, Joint):
+            return dataclasses.replace(randomizer, parts=parts, at_most=None, exactly=None)
+        return dataclasses.replace(randomizer, parts=parts)
+    return randomizer
 
 
 def without_paths(randomizer: LocalRandomizer) -> LocalRandomizer:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp import newdec
 from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_real
@@ -22,6 +23,7 @@ from shuffledp.randomizers.base import (
 )
 from shuffledp.randomizers.domain import Domain
 from shuffledp.randomizers.identity import check_identity
+from shuffledp.randomizers.input_types import InputTypes
 from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling import Bits, Rational, decide
 
@@ -56,6 +58,11 @@ class Subsample(LocalRandomizer):
         if not 0 < rate <= 1:
             raise ValueError(f"rate must be greater than 0 and at most 1, got {self.rate!r}")
         object.__setattr__(self, "rate", rate)
+
+    @property
+    def components(self) -> tuple[LocalRandomizer, ...]:
+        """The randomizer."""
+        return (self.part,)
 
     @property
     def epsilon0(self) -> float:
@@ -103,12 +110,25 @@ class Subsample(LocalRandomizer):
         """Return the blanket of the randomizer, mixed with the silent output."""
         return self._mix(self.part.blanket(pair))
 
+    def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
+        """Return that of the randomizer, mixed with the silent output."""
+        return self._mixed(self.part.decomposition(pair, other))
+
+    def _mixed(self, part: newdec.Decomposition) -> newdec.Decomposition:
+        rate = Fraction(self.rate)
+        silent = newdec.Decomposition.silent()
+        return newdec.Decomposition.mixture((rate, 1 - rate), (part, silent))
+
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return those of the randomizer."""
         return self.part.common_inputs(pair)
 
-    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+    def input_types(self, pair: Pair) -> InputTypes | None:
         """Return those of the randomizer: who does not take part tells nothing."""
+        return self.part.input_types(pair)
+
+    def background_types(self, pair: Pair) -> Sequence[Input] | None:
+        """Return those of the randomizer."""
         return self.part.background_types(pair)
 
     def slot_laws(self, pair: Pair) -> SlotLaws | None:
@@ -116,8 +136,8 @@ class Subsample(LocalRandomizer):
         laws = self.part.slot_laws(pair)
         if laws is None:
             return None
-        backgrounds = tuple(map(self._mix, laws.backgrounds))
-        return SlotLaws(self._mix(laws.blanket), backgrounds, laws.levels)
+        backgrounds = tuple(map(self._mixed, laws.backgrounds))
+        return SlotLaws(self._mixed(laws.blanket), backgrounds, laws.levels)
 
     @property
     def covers_unchanged(self) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from shuffledp.arrays import IntArray
@@ -88,20 +88,20 @@ class SubsetSelection(SupportRandomizer):
             return self
         return ("subset", self.domain_size, self.subset_size)
 
-    def support_mass(self, supported: int, named: int) -> Decimal:
+    def support_mass(self, supported: int, named: int) -> arb:
         r"""Return :math:`\binom{D-t}{\omega-m}` over the sum of all weights."""
         size, rest = self.subset_size, self.domain_size - self.subset_size
-        share = Decimal(self.domain_size)
+        share = arb(self.domain_size)
         for i in range(supported):
-            share *= Decimal(max(size - i, 0)) / (self.domain_size - i)
+            share *= arb(max(size - i, 0)) / (self.domain_size - i)
         for i in range(named - supported):
-            share *= Decimal(max(rest - i, 0)) / (self.domain_size - supported - i)
+            share *= arb(max(rest - i, 0)) / (self.domain_size - supported - i)
         return share / (self.ratio * size + rest)
 
     @property
-    def full_support_mass(self) -> Decimal:
+    def full_support_mass(self) -> arb:
         """0: every subset misses somebody."""
-        return Decimal(0)
+        return arb(0)
 
     @property
     def is_packed(self) -> bool:

@@ -5,9 +5,8 @@ Each output y supports a set S(y) of inputs, and
 .. math:: R(x)(y) = w(y)\,(e^{\varepsilon_0}\ \text{if}\ x\in S(y)\ \text{else}\ 1).
 
 Everything follows from one function: the w-mass of outputs that support exactly a given m of t
-named inputs, plus the mass of outputs that support everybody. Masses are ``Decimal`` numbers of so
-many digits that only their rounding to doubles is left as an error; see
-:mod:`shuffledp.randomizers.masses`.
+named inputs, plus the mass of outputs that support everybody. Masses are balls, proved enclosures
+of the exact numbers.
 """
 
 from __future__ import annotations
@@ -16,19 +15,28 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from decimal import Decimal
 from itertools import product
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp import newdec
 from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0, check_size
 from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.domain import Domain, Integers
-from shuffledp.randomizers.masses import DIGITS, Level, decompose, exponential, working_digits
+from shuffledp.randomizers.input_types import InputTypes, NamedTypes
+from shuffledp.randomizers.masses import (
+    DIGITS,
+    Level,
+    decimal_digits,
+    decimal_of,
+    decompose,
+    working_digits,
+)
 from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling.checks import check_integers
 
@@ -38,8 +46,8 @@ _MAX_LISTED = 1 << 24
 #: The largest value of a domain without a size.
 _MAX_VALUE = (1 << 61) - 2
 
-#: A difference of masses keeps at least so many digits, or is exactly 0.
-_KEPT_DIGITS = 30
+#: A difference of masses keeps at least so many binary digits, or is exactly 0.
+_KEPT_BITS = 100
 
 
 class SupportRandomizer(LocalRandomizer):
@@ -64,22 +72,27 @@ class SupportRandomizer(LocalRandomizer):
         return Integers(self.inputs)
 
     @abstractmethod
-    def support_mass(self, supported: int, named: int) -> Decimal:
+    def support_mass(self, supported: int, named: int) -> arb:
         """Return the w-mass of outputs that support exactly a given few of the named inputs.
 
-        It is computed from ``ratio`` and whole numbers with :attr:`digits` digits; a ``float`` on
-        the way would be an error that nobody accounts for, and is refused.
+        It is computed from ``ratio`` and whole numbers with :attr:`digits` digits. A double on the
+        way counts as the exact number that it is: nobody accounts for its own rounding.
         """
 
     @property
     @abstractmethod
-    def full_support_mass(self) -> Decimal:
+    def full_support_mass(self) -> arb:
         """The w-mass of outputs that support every input."""
 
     @property
-    def ratio(self) -> Decimal:
+    def ratio(self) -> arb:
         """E = e^epsilon0: how much likelier an output is for the inputs it supports."""
-        return exponential(Decimal(self.epsilon0))
+        return self.log_ratio.exp()
+
+    @property
+    def log_ratio(self) -> arb:
+        """The exact logarithm of ``ratio``, which ``epsilon0`` rounds up."""
+        return arb(self.epsilon0)
 
     @property
     def digits(self) -> int:
@@ -95,6 +108,11 @@ class SupportRandomizer(LocalRandomizer):
     def law_error(self) -> float:
         """Relative difference between these masses and those of reports as they are sampled."""
         return 0.0
+
+    @property
+    def has_worst_pair(self) -> bool:
+        """True: all pairs look alike, and equal inputs reveal less."""
+        return True
 
     def is_worst(self, pair: Pair) -> bool:
         """Whether the inputs differ: outputs do not distinguish inputs but by support."""
@@ -190,45 +208,75 @@ class SupportRandomizer(LocalRandomizer):
         return (Pair(0, 0),)
 
     def blanket(self, pair: Pair) -> Decomposition:
-        r"""Return the five-point decomposition.
+        """Return the five-point decomposition in doubles."""
+        with working_digits(self.digits):
+            return self.decompose(*self._blanket(pair))
+
+    def background(self, pair: Pair, other: Input) -> Decomposition:
+        """Group the outputs by which of the three inputs they support, in doubles."""
+        with working_digits(self.digits):
+            return self.decompose(self._background(pair, other), arb(0))
+
+    def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
+        """Return the five-point decomposition, or that of the outputs' support of three inputs."""
+        with working_digits(self.digits):
+            if other is None:
+                masses, residual = self._blanket(pair)
+            else:
+                masses, residual = self._background(pair, other), arb(0)
+            if not all(mass >= 0 for mass in (*masses.values(), residual)):
+                raise ValueError(
+                    f"masses must be at least 0, got {masses} and the residual {residual}"
+                )
+            logs = {-1: -self.log_ratio, 0: arb(0), 1: self.log_ratio}
+            law = arb(1, self.law_error)
+            components = tuple(
+                newdec.Component(logs[i], logs[j], mass * law)
+                for (i, j), mass in masses.items()
+                if not mass.is_zero()
+            )
+            return newdec.Decomposition(components, residual * law)
+
+    def _blanket(self, pair: Pair) -> tuple[dict[tuple[int, int], arb], arb]:
+        r"""Return the c-masses of the five-point decomposition, and its residual.
 
         c-mass p at :math:`(E,1)` and :math:`(1,E)`, q at :math:`(E,E)`, r at (1,1), with
         :math:`p=W_2[1]`, :math:`q=W_2[2]-W_{all}`, :math:`r=W_2[0]+E\,W_{all}` and residual
         :math:`(E-1)(W_1[1]-W_{all})`. If the two inputs are equal, only the masses at
         :math:`(E,E)` and (1,1) are left.
         """
-        with working_digits(self.digits):
-            own, full = self.partial_support_mass(1), self.ratio * self.full_support_mass
-            residual = (self.ratio - 1) * own
-            if not pair.changes:
-                same = {(1, 1): own, (0, 0): self._mass(0, 1) + full}
-                return self.decompose(same, residual)
-            one = self._mass(1, 2)
-            masses = {
-                (1, 0): one,
-                (0, 1): one,
-                (1, 1): self.partial_support_mass(2),
-                (0, 0): self._mass(0, 2) + full,
-            }
-            return self.decompose(masses, residual)
+        own, full = self.partial_support_mass(1), self.ratio * self.full_support_mass
+        residual = (self.ratio - 1) * own
+        if not pair.changes:
+            return {(1, 1): own, (0, 0): self._mass(0, 1) + full}, residual
+        one = self._mass(1, 2)
+        masses = {
+            (1, 0): one,
+            (0, 1): one,
+            (1, 1): self.partial_support_mass(2),
+            (0, 0): self._mass(0, 2) + full,
+        }
+        return masses, residual
 
-    def _mass(self, supported: int, named: int) -> Decimal:
+    def _mass(self, supported: int, named: int) -> arb:
         """Return ``support_mass``; refuse doubles."""
         mass = self.support_mass(supported, named)
-        if not isinstance(mass, Decimal):
+        if not isinstance(mass, arb):
             raise TypeError(
-                f"support_mass of {self} must be computed with Decimal numbers such as ratio, got "
+                f"support_mass of {self} must be computed with balls such as ratio, got "
                 f"the {type(mass).__name__} {mass!r}"
             )
         return mass
 
-    def partial_support_mass(self, named: int) -> Decimal:
+    def partial_support_mass(self, named: int) -> arb:
         """Return W_t[t] - W_all: outputs that support the named inputs but not all inputs."""
-        if named == self.inputs:
-            return Decimal(0)
-        mass = self._mass(named, named)
-        partial = mass - self.full_support_mass
-        if partial != 0 and partial < mass.scaleb(_KEPT_DIGITS - self.digits):
+        mass, full = self._mass(named, named), self.full_support_mass
+        if named == self.inputs or (mass.mid() == full.mid() and mass.rad() == full.rad()):
+            return arb(0)
+        partial = mass - full
+        if not partial.is_zero() and not (
+            partial > 0 and partial.rel_accuracy_bits() >= _KEPT_BITS
+        ):
             raise ValueError(
                 f"{self} needs more than {self.digits} digits to tell outputs that support "
                 f"{named} inputs from those that support all; where these are the same outputs, "
@@ -236,12 +284,13 @@ class SupportRandomizer(LocalRandomizer):
             )
         return partial
 
-    def decompose(
-        self, masses: Mapping[tuple[int, int], Decimal], residual: Decimal
-    ) -> Decomposition:
+    def decompose(self, masses: Mapping[tuple[int, int], arb], residual: arb) -> Decomposition:
         """Return the decomposition with c-mass ``masses[i, j]`` at log ratios i and j epsilon0."""
-        level = Level(log=self.epsilon0, ratio=self.ratio, log_error=self.log_ratio_error)
-        return decompose(level, masses, residual, self.law_error)
+        with decimal_digits(self.digits):
+            ratio = decimal_of(self.ratio)
+            level = Level(log=self.epsilon0, ratio=ratio, log_error=self.log_ratio_error)
+            doubles = {key: decimal_of(mass) for key, mass in masses.items()}
+            return decompose(level, doubles, decimal_of(residual), self.law_error)
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return the two inputs of the pair and a third one if there is one."""
@@ -262,9 +311,11 @@ class SupportRandomizer(LocalRandomizer):
         """Whether there is a third input and all look alike."""
         return self.triples_look_alike and (self.inputs is None or self.inputs > 2)
 
-    def background_types(self, pair: Pair) -> Sequence[Input] | None:
-        """Return the inputs of the pair and a third one, if all third ones look alike."""
-        return self.common_inputs(pair) if self.triples_look_alike else None
+    def input_types(self, pair: Pair) -> InputTypes | None:
+        """Keep the inputs of the pair apart; all third ones are alike, if all triples are."""
+        if not self.triples_look_alike:
+            return None
+        return NamedTypes({pair.first: "first", pair.second: "second"}, "third")
 
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is a number of the domain."""
@@ -272,19 +323,17 @@ class SupportRandomizer(LocalRandomizer):
             math.inf if self.inputs is None else self.inputs
         )
 
-    def background(self, pair: Pair, other: Input) -> Decomposition:
-        """Group the outputs by which of the three inputs they support."""
+    def _background(self, pair: Pair, other: Input) -> dict[tuple[int, int], arb]:
         named = tuple(dict.fromkeys((pair.first, pair.second, other)))
         first, second, holder = (named.index(x) for x in (pair.first, pair.second, other))
-        masses: dict[tuple[int, int], Decimal] = {}
-        with working_digits(self.digits):
-            for supports, mass in self._patterns(named).items():
-                key = supports[first] - supports[holder], supports[second] - supports[holder]
-                held = mass * self.ratio if supports[holder] else mass
-                masses[key] = masses.get(key, Decimal(0)) + held
-            return self.decompose(masses, Decimal(0))
+        masses: dict[tuple[int, int], arb] = {}
+        for supports, mass in self._patterns(named).items():
+            key = supports[first] - supports[holder], supports[second] - supports[holder]
+            held = mass * self.ratio if supports[holder] else mass
+            masses[key] = masses.get(key, arb(0)) + held
+        return masses
 
-    def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], Decimal]:
+    def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], arb]:
         """Return the w-mass of the outputs that support exactly some of the named inputs."""
         return {
             supports: self._mass(sum(supports), len(named))

@@ -75,8 +75,12 @@ _MAX_MESSAGE = 400
 _MAX_ECHO = 80
 
 
-def parse(text: str) -> LocalRandomizer:
+def parse(text: str, *, files: bool = True) -> LocalRandomizer:
     """Read a randomizer from its text form; the inverse of ``str``.
+
+    Args:
+        text: the mechanism with its parameters.
+        files: whether a matrix may be read from the file that is named instead of it.
 
     >>> parse("krr(k=10, epsilon0=2)")
     KRR(k=10, epsilon0=2.0)
@@ -86,7 +90,7 @@ def parse(text: str) -> LocalRandomizer:
     Raises:
         ValueError: if the text is not a known mechanism with valid parameters.
     """
-    return _Reader(text, None).read()
+    return _Reader(text, None, files=files).read()
 
 
 def register(mechanism: _Mechanism) -> _Mechanism:
@@ -236,14 +240,14 @@ def parameters(mechanism: type[LocalRandomizer]) -> Mapping[str, inspect.Paramet
 class _Reader:
     """Reads one text; ``epsilon0`` stands in wherever a mechanism lacks its own."""
 
-    def __init__(self, text: str, epsilon0: float | None) -> None:
+    def __init__(self, text: str, epsilon0: float | None, *, files: bool = True) -> None:
         if not isinstance(text, str):
             raise TypeError(
                 f"mechanism must be a text such as 'krr(k=10, epsilon0=2)', got {text!r}"
             )
         if len(text) > _MAX_LENGTH:
             raise ValueError(f"mechanism text must have at most {_MAX_LENGTH} characters")
-        self.text, self.epsilon0, self.filled_in = text, epsilon0, False
+        self.text, self.epsilon0, self.filled_in, self.files = text, epsilon0, False, files
 
     def read(self) -> LocalRandomizer:
         malformed = f"mechanism must look like 'krr(k=10, epsilon0=2)', got {_shorten(self.text)}"
@@ -312,6 +316,8 @@ class _Reader:
             return mechanism(**arguments)
         source = arguments["path"]
         if isinstance(source, str):
+            if not self.files:
+                raise ValueError("it must hold its rows here, not name their file")
             return MatrixRandomizer.from_file(source)
         return MatrixRandomizer(source)  # type: ignore[arg-type]
 

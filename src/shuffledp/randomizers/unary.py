@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from shuffledp.arrays import UNIT, IntArray
+from shuffledp.engine.balls import upper_double
 from shuffledp.errors import check_epsilon0, check_probability
 from shuffledp.randomizers.aggregate import Aggregate, BitSums, OnlyMultiset
 from shuffledp.randomizers.base import Values
-from shuffledp.randomizers.masses import DIGITS, working_digits
+from shuffledp.randomizers.masses import DIGITS, fraction_of, working_digits
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling import Bits, Logistic, Probability, Rational, decide, decide_packed
 from shuffledp.sampling.layout import as_bytes, packed_bits
@@ -35,12 +36,12 @@ class _Unary(SupportRandomizer):
 
     @property
     @abstractmethod
-    def noise(self) -> tuple[Decimal, Decimal]:
+    def noise(self) -> tuple[arb, arb]:
         """The probabilities b and 1-b of a 1 and a 0 for a bit that should be 0."""
 
     @property
     @abstractmethod
-    def low_ratio(self) -> Decimal:
+    def low_ratio(self) -> arb:
         """(1-a)/(1-b), by how much the true input makes a 0 rarer."""
 
     @property
@@ -63,19 +64,19 @@ class _Unary(SupportRandomizer):
             one, zero = self.noise
             rest = self.low_ratio * zero
             own, other = (float(1 - rest), float(rest)), (float(one), float(zero))
-            ones = Fraction(1 - rest), Fraction(one)
+            ones = fraction_of(1 - rest), fraction_of(one)
         return BitSums(own, other, self.domain_size == 2, self.epsilon0, ones)
 
-    def support_mass(self, supported: int, named: int) -> Decimal:
+    def support_mass(self, supported: int, named: int) -> arb:
         r"""Return :math:`\frac{1-a}{1-b}b^m(1-b)^{t-m}`."""
         one, zero = self.noise
         return self.low_ratio * one**supported * zero ** (named - supported)
 
     @property
-    def full_support_mass(self) -> Decimal:
+    def full_support_mass(self) -> arb:
         r""":math:`\frac{1-a}{1-b}b^D`: all bits 1."""
         size = self.domain_size
-        return Decimal(0) if size is None else self.support_mass(size, size)
+        return arb(0) if size is None else self.support_mass(size, size)
 
     @property
     @abstractmethod
@@ -139,13 +140,13 @@ class RAPPOR(_Unary):
     domain_size: int | None = None
 
     @property
-    def noise(self) -> tuple[Decimal, Decimal]:
+    def noise(self) -> tuple[arb, arb]:
         r""":math:`1/(1+e^{\varepsilon_0/2})` and its complement."""
         odds = self.low_ratio
         return odds / (1 + odds), 1 / (1 + odds)
 
     @property
-    def low_ratio(self) -> Decimal:
+    def low_ratio(self) -> arb:
         r""":math:`e^{-\varepsilon_0/2}`."""
         return 1 / self.ratio.sqrt()
 
@@ -178,12 +179,12 @@ class OUE(_Unary):
     domain_size: int | None = None
 
     @property
-    def noise(self) -> tuple[Decimal, Decimal]:
+    def noise(self) -> tuple[arb, arb]:
         r""":math:`1/(e^{\varepsilon_0}+1)` and its complement."""
         return 1 / (self.ratio + 1), self.ratio / (self.ratio + 1)
 
     @property
-    def low_ratio(self) -> Decimal:
+    def low_ratio(self) -> arb:
         r""":math:`(1+e^{-\varepsilon_0})/2`."""
         return (1 + 1 / self.ratio) / 2
 
@@ -238,20 +239,25 @@ class UnaryEncoding(_Unary):
         return DIGITS - math.floor(math.log10(min(self.p, self.q)))
 
     @property
-    def ratio(self) -> Decimal:
+    def ratio(self) -> arb:
         """p(1-q)/(q(1-p)), or its inverse where a 0 is the supporting bit."""
         return _odds_ratio(self.p, self.q)
 
     @property
-    def noise(self) -> tuple[Decimal, Decimal]:
+    def log_ratio(self) -> arb:
+        """|logit p - logit q|."""
+        return self.ratio.log()
+
+    @property
+    def noise(self) -> tuple[arb, arb]:
         """The noise q and 1-q, the other way round where a 0 is the supporting bit."""
-        one, zero = Decimal(self.q), 1 - Decimal(self.q)
+        one, zero = arb(self.q), 1 - arb(self.q)
         return (one, zero) if self.p > self.q else (zero, one)
 
     @property
-    def low_ratio(self) -> Decimal:
+    def low_ratio(self) -> arb:
         """(1-p)/(1-q), or p/q where a 0 is the supporting bit."""
-        p, q = Decimal(self.p), Decimal(self.q)
+        p, q = arb(self.p), arb(self.q)
         return (1 - p) / (1 - q) if self.p > self.q else p / q
 
     @property
@@ -265,16 +271,14 @@ class UnaryEncoding(_Unary):
         return int(self.p > self.q)
 
 
-def _odds_ratio(p: float, q: float) -> Decimal:
+def _odds_ratio(p: float, q: float) -> arb:
     """Return the ratio of the odds of p and q, the larger one on top."""
-    large, small = Decimal(max(p, q)), Decimal(min(p, q))
+    large, small = arb(max(p, q)), arb(min(p, q))
     return large * (1 - small) / (small * (1 - large))
 
 
 @lru_cache(maxsize=256)
 def _level(p: float, q: float) -> float:
-    """Return the logarithm of the odds ratio as the next double above."""
+    """Return the logarithm of the odds ratio, rounded up."""
     with working_digits():
-        exact = _odds_ratio(p, q).ln()
-    level = float(exact)
-    return level if level >= exact else math.nextafter(level, math.inf)
+        return upper_double(_odds_ratio(p, q).log())

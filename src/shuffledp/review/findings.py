@@ -14,6 +14,9 @@ from shuffledp.accounting.sum_view import View
 from shuffledp.comparison import Comparison, compare
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError, wide_is_enough
 from shuffledp.figures import Chart, Line
+from shuffledp.randomizers import Relation
+from shuffledp.randomizers.identity import foreign_classes, stated_by
+from shuffledp.randomizers.parts import without_limits
 from shuffledp.review.seen import SEEN, Seen
 
 #: Of these shares of the users there are fewer, or so many work for the analyst.
@@ -22,10 +25,6 @@ _COLLUDING = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 
 #: How often the same users may be asked again: monthly, weekly, daily for a year.
 _ROUNDS = (12, 52, 365)
-_ROUNDS_RTOL = 0.1
-
-#: Numbers beside the claim need not be as close to the best bound as the claim itself.
-_ASIDE_RTOL = 1e-2
 
 #: False alarms at which the table tells how many true ones there are.
 FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1, 0.5)
@@ -60,6 +59,17 @@ class Findings:
             raise NoAnswerError("there is no finite epsilon to write a document about")
 
     @property
+    def relation(self) -> Relation:
+        """How neighbouring datasets differ: what the guarantee protects."""
+        return self.report.relation
+
+    @property
+    def basis(self) -> str:
+        """What the guarantee is: proved, unless a class of somebody else states the laws."""
+        kinds = foreign_classes(self.report.randomizer)
+        return f"computed from what is {stated_by(kinds)}, not proved," if kinds else "proved"
+
+    @property
     def seen(self) -> Seen:
         """How to speak of what the analyst sees."""
         return SEEN[self.report.view]
@@ -91,11 +101,14 @@ class Findings:
     @cached_property
     def accountant(self) -> ShuffleAccountant:
         """The accountant of the claim."""
-        return self._asked(self.report.n, self.report.crowd.corrupted, self.report.rtol)
+        return self._asked(self.report.n, self.report.crowd.corrupted)
 
     @cached_property
     def local(self) -> float:
-        """The epsilon of one report whose sender is known; at the delta, if it is not pure."""
+        """The epsilon of one report whose sender is known; at the delta, if it is not pure.
+
+        It is that of the whole domain: all attributes may change, whatever the guarantee says.
+        """
         with wide_is_enough():
             return self._level if self.is_pure else self._alone.get_epsilon(self.delta)
 
@@ -108,7 +121,7 @@ class Findings:
     def _level(self) -> float:
         randomizer = self.report.randomizer
         if any(field.name == "epsilon0" for field in fields(randomizer)):  # type: ignore[arg-type]
-            return randomizer.epsilon0  # as it was given, not computed
+            return randomizer.domain_epsilon0  # as it was given, not computed
         with wide_is_enough():
             return self._alone.get_epsilon(0.0)
 
@@ -119,8 +132,7 @@ class Findings:
             return None
         with wide_is_enough():
             crowd = self.report.crowd
-            rtol = self.report.rtol  # as close as the claim, which is never above it
-            asked = self._asked(crowd.n, crowd.corrupted, rtol, "multiset")
+            asked = self._asked(crowd.n, crowd.corrupted, "multiset")
             return asked.get_epsilon(self.delta)
 
     @cached_property
@@ -143,8 +155,7 @@ class Findings:
     def repeated(self) -> Sequence[WhatIf]:
         """What all rounds together reveal if the same users are asked again."""
         with wide_is_enough():
-            rounds = [(k, self._aside.rounds(k, rtol=_ROUNDS_RTOL)) for k in _ROUNDS]
-            return [WhatIf(k, many.get_epsilon(self.delta)) for k, many in rounds]
+            return [WhatIf(k, self.accountant.rounds(k).get_epsilon(self.delta)) for k in _ROUNDS]
 
     @cached_property
     def advantage(self) -> float:
@@ -167,6 +178,7 @@ class Findings:
                 report.randomizer,
                 report.n,
                 self.delta,
+                rtol=report.rtol,
                 view=report.view,
                 corrupted=report.crowd.corrupted,
                 corrupted_adaptively=report.crowd.corrupted_adaptively,
@@ -178,7 +190,7 @@ class Findings:
         x, upper = zip(*self._deltas, strict=True)
         lines = [Line("guarantee", x, upper, kind="upper", group="guarantee")]
         with wide_is_enough():
-            lower = tuple(map(self._aside.delta_lower_bound, x))
+            lower = tuple(map(self.accountant.delta_lower_bound, x))
         if self.has_attack:
             lines.append(Line("attained by an attack", x, lower, kind="lower", group="guarantee"))
         return Chart("", "epsilon", "delta", tuple(lines), y_log=True)
@@ -205,31 +217,23 @@ class Findings:
     def _deltas(self) -> Sequence[tuple[float, float]]:
         """Certified deltas from epsilon 0 to twice that of the claim."""
         end = min(2 * self.epsilon or 1.0, MAX_EPSILON0)
-        return [(0.0, self.advantage), *_deltas(self._aside, end, _PROFILE_STEPS)]
-
-    @cached_property
-    def _aside(self) -> ShuffleAccountant:
-        """The accountant of the claim, less close."""
-        return self._asked(self.report.n, self.report.crowd.corrupted, _ASIDE_RTOL)
+        return [(0.0, self.advantage), *_deltas(self.accountant, end, _PROFILE_STEPS)]
 
     @cached_property
     def _alone(self) -> ShuffleAccountant:
-        """One user without a crowd: what a broken shuffler leaves."""
-        return ShuffleAccountant(
-            self.report.randomizer, 1, bound=self.report.wanted, rtol=_ASIDE_RTOL
-        )
+        """One user without a crowd: what a broken shuffler leaves, whatever changes."""
+        whole = without_limits(self.report.randomizer)
+        return ShuffleAccountant(whole, 1, bound=self.report.wanted, rtol=self.report.rtol)
 
     def _epsilon(self, n: int, corrupted: int) -> float:
         with wide_is_enough():
-            return self._asked(n, corrupted, _ASIDE_RTOL).get_epsilon(self.delta)
+            return self._asked(n, corrupted).get_epsilon(self.delta)
 
-    def _asked(
-        self, n: int, corrupted: int, rtol: float, view: View | None = None
-    ) -> ShuffleAccountant:
+    def _asked(self, n: int, corrupted: int, view: View | None = None) -> ShuffleAccountant:
         return ShuffleAccountant(
             self.report.randomizer,
             n,
-            rtol=max(rtol, self.report.rtol),
+            rtol=self.report.rtol,
             bound=self.report.wanted,
             corrupted=corrupted,
             corrupted_adaptively=self.report.crowd.corrupted_adaptively,

@@ -5,28 +5,36 @@ from __future__ import annotations
 import base64
 import math
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 
 from shuffledp._version import __version__
 from shuffledp.accounting import Report
 from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.accounting.assumptions import LEVEL
+from shuffledp.accounting.report import Proof
 from shuffledp.certification import Certificate
 from shuffledp.certification.known_sums import why_unknown
 from shuffledp.comparison import OURS
 from shuffledp.figures import Chart, picture
-from shuffledp.markup import Markup, tag
+from shuffledp.markup import render
 from shuffledp.review.cover import Cover
-from shuffledp.review.definitions import definitions
-from shuffledp.review.findings import Findings, WhatIf
-from shuffledp.review.style import STYLE
+from shuffledp.review.definitions import definitions, two_values, whatever
+from shuffledp.review.findings import Findings
 from shuffledp.review.whole import Whole
-from shuffledp.rounding import exp_above, exp_below, plain, round_down, round_up
+from shuffledp.rounding import exp_above, exp_below, given_or_up, plain, round_down, round_up
 from shuffledp.wording import counted, shorten
 
 _PICTURE = (4.4, 3.3)  # inches, two of them side by side
 _MAX_TEXT = 400  # characters of a mechanism, which may be a matrix
+
+#: What proves a guarantee, in words.
+_PROOFS: dict[Proof, str] = {
+    "blanket": "the optimal decomposition (“blanket”) bound",
+    "swap": "the swap bound, over all datasets that the other users may hold",
+    "exact": "the exact worst case over all datasets",
+    "composition": "the composition of the sums of all attributes",
+}
 
 
 def review_page(
@@ -57,280 +65,129 @@ def write_page(
     whole: Whole | None = None,
 ) -> str:
     """Return the document about numbers that may be there already."""
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", cover.title),
-        tag("style", Markup(STYLE)),
-    )
-    body = (
-        _head(cover),
-        *_statement(found),
-        *([] if whole is None else [tag("p", str(whole))]),
-        *_collected(found),
-        *_assumptions(found),
-        *_meaning(found),
-        *_comparison(found),
-        *_origin(found, certificate),
-        *_definitions(found),
-        tag(
-            "footer",
-            f"Made with shuffledp {__version__}. Guarantees are rounded up, lower bounds "
-            "down. The page is complete in itself and loads nothing.",
-        ),
-    )
-    page = tag("html", head, tag("body", tag("main", *body)), lang="en")
-    return f"<!DOCTYPE html>\n{page.text}\n"
-
-
-def _head(cover: Cover) -> Markup:
-    lines = [cover.organisation, cover.contact and f"Contact: {cover.contact}"]
-    return tag("header", tag("h1", cover.title), *(tag("p", line) for line in lines if line))
-
-
-def _statement(found: Findings) -> Iterable[Markup]:
-    report, epsilon = found.report, _up(found.epsilon)
-    yield tag(
-        "p",
-        f"With {report.crowd}, each of whom runs {_text(report)} on their own device, "
-        f"{found.seen.result} ({epsilon}, {_delta(found)})-differentially private. Whatever one "
-        f"person holds, it makes nothing that {found.seen.shows} more than "
-        f"{_factor(found.epsilon)} times as likely, plus {_delta(found)}.",
-        class_="statement",
-    )
-    attack = (
-        f"ε ≥ {round_down(found.lower_bound)}",
-        "what an attack attains: no analysis can promise less",
-    )
-    keys = (
-        (f"ε ≤ {epsilon}", f"guaranteed at δ = {_delta(found)}"),
-        *([attack] if found.has_attack else []),
-        (f"{_percent(found.advantage)} %", "how much better than chance anyone can guess, at most"),
-        (_level(found), "what one report reveals if its sender is known"),
-    )
-    yield tag(
-        "div", *(tag("div", tag("b", n), tag("span", text)) for n, text in keys), class_="keys"
-    )
-
-
-def _collected(found: Findings) -> Iterable[Markup]:
     report = found.report
-    yield tag("h2", "What is collected, and who sees it")
-    yield tag(
-        "p",
-        "Every person's device turns their data into one randomized report and sends nothing but "
-        f"that. {found.seen.work} The randomizer is ",
-        tag("code", _text(report)),
-        f"; {LEVEL}." if found.is_pure else ".",
+    return render(
+        "shuffledp.review",
+        "page.html",
+        version=__version__,
+        cover=cover,
+        found=found,
+        report=report,
+        seen=found.seen,
+        certificate=certificate,
+        whole=whole,
+        mechanism=shorten(str(report.randomizer), _MAX_TEXT),
+        epsilon=_epsilon(found),
+        lower_bound=_lower_bound(found),
+        delta=_delta(found),
+        factor=round_up(exp_above(found.epsilon)),
+        least_factor=round_down(exp_below(-found.epsilon)),
+        right=math.nextafter((1 + found.advantage) / 2, 1.0),
+        level=_level(found),
+        level_meaning=LEVEL,
+        whatever=whatever(found.relation),
+        of_whatever=_whatever(found),
+        two_values=two_values(found.relation),
+        told="about one person" if found.relation.replaces_input else "about such a change",
+        what_ifs=list(_what_ifs(found)),
+        hits=[(f"{plain(100 * rate)} %", f"{_percent(hit)} %") for rate, hit in found.hits],
+        published=[row.cells[:3] for row in found.comparison.rows if row.epsilon is not None],
+        ours=len([row for row in found.comparison.rows if row.bound in OURS]),
+        unknown=[
+            f"{row.cells[0]}: {row.reason}" for row in found.comparison.rows if row.epsilon is None
+        ],
+        proof=_PROOFS[report.bound],
+        commands=list(commands(found)),
+        proof_command=proof_command(found),
+        definitions=definitions(found.seen, found.relation, found.basis),
+        percent=_percent,
+        picture=_picture,
     )
-    rows = (
-        ("The person's device", "the data", "nothing leaves it but the report"),
-        (f"The {found.seen.middle}", "each report, perhaps with its sender", _level(found)),
-        (
-            f"The analyst, and all who get {found.seen.short}",
-            found.seen.given,
-            f"ε = {_up(found.epsilon)}, δ = {_delta(found)}",
-        ),
-    )
-    yield _table(("who", "sees", "protected by"), rows)
 
 
-def _assumptions(found: Findings) -> Iterable[Markup]:
-    report = found.report
-    yield tag("h2", "What is assumed, and what holds if it fails")
-    yield tag("ul", *(tag("li", fact) for fact in (*report.assumptions, *found.seen.trust)))
-    rows = [("as assumed", str(report.crowd), _up(found.epsilon))]
-    rows += _what_ifs("fewer users take part", found.fewer, "user")
-    rows += _what_ifs("users work for the analyst", found.colluding, "user")
-    rows += _what_ifs("the same users are asked again", found.repeated, "round")
+def _what_ifs(found: Findings) -> Iterator[tuple[str, str, str]]:
+    """Yield what may happen, in what measure, and the epsilon then."""
+    yield "as assumed", str(found.report.crowd), _epsilon(found)
+    for what, cases, noun in (
+        ("fewer users take part", found.fewer, "user"),
+        ("users work for the analyst", found.colluding, "user"),
+        ("the same users are asked again", found.repeated, "round"),
+    ):
+        for case in cases:
+            yield what, counted(case.count, noun), _up(case.epsilon)
     fails = f"the {found.seen.middle} fails"
     if found.shuffled is not None:
-        rows += [(fails, "all reports, without order or sender", _up(found.shuffled))]
-    rows += [(fails, "every report with its sender", _up(found.local))]
-    yield _table(("what happens", "", f"ε at δ = {_delta(found)}"), rows, numbers=1)
-    yield tag(
-        "p",
-        f"All of these are certified, too. {found.seen.failure} {found.seen.again}",
-        class_="soft",
-    )
+        yield fails, "all reports, without order or sender", _up(found.shuffled)
+    yield fails, f"every report with its sender{_whatever(found)}", _local(found)
 
 
-def _what_ifs(what: str, cases: Sequence[WhatIf], noun: str) -> list[tuple[str, str, str]]:
-    return [(what, counted(case.count, noun), _up(case.epsilon)) for case in cases]
-
-
-def _meaning(found: Findings) -> Iterable[Markup]:
-    yield tag("h2", "What the numbers mean for one person")
-    right = math.nextafter((1 + found.advantage) / 2, 1.0)
-    yield tag(
-        "p",
-        "Suppose an attacker knows the data of everybody else, and that one person holds one of "
-        "two values. Guessing is right half of the time; with "
-        f"{found.seen.short} at hand at most "
-        f"{_percent(right)} % of the time. Whatever {found.seen.shows}, it changes the odds of the "
-        f"two values by a factor between {round_down(exp_below(-found.epsilon))} and "
-        f"{_factor(found.epsilon)}, but for events that δ allows for: their probability is "
-        f"{_delta(found)} more than this factor explains, at most.",
-    )
-    rows = [(f"{plain(100 * rate)} %", f"{_percent(hit)} %") for rate, hit in found.hits]
-    yield tag(
-        "div",
-        _picture(
-            found.profile,
-            "Delta at other epsilons: the guarantee, and what a concrete attack attains. The truth "
-            "lies in between."
-            if found.has_attack
-            else "Delta at other epsilons: the guarantee.",
-        ),
-        _picture(
-            found.tradeoff,
-            "The errors of every attacker. A curve near that of guessing means that nothing can be "
-            "told about one person.",
-        ),
-        class_="pictures",
-    )
-    yield _table(
-        ("false alarms", "true alarms, at most"),
-        rows,
-        numbers=2,
-        caption="Whoever raises so many false alarms about a person raises so many true ones",
-    )
-
-
-def _comparison(found: Findings) -> Iterable[Markup]:
-    rows, unknown = [], []
-    for row in found.comparison.rows:
-        title, epsilon, ratio, _ = row.cells
-        if row.epsilon is None:
-            unknown.append(f"{title}: {row.reason}")
-        else:
-            rows.append((title, epsilon, ratio))
-    yield tag("h2", "What published analyses say")
-    if found.report.crowd.assumptions:
-        yield tag("p", found.comparison.covered)
-    if found.report.view == "sum":
-        yield tag("p", "They are about shuffled reports; what holds for these holds for their sum.")
-    yield _table(
-        ("bound on ε", "ε", "to ours"),
-        rows,
-        numbers=2,
-        marked=len([row for row in found.comparison.rows if row.bound in OURS]),
-    )
-    if unknown:
-        yield tag("p", f"Without an answer here: {'; '.join(unknown)}.", class_="soft")
-
-
-def _origin(found: Findings, certificate: Certificate | None) -> Iterable[Markup]:
+def commands(found: Findings) -> Iterator[str]:
+    """Yield command lines that give the numbers of the document."""
     report = found.report
-    proof = {
-        "blanket": "the optimal decomposition (“blanket”) bound",
-        "swap": "the swap bound, over all datasets that the other users may hold",
-        "exact": "the exact worst case over all datasets",
-        "composition": "the composition of the sums of all attributes",
-    }[report.bound]
-    yield tag("h2", "How the number was obtained")
-    yield tag(
-        "p",
-        f"By {proof}. All roundings and truncations are counted to the safe side. The worst inputs "
-        f"are {_where(report)} ({report.pairs}); {_attained(found)}. The same numbers come out of",
-    )
-    yield tag("pre", "\n".join(_commands(found)))
-    if certificate is not None:
-        yield tag(
-            "p",
-            "The certificate below proves in ball arithmetic, rounding included: "
-            f"{certificate.guarantee.statement}. Saved as a file, it is checked by ",
-            tag("code", "shuffledp verify FILE"),
-            f". Its digest is {certificate.digest}.",
-        )
-        yield tag("pre", certificate.to_json(), class_="long")
-
-
-def _commands(found: Findings) -> Iterable[str]:
-    report = found.report
-    text, users = shlex.quote(str(report.randomizer)), f"-n {report.n}"
+    who, target, view, rtol = _asked(report)
     crowd = "".join(
         f" --{name.replace('_', '-')} {count}"
         for name in ("corrupted", "corrupted_adaptively")
         if (count := getattr(report.crowd, name))
     )
-    if report.quantity == "epsilon":
-        target = f"--delta {plain(report.target)}"
-    else:
-        target = f"--epsilon {plain(report.target)}"
-    rtol = "" if report.rtol == DEFAULT_RTOL else f" --rtol {plain(report.rtol)}"
+    bound = f"--bound {report.wanted}"
+    yield f"shuffledp {report.quantity} {who} {target} {bound}{view}{rtol}{crowd}"
+    yield f"shuffledp compare {who} --delta {plain(found.delta)}{view}{rtol}{crowd}"
+
+
+def proof_command(found: Findings) -> str | None:
+    """Return how a certificate is made, if there is one: for honest users, without rtol."""
+    report = found.report
+    who, target, view, rtol = _asked(report)
+    known = not view or why_unknown(report.randomizer, report.n) is None
+    if report.crowd.assumptions or rtol or not known:
+        return None
+    return f"shuffledp certify {who} {target} --bound {report.wanted}{view}"
+
+
+def _asked(report: Report) -> tuple[str, str, str, str]:
+    """Return the question as options: mechanism and users, target, view, and accuracy."""
+    target = f"--{'epsilon' if report.quantity == 'delta' else 'delta'} {plain(report.target)}"
     view = "" if report.view == "multiset" else f" --view {report.view}"
-    ends = f"{target} --bound {report.wanted}{view}"
-    yield f"shuffledp {report.quantity} {text} {users} {ends}{rtol}{crowd}"
-    yield f"shuffledp compare {text} {users} --delta {plain(found.delta)}{view}"
-    provable = not view or why_unknown(report.randomizer, report.n) is None
-    if provable and not crowd:  # certificates are for honest users
-        yield f"shuffledp certify {text} {users} {ends}"
+    rtol = "" if report.rtol == DEFAULT_RTOL else f" --rtol {plain(report.rtol)}"
+    return f"{shlex.quote(str(report.randomizer))} -n {report.n}", target, view, rtol
 
 
-def _definitions(found: Findings) -> Iterable[Markup]:
-    yield tag("h2", "Definitions")
-    terms = definitions(found.seen)
-    pairs = (tag("div", tag("dt", term), tag("dd", meaning)) for term, meaning in terms)
-    yield tag("dl", *pairs)
-
-
-def _picture(chart: Chart, caption: str) -> Markup:
-    content = base64.b64encode(picture(chart, ".svg", _PICTURE)).decode("ascii")
-    image = tag("img", src=f"data:image/svg+xml;base64,{content}", alt=caption)
-    return tag("figure", image, tag("figcaption", caption))
-
-
-def _table(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    numbers: int = 0,
-    marked: int = 0,
-    caption: str | None = None,
-) -> Markup:
-    """Return a table; the last ``numbers`` columns hold numbers, the first rows are marked."""
-    texts = len(head) - numbers
-
-    def cells(name: str, row: Sequence[str]) -> list[Markup]:
-        return [
-            tag(name, cell) if i < texts else tag(name, cell, class_="number")
-            for i, cell in enumerate(row)
-        ]
-
-    body = (
-        tag("tr", *cells("td", row), **({"class_": "ours"} if i < marked else {}))
-        for i, row in enumerate(rows)
-    )
-    top = (tag("caption", caption),) if caption else ()
-    return tag("table", *top, tag("thead", tag("tr", *cells("th", head))), tag("tbody", *body))
-
-
-def _text(report: Report) -> str:
-    return shorten(str(report.randomizer), _MAX_TEXT)
-
-
-def _attained(found: Findings) -> str:
-    if not found.has_attack:
-        return "no lower bound is known"
-    return f"the lower bound is attained by {found.report.datasets_in_words}"
-
-
-def _where(report: Report) -> str:
-    return "of no importance" if report.worst_pair is None else str(report.worst_pair)
+def _picture(chart: Chart) -> str:
+    return base64.b64encode(picture(chart, ".svg", _PICTURE)).decode("ascii")
 
 
 def _level(found: Findings) -> str:
     """Return how private one report is whose sender is known."""
-    epsilon = _up(found.local)
+    epsilon = _local(found)
     return f"ε0 = {epsilon}" if found.is_pure else f"ε = {epsilon}, δ = {_delta(found)}"
+
+
+def _local(found: Findings) -> str:
+    """Return the epsilon of one report whose sender is known; a level as it was given."""
+    return given_or_up(found.local) if found.is_pure else _up(found.local)
+
+
+def _epsilon(found: Findings) -> str:
+    """Return the epsilon of the claim: as it was given, or rounded up."""
+    given = found.report.target_epsilon
+    return found.report.at_most if given is None else plain(given)
+
+
+def _lower_bound(found: Findings) -> str:
+    asked = found.report.quantity == "epsilon"
+    return found.report.at_least if asked else round_down(found.lower_bound)
+
+
+def _whatever(found: Findings) -> str:
+    """Return what to add where a number is about more than the guarantee is."""
+    return "" if found.relation.replaces_input else ", whatever changes"
 
 
 def _delta(found: Findings) -> str:
     """Return the delta of the claim: as it was given, or rounded up."""
     given = found.report.target_delta
-    return round_up(found.report.decimal_guarantee) if given is None else plain(given)
+    return found.report.at_most if given is None else plain(given)
 
 
 def _up(number: float) -> str:
@@ -340,7 +197,3 @@ def _up(number: float) -> str:
 def _percent(rate: float) -> str:
     """Return a rate in percent, rounded up."""
     return round_up(Decimal(rate).scaleb(2))
-
-
-def _factor(epsilon: float) -> str:
-    return round_up(exp_above(epsilon))

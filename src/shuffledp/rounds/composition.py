@@ -8,11 +8,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from shuffledp.arrays import UNIT
-from shuffledp.decomposition import Law
-from shuffledp.divergence import HOCKEY_STICK, BlockSum, LogEnclosure, log_mean
+from flint import arb
+
+from shuffledp.engine.balls import (
+    ball,
+    lower_double,
+    lower_log,
+    precision,
+    total,
+    upper_double,
+    upper_log,
+)
+from shuffledp.engine.mean import log_mean
+from shuffledp.engine.proposals import Doubles
+from shuffledp.engine.sums import Block, Sum
 from shuffledp.interval import Interval
-from shuffledp.rounds.loss_law import LossLaw, Side, enclose
+from shuffledp.rounds.loss_law import LossLaw, Side
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,66 +44,81 @@ class Composition:
 
     def log_delta(self, epsilon: float, rtol: float) -> float:
         """Bound log delta; the cost does not depend on how many rounds there are."""
-        value = LogEnclosure(-math.inf, -math.inf)
+        mean = Interval(-math.inf, -math.inf)
         if epsilon < self.largest:
-            total = BlockSum.of(*self._blocks, offset=epsilon)
-            mean, kept = log_mean(total, HOCKEY_STICK, rtol=rtol), self.log_kept
-            # A sum of two logarithms is rounded once, which `widen` covers.
-            value = LogEnclosure(mean.lower + kept.lower, mean.upper + kept.upper).widen(0.0)
-        value = value.plus(self.infinite.lower, self.infinite.upper)
-        return value.upper if self.side == "upper" else value.lower
+            mean = log_mean(self._sum(epsilon), rtol)
+        with precision():
+            infinite = self._infinite
+            if self.side == "upper":
+                return upper_log(_exp(mean.upper) * self._log_kept.exp() + infinite[1])
+            return lower_log(_exp(mean.lower) * self._log_kept.exp() + infinite[0])
+
+    def estimate(self, epsilon: float) -> float:
+        """Return log delta in doubles, about."""
+        log = -math.inf
+        if epsilon < self.largest:
+            log = Doubles.of(self._sum(epsilon)).log_measured + float(self._log_kept)
+        delta = (math.exp(log) if log > -math.inf else 0.0) + self.infinite.upper
+        return math.log(delta) if delta > 0 else -math.inf
+
+    def slope(self, epsilon: float) -> float:
+        """Return the slope of log delta, without infinite losses, about; 0 where there is none."""
+        return -Doubles.of(self._sum(epsilon)).theta if epsilon < self.largest else 0.0
+
+    def _sum(self, epsilon: float) -> Sum:
+        return Sum(self._blocks, offset=arb(epsilon), curvature=1)
 
     @cached_property
-    def _blocks(self) -> list[tuple[Law, int]]:
-        return [(law.finite(self.side), times) for law, times in self.rounds]
+    def _blocks(self) -> tuple[Block, ...]:
+        return tuple(Block(law.finite, times) for law, times in self.rounds)
 
     @cached_property
-    def log_kept(self) -> Interval:
+    def _log_kept(self) -> arb:
         """The logarithm of the probability that all losses are finite."""
-        total = 0.0, 0.0
-        for law, times in self.rounds:
-            lower, upper = _logs(law.kept)
-            total = total[0] + times * lower, total[1] + times * upper
-        # A logarithm has 4 units, a product one, and each sum one.
-        slack = (len(self.rounds) + 8) * UNIT
-        return Interval(total[0] * (1 + slack), total[1] * (1 - slack))
+        with precision():
+            return total(times * _log(law.kept) for law, times in self.rounds)
+
+    @cached_property
+    def _infinite(self) -> tuple[arb, arb]:
+        """The probability that some loss is infinite, and none minus infinite, in two bounds."""
+        if not any(law.infinite for law, _ in self.rounds):
+            return arb(0), arb(0)
+        with precision():
+            lost = -self._log_kept.expm1()
+        whole = all(law.kept + law.infinite == 1 for law, _ in self.rounds)
+        return (lost if whole else arb(0)), lost
 
     @cached_property
     def infinite(self) -> Interval:
-        """The probability that some loss is infinite, and none minus infinite."""
-        if not any(law.infinite for law, _ in self.rounds):
-            return Interval(0.0, 0.0)
-        upper = -math.expm1(self.log_kept.lower) * (1 + 8 * UNIT)
-        lower = -math.expm1(self.log_kept.upper) * (1 - 8 * UNIT)
-        whole = all(law.kept + law.infinite == 1 for law, _ in self.rounds)
-        return Interval(lower if whole else 0.0, upper)
+        """Enclose the probability that some loss is infinite, and none minus infinite."""
+        with precision():
+            low, high = self._infinite
+            return Interval(max(lower_double(low), 0.0), min(upper_double(high), 1.0))
 
     @cached_property
     def largest(self) -> float:
         """No sum of finite losses is larger; minus infinity if a law has none."""
         if not all(law.masses for law, _ in self.rounds):
             return -math.inf
-        ends = [(times, float(law.values[-1])) for law, times in self._blocks]
-        # Products and sums are rounded once each.
-        slack = (len(ends) + 2) * UNIT * sum(times * abs(end) for times, end in ends)
-        return sum(times * end for times, end in ends) + slack
+        with precision():
+            ends = (times * law.finite.atoms[-1].value for law, times in self.rounds)
+            return upper_double(total(ends))
 
     @property
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation of the sum of finite losses, roughly."""
+        """Mean and standard deviation of the sum of finite losses, roughly: where to look."""
         pairs = [(law.moments, times) for law, times in self.rounds]
-        mean = sum(times * moment[0] for moment, times in pairs)
-        return mean, math.sqrt(sum(times * moment[1] for moment, times in pairs))
+        mean = sum(times * moment[0] for moment, times in pairs)  # mutation: any place will do
+        square = sum(times * moment[1] for moment, times in pairs)  # mutation: any place will do
+        return mean, math.sqrt(square)
 
 
-def _logs(kept: Fraction) -> tuple[float, float]:
-    """Return the logarithms of the doubles around a probability, from its small side."""
-    if 2 * kept > 1:
-        lost = enclose(1 - kept)
-        return math.log1p(-lost.upper), math.log1p(-lost.lower)
-    ends = enclose(kept)
-    return _log(ends.lower), _log(ends.upper)
+def _log(kept: Fraction) -> arb:
+    """Return the logarithm of a probability; of what is kept, or lost, all digits count."""
+    if not kept:
+        return arb("-inf")
+    return ball(kept).log() if 2 * kept < 1 else (-ball(1 - kept)).log1p()
 
 
-def _log(number: float) -> float:
-    return math.log(number) if number > 0 else -math.inf
+def _exp(log: float) -> arb:
+    return arb(log).exp() if log > -math.inf else arb(0)

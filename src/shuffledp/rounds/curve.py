@@ -11,7 +11,8 @@ from shuffledp.rounds.loss_law import Side
 from shuffledp.rounds.profile import REACHES, Fineness, RoundProfile, reach_for
 from shuffledp.rounds.search import Guess, find_crossing
 
-_EVALUATION = 0.1  # of rtol is what one evaluation may err, of delta
+_EVALUATION = 0.1  # of rtol is what one evaluation may err, of epsilon
+_COARSEST = 1e-2  # what it may err of delta
 _CLOSE = 0.02  # of rtol is how closely an epsilon is looked for
 
 
@@ -30,6 +31,7 @@ class ComposedCurve:
         self.rounds, self.side, self.rtol = tuple(rounds), side, rtol
         self._log_times = math.log(sum(times for _, times in self.rounds))
         self._compositions: dict[Fineness, Composition] = {}
+        self._known: dict[tuple[Fineness, float], float] = {}
 
     def log_delta(self, epsilon: float, halvings: int) -> float:
         """Return the bound, with a grid that reaches as far as it needs."""
@@ -60,19 +62,31 @@ class ComposedCurve:
             mean + distance * deviation, -distance / deviation if deviation > 0 else -math.inf
         )
         target = log_target.lower if self.side == "upper" else log_target.upper
-        low, high = find_crossing(
-            lambda epsilon: self._log_delta(epsilon, fineness),
-            target,
-            guess,
-            max(composition.largest, 0.0),
-            _CLOSE * self.rtol,
-        )
+        end, close = max(composition.largest, 0.0), _CLOSE * self.rtol
+        _, near = find_crossing(composition.estimate, target, guess, end, close)
+
+        def proved(epsilon: float) -> float:
+            return self._log_delta(epsilon, fineness)
+
+        last = end if self.side == "upper" else end * (1 - close)
+        if near >= end * (1 - close) and (proved(last) <= target) == (self.side == "upper"):
+            low = high = last  # delta falls steeply at the end
+        else:
+            if 0 < near < math.inf:
+                guess = Guess(near, composition.slope(near))
+            low, high = find_crossing(proved, target, guess, end, close)
         if self.side == "upper":
             return high
         return math.inf if composition.infinite.lower > exp_up(target) else low
 
     def _log_delta(self, epsilon: float, fineness: Fineness) -> float:
-        return self._composition(fineness).log_delta(epsilon, _EVALUATION * self.rtol)
+        if (fineness, epsilon) not in self._known:
+            composition = self._composition(fineness)
+            # By so much delta moves where epsilon moves by a relative amount.
+            moved = 1 - epsilon * composition.slope(epsilon)
+            rtol = min(_EVALUATION * self.rtol * moved, _COARSEST)
+            self._known[fineness, epsilon] = composition.log_delta(epsilon, rtol)
+        return self._known[fineness, epsilon]
 
     def _reach_for(self, log_delta: float) -> int:
         """Return how far laws must go so that what is beyond hardly counts."""

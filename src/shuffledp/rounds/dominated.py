@@ -59,7 +59,8 @@ def dominated(nodes: Sequence[Node], floor: Fraction = _ZERO) -> LossLaw:
         if lower[place].y < lower[place + 1].y:
             lower[place] = Point(lower[place].x, lower[place + 1].y)
     upper = [node.above for node in nodes]
-    from_left = [_Line(lower[0], Fraction(-1))]
+    first = lower[0]  # mutation: the first node is one point
+    from_left = [_Line(first, Fraction(-1))]
     from_left += [_Line(b, _slope(a, b, -math.inf)) for a, b in zip(upper, lower[1:], strict=False)]
     from_right = [_Line(b, _slope(b, a, math.inf)) for b, a in zip(lower, upper[1:], strict=False)]
     from_right.append(_Line(lower[-1], Fraction(0)))

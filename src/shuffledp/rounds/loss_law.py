@@ -10,17 +10,14 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
-import numpy as np
-
-from shuffledp.arrays import UNIT
-from shuffledp.decomposition import Law
+from shuffledp.engine.balls import ball, precision
+from shuffledp.engine.sums import Law
 from shuffledp.interval import Interval
 from shuffledp.rounds.node import Point
 
 #: Whether a law lies above or below a profile.
 Side = Literal["upper", "lower"]
 
-_STEPS = 6  # doubles by which a logarithm is moved
 _FAINT = Fraction(1, 10**290)  # smaller masses have no double with all digits
 
 
@@ -89,16 +86,14 @@ class LossLaw:
         """The probability of a finite loss."""
         return sum(self.masses, Fraction(0))
 
-    def finite(self, side: Side) -> Law:
-        """Return the law of a finite loss, of mass 1, in doubles.
-
-        Losses are rounded up for the upper side, down for the lower one: what is larger with the
-        same probability has a larger delta, in any number of rounds.
-        """
-        losses = np.array([_log(ratio, side) for ratio in self.ratios])
-        # Quotients of exact numbers are rounded once.
-        weights = np.array([float(mass / self.kept) for mass in self.masses])
-        return Law(losses, weights, np.zeros(len(losses)), np.full(len(losses), 2 * UNIT))
+    @cached_property
+    def finite(self) -> Law:
+        """The law of a finite loss, of mass 1, in balls."""
+        with precision():
+            return Law.of(
+                (ball(ratio).log(), ball(mass / self.kept))
+                for ratio, mass in zip(self.ratios, self.masses, strict=True)
+            )
 
     @cached_property
     def infinite_ends(self) -> Interval:
@@ -108,9 +103,9 @@ class LossLaw:
     @cached_property
     def moments(self) -> tuple[float, float]:
         """Mean and variance of a finite loss, roughly."""
-        law = self.finite("upper")
-        mean = float(law.weights @ law.values)
-        return mean, float(law.weights @ (law.values - mean) ** 2)
+        values, masses = self.finite.values, self.finite.masses
+        mean = float(masses @ values)
+        return mean, float(masses @ (values - mean) ** 2)  # mutation: any will do
 
 
 def enclose(number: Fraction) -> Interval:
@@ -126,16 +121,3 @@ def enclose(number: Fraction) -> Interval:
         nearest if exact <= number else math.nextafter(nearest, 0.0),
         nearest if exact >= number else math.nextafter(nearest, math.inf),
     )
-
-
-def _log(ratio: Fraction, side: Side) -> float:
-    """Return the logarithm, rounded to one side."""
-    near = Fraction(1, 2) < ratio < 2
-    log = math.log1p(float(ratio - 1)) if near else math.log(float(ratio))
-    if ratio == 1:
-        return 0.0
-    # The argument is rounded once, which the logarithm multiplies by at most 2 in relative terms;
-    # the function itself is good to two units in the last place.
-    for _ in range(_STEPS):
-        log = math.nextafter(log, math.inf if side == "upper" else -math.inf)
-    return log

@@ -64,15 +64,15 @@ def reversed_node_at(epsilon: float, log_delta: LogEnclosure) -> Node:
     (True, True)
     """
     upper, lower = _ends(log_delta)
-    if epsilon < 1:
+    if epsilon < 1:  # mutation: both formulas are rounded outwards
         x = math.expm1(-epsilon)
-        left, right = _moved(x, -math.inf), _moved(x, 0.0)
+        low_x, high_x = _moved(x, -math.inf), _moved(x, 0.0)
     else:  # close to -1 doubles have few digits of lambda
         ratio = math.exp(-epsilon)
-        left, right = _moved(ratio, 0.0) - 1, _moved(ratio, math.inf) - 1
+        low_x, high_x = _moved(ratio, 0.0) - 1, _moved(ratio, math.inf) - 1
     return Node(
-        Point(left, -left + (1 + left) * upper),
-        Point(right, -right + (1 + right) * lower),
+        Point(low_x, -low_x + (1 + low_x) * upper),
+        Point(high_x, -high_x + (1 + high_x) * lower),
     )
 
 

@@ -14,6 +14,7 @@ from shuffledp.collection.moments import Moments
 from shuffledp.errors import check_integer, check_probability
 from shuffledp.randomizers import DiscreteLaplace, LocalRandomizer
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.rounding import nearest, round_up
 from shuffledp.study.attribute import Attribute
 from shuffledp.study.cells import encoding_of
 
@@ -206,9 +207,10 @@ class Answers:
         share = combination(self._support, self.moments, answered).estimate(self.n)
         total = float(share.values[0])
         if not total > _FEWEST * float(share.standard_errors[0]):
+            error = round_up(float(share.standard_errors[0]), 3)
             raise ValueError(
-                f"the share of answers about {self.attribute.name!r} is estimated as {total:.3g} "
-                f"+- {float(share.standard_errors[0]):.3g}: too little to say something about them"
+                f"the share of answers about {self.attribute.name!r} is estimated as "
+                f"{nearest(total, 3)} +- {error}: too little to say something about them"
             )
         ratio = float(held @ self.moments.values) / total
         linear = combination(self._support, self.moments, (held - ratio * answered) / total)

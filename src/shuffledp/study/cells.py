@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from shuffledp.files.columns import Cells
 from shuffledp.files.problems import DataError
 from shuffledp.randomizers import DiscreteLaplace, LocalRandomizer
 from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.rounding import written
 from shuffledp.sampling import Bits
 from shuffledp.sampling.doubles import uniform
 from shuffledp.study.attribute import Attribute, label_text
@@ -22,6 +24,7 @@ from shuffledp.wording import counted, shorten
 
 _MAX_ECHO = 60
 _SHOWN = 5
+_INTEGER = re.compile("-?[0-9]+")
 
 #: What stands for yes and no besides 1 and 0, in any case.
 _ANSWERS = {"yes": 1, "no": 0, "true": 1, "false": 0, "1": 1, "0": 0}
@@ -130,9 +133,7 @@ class Encoding:
         if is_missing(cell):
             return math.nan
         try:
-            if isinstance(cell, str) and "_" in cell:
-                raise ValueError
-            number = float(cell)  # type: ignore[arg-type]
+            number = float(written(cell) if isinstance(cell, str) else cell)  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if isinstance(cell, bool | np.bool_) or math.isnan(number):
@@ -191,7 +192,7 @@ def objects(cells: Cells) -> Sequence[object]:
 def _whole(text: str) -> str | None:
     """Return 3 for 3.0, as tables with gaps write whole numbers."""
     head, point, rest = text.partition(".")
-    return head if point and rest.strip("0") == "" and head.lstrip("-").isdigit() else None
+    return head if point and rest.strip("0") == "" and _INTEGER.fullmatch(head) else None
 
 
 def _echo(cell: Any) -> str:

@@ -27,6 +27,7 @@ from shuffledp.files.formats import reports_in, table_in
 from shuffledp.files.parts import parts_of
 from shuffledp.files.randomization import SEEDED
 from shuffledp.files.sidecar import digest, sidecar_path
+from shuffledp.rounding import plain, round_up
 from shuffledp.sampling import Bits
 from shuffledp.study.assignment import Assignment
 from shuffledp.study.batches import even_batches
@@ -230,8 +231,8 @@ def _certify(design: StudyDesign, n: int) -> tuple[Guarantee, tuple[Guarantee, .
     total = certified(design.shuffles, n, study.delta)
     if total.epsilon > study.epsilon:
         raise DataError(
-            f"with {counted(n, 'row')} the plan has epsilon = {total.epsilon:.4g} at delta = "
-            f"{study.delta:g}, above the target {study.epsilon:g}; it was made for "
+            f"with {counted(n, 'row')} the plan has epsilon = {round_up(total.epsilon)} at delta = "
+            f"{plain(study.delta)}, above the target {plain(study.epsilon)}; it was made for "
             f"{study.n:,}; nothing was written"
         )
     if len(design.shuffles) == 1:
@@ -269,6 +270,7 @@ class _Run:
             sha256=digest(new.reports),
             size=new.reports.stat().st_size,
             version=__version__,
+            relation=one.mechanism.relation.to_dict(),
             plan={
                 "design": self.design.to_dict(),
                 "shuffle": place,

@@ -10,6 +10,7 @@ from shuffledp.errors import NoAnswerError
 from shuffledp.planning.analysis import Analysis, Guarantee
 from shuffledp.planning.search import Found, least_error
 from shuffledp.planning.task import Family, Task
+from shuffledp.rounding import plain
 from shuffledp.study.block import Block
 from shuffledp.study.gaussian import gaussian_epsilon, gaussian_spread
 from shuffledp.study.option import StudyOption
@@ -140,7 +141,7 @@ def least_error_of(analysis: Analysis, task: Task, family: Family, epsilon: floa
     """
     found = least_error([family], task, analysis, epsilon)
     if found is None:
-        raise NoAnswerError(f"no epsilon0 meets epsilon = {epsilon!r} for {task.subject}")
+        raise NoAnswerError(f"no epsilon0 meets epsilon = {plain(epsilon)} for {task.subject}")
     return found
 
 

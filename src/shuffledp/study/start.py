@@ -6,6 +6,7 @@ from shuffledp.errors import NoAnswerError
 from shuffledp.planning.analysis import BlanketOnly
 from shuffledp.planning.search import Found, least_error
 from shuffledp.planning.task import Family, Task
+from shuffledp.rounding import plain
 
 #: Its reports do not support all triples of values alike, so the errors of sums are not known.
 _NOT_ALIKE = ("hadamard",)
@@ -33,7 +34,7 @@ def best_start(task: Task, n: int, epsilon: float, delta: float) -> Start:
     ]
     found = least_error(families, task, BlanketOnly(n, delta), epsilon)
     if found is None:
-        raise NoAnswerError(f"no mechanism meets epsilon = {epsilon:.4g} for {task.subject}")
+        raise NoAnswerError(f"no mechanism meets epsilon = {plain(epsilon)} for {task.subject}")
     level = found.randomizer.epsilon0
     return next(family for family in families if family(level) == found.randomizer), found
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.errors import check_epsilon, check_probability, check_users
+from shuffledp.rounding import plain
 from shuffledp.study.attribute import Attribute
 from shuffledp.study.frames import columns_of, propose, titles
 from shuffledp.wording import closest, did_you_mean
@@ -67,8 +68,8 @@ class Study:
         object.__setattr__(self, "delta", check_probability("delta", self.delta))
         if self.delta * self.n >= 1:
             raise ValueError(
-                f"delta must be below 1/n, got {self.delta!r} with n = {self.n}: publishing the "
-                "answers of one person in n would be allowed"
+                f"delta must be below 1/n, got {plain(self.delta)} with n = {self.n}: publishing "
+                "the answers of one person in n would be allowed"
             )
         object.__setattr__(self, "crosses", tuple(self._cross(pair) for pair in self.crosses))
         if len({frozenset(names) for names in self.crosses}) < len(self.crosses):

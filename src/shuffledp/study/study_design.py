@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -14,6 +12,7 @@ from shuffledp._version import __version__
 from shuffledp.errors import check_epsilon
 from shuffledp.planning import Prediction
 from shuffledp.randomizers import Joint, parse
+from shuffledp.sealed import seal, unseal
 from shuffledp.study.cells import Encoding, encoding_of
 from shuffledp.study.option import StudyOption
 from shuffledp.study.shuffle import Shuffle, is_shared_out, users_of
@@ -51,6 +50,10 @@ class StudyDesign:
             if len(shuffle.parts) != len(shuffle.names):
                 raise ValueError(
                     f"{shuffle.mechanism} does not read {len(shuffle.names)} attributes"
+                )
+            if not shuffle.mechanism.relation.replaces_input:
+                raise ValueError(
+                    f"shuffles must protect all answers of a user, got {shuffle.mechanism}"
                 )
             for name, part in zip(shuffle.names, shuffle.parts, strict=True):
                 encoding_of(self.study[name], part)
@@ -119,7 +122,11 @@ class StudyDesign:
             if content["format"] != _FORMAT:
                 raise ValueError(f"its format is {content['format']!r}, not {_FORMAT!r}")
             shuffles = tuple(
-                Shuffle(tuple(entry["attributes"]), parse(entry["mechanism"]), entry["share"])
+                Shuffle(
+                    tuple(entry["attributes"]),
+                    parse(entry["mechanism"], files=False),
+                    entry["share"],
+                )
                 for entry in content["shuffles"]
             )
             study = Study.from_dict(content["study"])
@@ -140,9 +147,7 @@ class StudyDesign:
         Raises:
             OSError: if it cannot be written.
         """
-        content = self.to_dict()
-        text = json.dumps({**content, "checksum": _checksum(content)}, indent=2, allow_nan=False)
-        write_whole(Path(path), text.encode() + b"\n")
+        write_whole(Path(path), seal(self.to_dict()).encode() + b"\n")
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> StudyDesign:
@@ -154,14 +159,8 @@ class StudyDesign:
         """
         raw = Path(path).read_bytes()
         try:
-            content = json.loads(raw)
-            if not isinstance(content, dict):
-                raise ValueError("it holds no fields")
-            checksum = content.pop("checksum", None)
-            if "format" in content and checksum != _checksum(content):
-                raise ValueError("its checksum is wrong")
-            return cls.from_dict(content)
-        except (ValueError, RecursionError) as error:
+            return cls.from_dict(unseal(raw, _FORMAT))
+        except ValueError as error:
             raise ValueError(f"{str(path)!r} is not a plan, or was changed: {error}") from None
 
 
@@ -172,7 +171,3 @@ def _errors(worst: Prediction, expected: Prediction) -> dict[str, float]:
         "expected_rms_error": expected.rms_error,
         "expected_max_error": expected.max_error,
     }
-
-
-def _checksum(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -11,6 +11,7 @@ import numpy as np
 from shuffledp.arrays import FloatArray
 from shuffledp.collection import Estimate
 from shuffledp.collection.cross import CrossTable
+from shuffledp.rounding import nearest, round_up
 from shuffledp.study.attribute import Attribute
 from shuffledp.wording import closest, did_you_mean
 
@@ -65,8 +66,8 @@ class Subgroups:
         if not total > _FEWEST * error:
             shown = ", ".join(f"{key} = {value}" for key, value in given.items())
             raise ValueError(
-                f"the share of people with {shown} is estimated as {total:.3g} +- {error:.3g}: too "
-                "little to say something about them"
+                f"the share of people with {shown} is estimated as {nearest(total, 3)} +- "
+                f"{round_up(error, 3)}: too little to say something about them"
             )
         ratios, errors = [], []
         for own in np.eye(base.size)[:counted]:

@@ -24,6 +24,9 @@ function rounded(x, up, shift = 0) {
   return rest ? `${whole}.${rest}` : whole;
 }
 
+// A level as it was given, if that is short: the double next to 2.6 is above it.
+export const givenOrUp = (x) => (Number(x.toPrecision(DIGITS)) === x ? String(x) : rounded(x, true));
+
 export const roundUp = (x) => rounded(x, true);
 export const roundDown = (x) => rounded(x, false);
 export const percentUp = (x) => rounded(x, true, 2);

@@ -2,22 +2,26 @@
 
 import { draw } from "./chart.js";
 import { $, bar, big, element } from "./dom.js";
-import { growthUp, percentUp, roundDown, roundUp } from "./numbers.js";
+import { givenOrUp, growthUp, percentUp, roundDown, roundUp } from "./numbers.js";
 import { isCorrupted, isSum, state } from "./state.js";
 
 const crowdOf = ({ n, corrupted }) =>
   `${n.toLocaleString("en")} users${corrupted ? `, ${corrupted.toLocaleString("en")} of them corrupted` : ""}`;
 
+// What the numbers protect: neighbouring datasets differ no more than this.
+const neighbours = (relation) => `for neighbouring datasets that ${relation.text}`;
+
 export function showAnswer(answer, chance) {
   const epsilon = answer.guarantee.upper, advantage = chance.guarantee.upper;
   big("guarantee", roundUp(epsilon), roundDown(answer.lower_bound));
   $("sentence").textContent =
-    `With ${crowdOf(answer)}${answer.corrupted ? "," : ""} ${isSum() ? "the sum of the reports is" : "the shuffled reports are"} (${roundUp(epsilon)}, ${state.delta})-differentially private.`;
+    `With ${crowdOf(answer)}${answer.corrupted ? "," : ""} ${isSum() ? "the sum of the reports is" : "the shuffled reports are"} (${roundUp(epsilon)}, ${state.delta})-differentially private ${neighbours(answer.relation)}.`;
+  const whole = answer.relation.attributes === null;
   $("person").replaceChildren(...[
-    [`${percentUp(advantage)} %`, "better than chance: what anyone who knows all others can gain in guessing your value, at most"],
-    [`× ${growthUp(epsilon)}`, `as likely, plus ${state.delta}: what your data can make of anything that the reports show, at most`],
+    [`${percentUp(advantage)} %`, `better than chance: what anyone who knows all others can gain in ${whole ? "guessing your value" : "telling two such values of yours apart"}, at most`],
+    [`× ${growthUp(epsilon)}`, `as likely, plus ${state.delta}: what ${whole ? "your data" : "such a change of your data"} can make of anything that the reports show, at most`],
     answer.ldp_level === null ? ["no ε0", "your report alone, seen by whoever knows it is yours, has no pure local level"]
-      : [`ε0 = ${roundUp(answer.ldp_level)}`, "what your report alone reveals to whoever knows it is yours"],
+      : [`ε0 = ${givenOrUp(answer.ldp_level)}`, `what your report alone reveals to whoever knows it is yours${whole ? "" : ", whatever changes"}`],
   ].map(([number, text]) => { const li = element("li", text); li.prepend(element("b", number)); return li; }));
   const facts = {
     "worst inputs": `${answer.worst_pair} (${answer.pairs})`, "attacked datasets": answer.datasets,
@@ -85,14 +89,15 @@ export function showPlan({ options, left_out: missing, n, corrupted }, use) {
 export function showRounds(answer) {
   big("rounds-guarantee", roundUp(answer.guarantee.upper), roundDown(answer.lower_bound));
   $("rounds-sentence").textContent =
-    `After ${answer.times.toLocaleString("en")} rounds of ${crowdOf(answer.rounds[0])}${answer.rounds[0].corrupted ? "," : ""} ${isSum() ? "the sums of all of them" : "all reports"} together are (${roundUp(answer.guarantee.upper)}, ${state.delta})-differentially private; ` +
+    `After ${answer.times.toLocaleString("en")} rounds of ${crowdOf(answer.rounds[0])}${answer.rounds[0].corrupted ? "," : ""} ${isSum() ? "the sums of all of them" : "all reports"} together are (${roundUp(answer.guarantee.upper)}, ${state.delta})-differentially private ${neighbours(answer.relation)}, in each round; ` +
     `one round is ${roundUp(answer.one_round[0])}, and adding up would give ${roundUp(answer.naive)}.`;
 }
 
 export function showTiers(answer) {
   const worst = Math.max(...answer.tiers.map((t) => t.guarantee.upper ?? Infinity));
+  const relations = [...new Map(answer.tiers.map((t) => [t.relation.text, t.relation])).values()];
   $("tiers-sentence").textContent = Number.isFinite(worst)
-    ? `With ${crowdOf(answer)}${answer.corrupted ? "," : ""} the shuffled reports are (${roundUp(worst)}, ${state.delta})-differentially private for everybody.`
+    ? `With ${crowdOf(answer)}${answer.corrupted ? "," : ""} the shuffled reports are (${roundUp(worst)}, ${state.delta})-differentially private for everybody, ${relations.map(neighbours).join(", or of another tier ")}.`
     : "There is a tier without a guarantee.";
   $("tiers-table").tBodies[0].replaceChildren(...answer.tiers.map((t) => {
     const row = element("tr"), upper = t.guarantee.upper;

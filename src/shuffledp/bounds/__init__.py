@@ -1,0 +1,1 @@
+"""Bounds: certified curves of delta against epsilon, and how they combine."""

@@ -1,0 +1,180 @@
+r"""The centre: a curve of delta against epsilon, every point of which is proved.
+
+Bounds combine by *largest* (over pairs, backgrounds, directions), *smallest* (several proofs of the
+same fact) and *plus* (the probability that an assumption fails). A guarantee is what a curve proves
+from above, an attack what another one proves from below.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from flint import arb
+
+from shuffledp.engine.balls import lower_log, precision, upper_log
+from shuffledp.interval import Interval
+
+#: What proves a guarantee.
+Proof = Literal["blanket", "swap", "exact"]
+
+#: An estimate is off by less than this, mostly; where it is not, a larger bound is returned.
+_DOUBT = 0.1
+
+
+@dataclass(frozen=True)
+class Proved:
+    """A proved bound on log delta at one epsilon.
+
+    Attributes:
+        log: the bound; minus infinity for delta = 0.
+        where: what attains it: a pair of inputs, or datasets; None if no two inputs differ.
+        proof: which argument proves it.
+    """
+
+    log: float
+    where: object = None
+    proof: Proof = "blanket"
+
+
+#: Delta is at least 0, and exactly that where no two inputs differ.
+NOTHING = Proved(-math.inf)
+
+
+class Curve(ABC):
+    """A falling curve of delta against epsilon >= 0.
+
+    What is proved at an epsilon is the same whenever it is asked for.
+    """
+
+    @abstractmethod
+    def above(self, epsilon: float) -> Proved:
+        """Prove an upper bound on log delta."""
+
+    @abstractmethod
+    def below(self, epsilon: float) -> Proved:
+        """Prove a lower bound on log delta."""
+
+    @abstractmethod
+    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
+        """Return log delta in doubles, about: what searches iterate on.
+
+        Args:
+            epsilon: where.
+            like: what was proved nearby, which may tell which of several bounds decides.
+        """
+
+    @property
+    @abstractmethod
+    def end(self) -> Interval:
+        """Enclose the smallest epsilon from which on delta is 0; infinite if there is none."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the expression that the curve is."""
+
+    def plus(self, risk: float) -> Curve:
+        """Return the curve of delta + risk: something assumed fails with this probability."""
+        return _Risked(self, risk) if risk else self
+
+
+class _Largest(Curve):
+    """The pointwise maximum of several curves."""
+
+    def __init__(self, curves: Sequence[Curve]) -> None:
+        self.curves = curves
+
+    def above(self, epsilon: float) -> Proved:
+        return max((c.above(epsilon) for c in self.curves), key=_log, default=NOTHING)
+
+    def below(self, epsilon: float) -> Proved:
+        return max((c.below(epsilon) for c in self.curves), key=_log, default=NOTHING)
+
+    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
+        return max((c.estimate(epsilon, like) for c in self.curves), default=-math.inf)
+
+    @property
+    def end(self) -> Interval:
+        ends = [curve.end for curve in self.curves] or [Interval(0.0, 0.0)]
+        return Interval(max(e.lower for e in ends), max(e.upper for e in ends))
+
+    def __str__(self) -> str:
+        return f"largest({', '.join(map(str, self.curves))})"
+
+
+class _Smallest(Curve):
+    """The pointwise minimum of several upper bounds of the same thing."""
+
+    def __init__(self, curves: Sequence[Curve]) -> None:
+        self.curves = curves
+
+    def above(self, epsilon: float) -> Proved:
+        """Prove the bound that should be the smallest, and others where they may be smaller."""
+        first, *rest = sorted(self.curves, key=lambda c: c.estimate(epsilon))
+        best = first.above(epsilon)
+        for curve in rest:
+            if curve.estimate(epsilon) <= best.log + _DOUBT:
+                best = min(best, curve.above(epsilon), key=_log)
+        return best
+
+    def below(self, epsilon: float) -> Proved:
+        return min((c.below(epsilon) for c in self.curves), key=_log)
+
+    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
+        return min(c.estimate(epsilon, like) for c in self.curves)
+
+    @property
+    def end(self) -> Interval:
+        ends = [curve.end for curve in self.curves]
+        return Interval(min(e.lower for e in ends), min(e.upper for e in ends))
+
+    def __str__(self) -> str:
+        return f"smallest({', '.join(map(str, self.curves))})"
+
+
+class _Risked(Curve):
+    """A curve, raised by a probability."""
+
+    def __init__(self, curve: Curve, risk: float) -> None:
+        self.curve, self.risk = curve, risk
+
+    def above(self, epsilon: float) -> Proved:
+        return self._raised(self.curve.above(epsilon), upper_log)
+
+    def below(self, epsilon: float) -> Proved:
+        return self._raised(self.curve.below(epsilon), lower_log)
+
+    def _raised(self, found: Proved, logarithm: Callable[[arb], float]) -> Proved:
+        with precision():
+            delta = arb(found.log).exp() if found.log > -math.inf else arb(0)
+            return replace(found, log=logarithm(delta + arb(self.risk)))
+
+    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
+        logs = self.curve.estimate(epsilon, like), math.log(self.risk)
+        return max(logs) + math.log1p(math.exp(min(logs) - max(logs)))
+
+    @property
+    def end(self) -> Interval:
+        return Interval(math.inf, math.inf)
+
+    def __str__(self) -> str:
+        return f"{self.curve} + {self.risk!r}"
+
+
+def _log(proved: Proved) -> float:
+    return proved.log
+
+
+def largest(curves: Sequence[Curve]) -> Curve:
+    """Return the pointwise maximum; of no curves it is 0: whoever lists them must know why."""
+    return curves[0] if len(curves) == 1 else _Largest(curves)
+
+
+def smallest(curves: Sequence[Curve]) -> Curve:
+    """Return the pointwise minimum of several upper bounds of the same thing."""
+    if not curves:
+        raise ValueError("smallest needs at least one curve, got none")
+    return curves[0] if len(curves) == 1 else _Smallest(curves)

@@ -1,0 +1,80 @@
+r"""The curve of one decomposition: :math:`\delta(\varepsilon)=\frac1nE[(G_1+\dots+G_n)_+]`.
+
+With the blanket of a pair of inputs it is an upper bound over all datasets that differ in this
+pair (paper, theorem 5); with the law of an input in place of the blanket it is what two concrete
+datasets reveal, all other users holding that input (paper, theorem 14).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property, lru_cache
+
+from shuffledp.bounds.curve import Curve, Proved
+from shuffledp.bounds.delta import log_delta
+from shuffledp.bounds.sketch import Sketch
+from shuffledp.engine.coarsening import Side
+from shuffledp.interval import Interval
+from shuffledp.newdec.decomposition import Decomposition
+
+#: Relative widths of delta: an epsilon of some width asks for no less, and no more than these.
+_FINEST, _COARSEST = 1e-6, 1e-2
+
+#: Slopes are taken over this share of epsilon.
+_SHIFT = 1e-3
+
+
+class Decomposed(Curve):
+    """The curve of n users.
+
+    Args:
+        decomposition: of a pair of inputs.
+        n: number of users.
+        rtol: relative width of epsilon to aim for.
+        where: what the curve belongs to.
+    """
+
+    def __init__(
+        self, decomposition: Decomposition, n: int, rtol: float, where: object = None
+    ) -> None:
+        self.decomposition, self.n, self.rtol, self.where = decomposition, n, rtol, where
+
+    def above(self, epsilon: float) -> Proved:
+        """Prove an upper bound on log delta."""
+        return self._proved(epsilon, "upper")
+
+    def below(self, epsilon: float) -> Proved:
+        """Prove a lower bound on log delta."""
+        return self._proved(epsilon, "lower")
+
+    def _proved(self, epsilon: float, side: Side) -> Proved:
+        if epsilon >= self.end.upper:
+            return Proved(-math.inf, self.where)
+        accuracy = self._accuracy(epsilon)
+        return Proved(log_delta(self.decomposition, self.n, epsilon, accuracy, side), self.where)
+
+    def _accuracy(self, epsilon: float) -> float:
+        """Return which relative width of delta an epsilon of relative width ``rtol`` needs."""
+        if epsilon == 0:
+            return self.rtol
+        here, before = self.estimate(epsilon), self.estimate(epsilon * (1 - _SHIFT))
+        if not math.isfinite(here):
+            return self.rtol
+        return min(max(self.rtol * (before - here) / _SHIFT / 2, _FINEST), _COARSEST)
+
+    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
+        """Return log delta in doubles, about."""
+        return _estimate(self.decomposition, self.n, epsilon)
+
+    @cached_property
+    def end(self) -> Interval:
+        """Enclose the smallest epsilon from which on delta is 0."""
+        return Interval(self.decomposition.min_end, self.decomposition.max_epsilon)
+
+    def __str__(self) -> str:
+        return f"decomposition({self.where})"
+
+
+@lru_cache(maxsize=1024)
+def _estimate(decomposition: Decomposition, n: int, epsilon: float) -> float:
+    return Sketch.of(decomposition, n, epsilon).log_delta

@@ -1,0 +1,233 @@
+r"""The gains at one epsilon in doubles: about how large delta is, and which cells matter.
+
+Nothing here is proved. Where gains are unbounded, delta has two parts: many ordinary gains add up,
+or one user's rare gain exceeds what all others lose. One tilt suits the ordinary gains only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from shuffledp.arrays import FloatArray
+from shuffledp.engine.proposals import Doubles
+from shuffledp.newdec.decomposition import Cut, Decomposition
+
+#: If no gain is tilted by more than e to this power, none is rare.
+_TILTED = 20.0
+
+#: So few users' sums are listed, about so many for half of them.
+_FEW_USERS, _MANY_SUMS = 6, 1 << 16
+
+#: Gains that are tilted by less than e to this power are ordinary.
+_ORDINARY = 13.0
+
+#: Losses that this many of all users have are not seen.
+_UNSEEN = 0.1
+
+#: Among up to so many users, rare gains meet sums of losses that are far from normal.
+_CROWD = 300
+
+#: How closely estimates look at rare gains, and how often.
+_ROUGH, _LOOKS = 1e-3, 2
+
+#: More cells than this are taken together, for estimates.
+_MANY = 128
+
+#: Cells reach so far beyond the largest gain of a sketch, in which some are taken together.
+_BEYOND = 1.2
+
+#: Cells that a proof cuts: at least, at most, and which share of them everywhere alike.
+_FEWEST, _MOST, _EVENLY = 32, 256, 0.3
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Ordinary gains, the level from which on gains are rare, and what others add to one."""
+
+    doubles: Doubles
+    level: float
+    mean: float
+    deviation: float
+    log_delta: float
+
+
+class Points(NamedTuple):
+    """Where to cut, and about by how much cells between these points move log delta."""
+
+    places: list[float]
+    loss: float
+
+
+class Sketch:
+    """The gains of n users, sorted, in doubles, and up to where they reach."""
+
+    def __init__(
+        self, values: FloatArray, masses: FloatArray, n: int, reach: float = math.inf
+    ) -> None:
+        order = np.argsort(values)
+        self.values, self.masses, self.n, self.reach = values[order], masses[order], n, reach
+
+    @classmethod
+    def of(cls, decomposition: Decomposition, n: int, epsilon: float) -> Sketch:
+        """Return the sketch of a decomposition."""
+        values = decomposition.ratio0 - math.exp(epsilon) * decomposition.ratio1
+        masses = decomposition.weight
+        if values.size > _MANY:
+            values, masses = _together(values, masses, _MANY)
+        residual = float(decomposition.residual)
+        return cls(np.append(values, 0.0), np.append(masses, residual), n)
+
+    @cached_property
+    def parts(self) -> Parts:
+        """Both parts of delta."""
+        whole = Doubles([(self.values, self.masses, self.n)])
+        if whole.theta * self.values[-1] < _TILTED:
+            return Parts(whole, math.inf, 0.0, 1.0, whole.log_estimate - math.log(self.n))
+        low = int(np.searchsorted(self.values, 0.0, side="right")) + 1
+        high = self.values.size - 1
+        while low + 1 < high:
+            place = (low + high) // 2
+            tilted = self._ordinary(place).theta * self.values[place - 1]
+            low, high = (place, high) if tilted < _ORDINARY else (low, place)
+        return self._split(low)
+
+    def _ordinary(self, place: int) -> Doubles:
+        """Return the law without gains from a place on."""
+        masses = np.append(self.masses[:place], self.masses[place:].sum())
+        return Doubles([(np.append(self.values[:place], 0.0), masses, self.n)])
+
+    def _split(self, place: int) -> Parts:
+        """Return both parts if gains from a place on are rare."""
+        doubles = self._ordinary(place)
+        mean, deviation = self._others(place)
+        z = (self.values[place:] + mean) / deviation
+        single = deviation * float(self.masses[place:] @ _positive_part(z))
+        logs = doubles.log_estimate - math.log(self.n), math.log(max(single, 1e-300))
+        level = float(self.values[place - 1])
+        return Parts(doubles, level, mean, deviation, float(np.logaddexp(*logs)))
+
+    def _others(self, place: int) -> tuple[float, float]:
+        """Return mean and deviation of all others' gains if none of them is rare."""
+        first = int(np.searchsorted(np.cumsum(self.masses), _UNSEEN / self.n))
+        masses, values = self.masses[first:place], self.values[first:place]
+        mean = float(masses @ values)
+        variance = float(masses @ np.square(values)) - mean**2
+        return self.n * mean, math.sqrt(max(self.n * variance, 1e-300))
+
+    @cached_property
+    def log_delta(self) -> float:
+        """About log delta."""
+        if self.values[-1] <= 0:
+            return -math.inf
+        if self.n <= _FEW_USERS:
+            return self._log_of_few
+        if self.has_rare_gains and self.n <= _CROWD:
+            return self.bounded(_ROUGH)[1]
+        return self.parts.log_delta
+
+    @property
+    def has_rare_gains(self) -> bool:
+        """Whether no tilt suits all gains."""
+        return self.values[-1] > 0 and math.isfinite(self.parts.level)
+
+    def bounded(self, share: float) -> tuple[Sketch, float]:
+        """Return the sketch without gains worth a share of delta, and about log delta."""
+        if not self.has_rare_gains:
+            return self, self.log_delta
+        log, kept = self._log_of_few if self.n <= _FEW_USERS else self.parts.log_delta, self
+        for _ in range(_LOOKS):
+            kept = self.without_rare(share * math.exp(max(log, -700.0)))
+            measured = Doubles([(kept.values, kept.masses, self.n)]).log_measured
+            log = measured - math.log(self.n)
+        return kept, log
+
+    def without_rare(self, limit: float) -> Sketch:
+        """Return the sketch without the largest gains, which are worth ``limit`` in all."""
+        gains = np.maximum(self.values, 0.0) * self.masses
+        beyond = np.cumsum(gains[::-1])[::-1]
+        place = int(np.searchsorted(-beyond, -limit))
+        place = max(place, int(np.searchsorted(self.values, 0.0, side="right")) + 1)
+        masses = np.append(self.masses[:place], self.masses[place:].sum())
+        reach = float(self.values[place - 1]) * _BEYOND
+        return Sketch(np.append(self.values[:place], 0.0), masses, self.n, reach)
+
+    @cached_property
+    def _log_of_few(self) -> float:
+        """About log delta of few users: sorted sums of one half of them meet those of the other."""
+        half = self.n - self.n // 2
+        values, masses = self.values, self.masses
+        if values.size**half > _MANY_SUMS:
+            values, masses = _together(values, masses, int(_MANY_SUMS ** (1 / half)))
+        one, other = (_sums(values, masses, count) for count in (half, self.n // 2))
+        order = np.argsort(other[0])
+        weights, moments = (
+            np.append(np.cumsum(x[order][::-1])[::-1], 0.0) for x in (other[1], other[0] * other[1])
+        )
+        place = np.searchsorted(other[0][order], -one[0])
+        delta = float(one[1] @ (one[0] * weights[place] + moments[place])) / self.n
+        return math.log(delta) if delta > 0 else -math.inf
+
+    def points(self, cut: Cut, epsilon: float, rtol: float, log_delta: float) -> Points:
+        """Return where to cut a continuous law, so that cells cost about ``rtol`` of delta.
+
+        What lies beyond this sketch is left out.
+        """
+        gains = (cut.a - math.exp(epsilon) * cut.b) / cut.c
+        kept = np.flatnonzero(gains <= self.reach)
+        first, last = int(kept[0]), int(kept[-1]) + 1
+        heights = np.cbrt(self._loss(gains, cut.c, log_delta)[first:last])
+        if not 0 < heights.sum() < math.inf:
+            return Points(cut.points.tolist(), rtol)
+        count = math.sqrt(float(heights.sum()) ** 3 / rtol)
+        count = min(max(count, _FEWEST), _MOST)
+        shares = heights / heights.sum() + _EVENLY / heights.size
+        position = np.concatenate([[0.0], np.cumsum(shares)])
+        chosen = np.linspace(0.0, position[-1], math.ceil(count))
+        points = np.interp(chosen, position, cut.points[first : last + 1])
+        return Points(points.tolist(), float(heights.sum()) ** 3 / count**2)
+
+    def _loss(self, gains: FloatArray, masses: FloatArray, log_delta: float) -> FloatArray:
+        """Return by how much about each cell raises log delta when it is spread to its ends.
+
+        That is half of the variance added times the density of the sum of all others where it
+        makes up for the cell's gain.
+        """
+        widths = np.abs(np.gradient(gains))
+        if self.n == 1:  # only a cell on which the gain changes its sign costs anything
+            others = np.where(np.abs(gains) <= 2 * widths, -np.log(widths), -np.inf)
+        else:
+            others = Doubles([(self.values, self.masses, self.n - 1)]).log_densities(-gains)
+        logs = 2 * np.log(widths) - math.log(12) + np.log(masses) + others - log_delta
+        loss: FloatArray = np.exp(np.minimum(logs, 300.0))
+        return loss
+
+
+def _positive_part(z: FloatArray) -> FloatArray:
+    r"""Return :math:`E(z+Z)_+` for a normal variable."""
+    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    above = np.array([0.5 * math.erfc(-x / math.sqrt(2)) for x in z.tolist()])
+    mean: FloatArray = density + z * above
+    return np.maximum(mean, 0.0)
+
+
+def _sums(values: FloatArray, masses: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the law of a sum of so many."""
+    sums, weights = np.zeros(1), np.ones(1)
+    for _ in range(count):
+        sums = np.add.outer(sums, values).ravel()
+        weights = np.multiply.outer(weights, masses).ravel()
+    return sums, weights
+
+
+def _together(values: FloatArray, masses: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """Take neighbouring values together, at their means."""
+    order = np.argsort(values)
+    starts = np.unique(np.linspace(0, values.size, size, endpoint=False).astype(int))
+    weights = np.add.reduceat(masses[order], starts)
+    weights = np.maximum(weights, 1e-300)
+    return np.add.reduceat((masses * values)[order], starts) / weights, weights

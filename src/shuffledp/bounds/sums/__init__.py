@@ -1,0 +1,1 @@
+"""What the sum of all reports reveals by itself: noise, or counts of independent bits."""

@@ -1,0 +1,200 @@
+r"""The worst dataset for the sums of unary encodings, by branch and bound in balls.
+
+As in :mod:`shuffledp.accounting.count_search`: what the sums reveal depends on how many of the
+other N users hold the two values of the pair. For a rectangle of these numbers,
+:math:`l\le m_u\le h`, l users surely hold u and N - h surely do not; the bits of the h - l others
+are drawn from a common law with probability g = 1 - a + b, whatever they hold. Tell the analyst
+whose bits these are, and all their other bits:
+
+.. math:: \delta\le\delta\big(\mathrm{Bin}(l,a)+\mathrm{Bin}(N-h,b)+\mathrm{Bin}(k,b/g)\big)
+          +P(\mathrm{Bin}(h-l,g)<k),
+
+since more noise only helps users, and so for both counts. The last term is at most
+:math:`e^{-(h-l)KL((k-1)/(h-l)\,\|\,g)}`. Which rectangles are cut, and which k is taken, is chosen
+in doubles and by the bounds found; all choices are valid.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from flint import arb
+
+from shuffledp.bounds.sums.counts import Bit, Bounds, CountLaw, count_law, counts_delta
+from shuffledp.engine.balls import logarithm, short
+from shuffledp.engine.progress import Progress
+
+_SHARE = 1e-4  # of delta, what rare cases may add
+_CUT = 1e-8  # of delta, what rare counts may add
+_MAX_RECTANGLES = 4000
+_MAX_WORK = 50_000_000  # counts looked at, a minute or so
+_LARGEST = 1 - 2.0**-40  # of the mass that bits have in common, where k is chosen
+_MAX_LAWS = 100  # that are kept for later
+
+_Side = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A rectangle, and a bound on delta of all datasets in it."""
+
+    bound: arb
+    u: _Side
+    v: _Side
+
+    def __lt__(self, other: _Block) -> bool:
+        """Whether it comes first: those of large bounds do."""
+        return bool(self.bound > other.bound)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Delta over all datasets from below and above, and how many rectangles it took."""
+
+    lower: arb
+    upper: arb
+    rectangles: int
+
+
+@dataclass(frozen=True)
+class CountSearch:
+    """Delta of two counts at one epsilon, over all datasets of n users.
+
+    Attributes:
+        own: the bit at a user's own value.
+        other: the bit at any other value; 1 is rarer there.
+        n: number of users.
+        two_values: whether there are no other values than those of the pair.
+        growth: e^epsilon.
+        hint: about how large delta is; exact.
+    """
+
+    own: Bit
+    other: Bit
+    n: int
+    two_values: bool
+    growth: arb
+    hint: arb
+
+    def all_hold(self, held: tuple[bool, bool]) -> Bounds:
+        """Enclose delta if all others hold the first value of the pair, the second, or neither."""
+        u, v = ((self.n - 1) * hold for hold in held)
+        return self._at((u, u), (v, v))
+
+    def run(self, enough: arb, progress: Progress) -> Found:
+        """Enclose the largest delta; stop when it is known to be at most ``enough``, or above."""
+        others = self.n - 1
+        corners = [(True, False), (False, True), *([] if self.two_values else [(False, False)])]
+        best = max(self.all_hold(held).lower for held in corners)
+        settled, count, spent = arb(0), 0, 0.0
+        heap = [_Block(arb(1), (0, others), (0, others))]
+        while heap and spent < 1 and not heap[0].bound <= enough and not best > enough:
+            progress("rectangles", spent)
+            block = heapq.heappop(heap)
+            for u, v in self._parts(block):
+                found, count = self._at(u, v), count + 1
+                spent += 1 / _MAX_RECTANGLES + found.counts / _MAX_WORK
+                bound = min(found.upper, block.bound)
+                if u[0] == u[1] and v[0] == v[1]:
+                    best, settled = max(best, found.lower), max(settled, bound)
+                else:
+                    heapq.heappush(heap, _Block(bound, u, v))
+        top = heap[0].bound if heap else arb(0)
+        return Found(best, max(top, settled), count)
+
+    def _parts(self, block: _Block) -> Iterator[tuple[_Side, _Side]]:
+        """Cut the longer side, nearer to an end of all numbers; leave out what cannot be."""
+        u, v, others = block.u, block.v, self.n - 1
+        if self.two_values:
+            yield from ((part, (others - part[1], others - part[0])) for part in self._cut(u))
+            return
+        longer = u[1] - u[0] >= v[1] - v[0]
+        for part in self._cut(u if longer else v):
+            x, y = (part, v) if longer else (u, part)
+            if x[0] + y[0] <= others:  # both numbers together are at most that
+                yield (x[0], min(x[1], others - y[0])), (y[0], min(y[1], others - x[0]))
+
+    def _cut(self, side: _Side) -> list[_Side]:
+        low, high = side
+        if low == high:
+            return [side]
+        part = (high - low) // 2
+        if low == 0:
+            part = (high - low) // 4
+        elif high == self.n - 1:
+            part = 3 * (high - low) // 4
+        return [(low, low + part), (low + part + 1, high)]
+
+    def _at(self, u: _Side, v: _Side) -> Bounds:
+        """Bound delta over a rectangle; from below, too, if it is one dataset."""
+        (first, missed), (second, missed_too) = (self._side(side) for side in (u, v))
+        found = counts_delta(first, second, self.own, self.other, self.growth)
+        return replace(found, upper=(found.upper + missed + missed_too).upper())
+
+    def _side(self, side: _Side) -> tuple[CountLaw, arb]:
+        """Return what others surely add to a count, and a bound on how often that is not so."""
+        low, high = side
+        sure = self._surely(high - low)
+        return self._law(low, self.n - 1 - high, sure), self._risk(high - low, sure)
+
+    @cached_property
+    def _common(self) -> tuple[arb, Bit]:
+        """The mass of what both bits have in common, and its law."""
+        mass = self.own.zero + self.other.one
+        return mass, Bit(self.other.one / mass, self.own.zero / mass)
+
+    @cached_property
+    def _log_delta(self) -> float:
+        """About that of delta, such that claims that hardly differ have the same bounds."""
+        return float(math.floor(logarithm(self.hint)))
+
+    @cached_property
+    def _depth(self) -> float:
+        """How rare counts are left out: e^epsilon times their probability is taken off delta."""
+        return short(logarithm(self.growth)) - self._log_delta - math.log(_CUT)
+
+    @cached_property
+    def _laws(self) -> dict[tuple[int, int, int], CountLaw]:
+        return {}
+
+    def _law(self, own: int, other: int, common: int) -> CountLaw:
+        key = own, other, common
+        if key not in self._laws:
+            if len(self._laws) >= _MAX_LAWS:
+                self._laws.clear()
+            parts = [(own, self.own), (other, self.other), (common, self._common[1])]
+            self._laws[key] = count_law(parts, self._depth)
+        return self._laws[key]
+
+    def _surely(self, number: int) -> int:
+        """Return about the largest k with P(Bin(number, g) < k) small enough."""
+        mass = min(short(float(self._common[0].mid()), 40), _LARGEST)
+        target = self._log_delta + math.log(_SHARE)
+        low, high = 0, math.floor(number * mass) + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            rare = _log_risk(number, middle, mass) <= target
+            low, high = (middle, high) if rare else (low, middle)
+        return low
+
+    def _risk(self, number: int, sure: int) -> arb:
+        """Bound P(Bin(number, g) < sure), which falls with g."""
+        mass, seen = self._common[0].lower(), sure - 1
+        if sure == 0:
+            return arb(0)
+        if not 0 < mass < 1 or not seen < number * mass:
+            return arb(1)
+        log = (number - seen) * ((1 - mass) * number / (number - seen)).log()
+        if seen > 0:
+            log += seen * (mass * number / seen).log()
+        return log.exp().upper()
+
+
+def _log_risk(number: int, sure: int, mass: float) -> float:
+    seen = sure - 1
+    log = (number - seen) * math.log((1 - mass) * number / (number - seen))
+    return log + (seen * math.log(mass * number / seen) if seen else 0.0)

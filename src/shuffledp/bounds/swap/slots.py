@@ -1,0 +1,80 @@
+r"""The laws that the swap bound adds up: slot 0, and one law per type of background.
+
+Let c be at most R(v) for every input v, :math:`\gamma=|c|` and g = R(x1) - e^epsilon R(x1'). Slot 0
+has the law of g/c under :math:`c/\gamma`, a slot whose user holds v that of g/R(v) under R(v).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from flint import arb
+
+from shuffledp.engine.balls import precision
+from shuffledp.engine.sums import Atom, Law
+from shuffledp.newdec.decomposition import Decomposition
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """The laws at one epsilon, or laws above them in convex order.
+
+    Attributes:
+        first: the law of slot 0.
+        types: one law per type of input that others may hold; the bound is linear in the law of
+            each slot, so mixtures of types need no mention.
+        gamma: the mass of c, above 0.
+        rest: 1 - gamma, at least 0.
+    """
+
+    first: Law
+    types: tuple[Law, ...]
+    gamma: arb
+    rest: arb
+
+    @classmethod
+    def of(
+        cls, blanket: Decomposition, backgrounds: Iterable[Decomposition], epsilon: float
+    ) -> Slots:
+        """Return the slots of decompositions with c at most R(v), and with c = R(v) for each type.
+
+        Raises:
+            ValueError: if some outputs give an input away.
+
+        >>> from fractions import Fraction
+        >>> half, quarter = Fraction(1, 2), Fraction(1, 4)
+        >>> rows = (half, quarter, quarter), (quarter, half, quarter)
+        >>> blanket = Decomposition.from_coefficients(*rows, [quarter] * 3)
+        >>> slots = Slots.of(
+        ...     blanket, [Decomposition.from_coefficients(*rows, r) for r in rows], 0.0
+        ... )
+        >>> float(slots.gamma), slots.first.values.tolist(), slots.types[0].values.tolist()
+        (0.75, [1.0, -1.0, 0.0], [-1.0, 0.0, 0.5])
+        """
+        upper, *others = (part.upper for part in (blanket, *backgrounds))
+        if any(part.singular for part in (upper, *others)):
+            raise ValueError("the swap bound needs laws without singular components")
+        with precision():
+            gamma = upper.mass
+            if not gamma > 0:
+                raise ValueError("the swap bound needs outputs that all inputs have in common")
+            covered = tuple(c._replace(weight=c.weight / gamma) for c in upper.components)
+            first = Decomposition(covered, arb(0)).at(epsilon).upper
+            types = _different(part.at(epsilon).upper for part in others)
+            return cls(first, types, gamma, 1 - gamma)
+
+
+def _different(laws: Iterable[Law]) -> tuple[Law, ...]:
+    """Return the laws; those with the same doubles become one, whose balls contain all of them."""
+    kept: dict[tuple[tuple[float, float], ...], list[Atom]] = {}
+    for law in laws:
+        atoms = sorted(law.atoms, key=lambda atom: (float(atom.value), float(atom.mass)))
+        key = tuple((float(atom.value), float(atom.mass)) for atom in atoms)
+        known = kept.setdefault(key, atoms)
+        if known is not atoms:
+            kept[key] = [
+                Atom(a.value.union(b.value), a.mass.union(b.mass))
+                for a, b in zip(known, atoms, strict=True)
+            ]
+    return tuple(Law(tuple(atoms)) for atoms in kept.values())

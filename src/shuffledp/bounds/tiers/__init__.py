@@ -1,0 +1,1 @@
+"""Users of different levels: what one tier reveals among all, proved and attained."""

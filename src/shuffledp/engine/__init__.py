@@ -1,0 +1,1 @@
+"""The engine: proved means of sums of independent summands, in ball arithmetic."""

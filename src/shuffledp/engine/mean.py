@@ -1,0 +1,91 @@
+r"""Which way to :math:`E f(S)`: a closed form, all likely outcomes, or the contour."""
+
+from __future__ import annotations
+
+import math
+
+from flint import arb
+
+from shuffledp.engine.balls import PRECISION, lower_log, precision, total, upper_double, upper_log
+from shuffledp.engine.contour import Contour
+from shuffledp.engine.enumeration import Enumeration
+from shuffledp.engine.proposals import Doubles
+from shuffledp.engine.sums import Sum
+from shuffledp.interval import Interval
+
+#: An outcome costs about as much as this many nodes of a contour, or waves (nodes times atoms).
+_NODES_PER_OUTCOME, _WAVES_PER_OUTCOME = 0.5, 20
+
+#: More outcomes, or waves, than this take longer than anybody waits; the answer becomes wider.
+_MAX_OUTCOMES, _MAX_WAVES = 2e5, 4e5
+
+#: A contour that is wider than this many times what is asked for is tried again, with less noise.
+_NARROW, _ATTEMPTS, _SMALLEST_STEP = 2.0, 3, 0.05
+
+_ZERO = Interval(-math.inf, -math.inf)
+
+
+def log_mean(mean: Sum, rtol: float) -> Interval:
+    """Enclose log E f(S), about as closely as ``rtol`` where that does not take too long.
+
+    >>> from shuffledp.engine.sums import Law
+    >>> with precision():
+    ...     coin = Law.of([(arb(1), arb(0.5)), (arb(-1), arb(0.5))])
+    >>> two = log_mean(Sum.of(coin, 2), 1e-6)  # E (S)_+ = 2 / 4
+    >>> round(two.lower, 9) == round(two.upper, 9) == round(math.log(0.5), 9)
+    True
+    """
+    with precision(PRECISION):
+        return _log_mean(mean, rtol)
+
+
+def _log_mean(mean: Sum, rtol: float) -> Interval:
+    largest = total(max(a.value.upper() for a in law.atoms) * n for law, n in mean.blocks)
+    if largest - mean.offset <= 0:
+        return _ZERO
+    if len(mean.blocks) == 1 and mean.blocks[0].times == 1:
+        return _of_one(mean)
+    smallest = total(min(a.value.lower() for a in law.atoms) * n for law, n in mean.blocks)
+    if mean.curvature == 0 and smallest - mean.offset >= 0:
+        return _of_positive(mean)
+    doubles = Doubles.of(mean)
+    plan = doubles.plan(rtol)
+    enumeration = Enumeration(mean, doubles, rtol)
+    atoms = sum(len(law.atoms) for law in mean.laws)
+    effort = plan.nodes / _NODES_PER_OUTCOME + plan.nodes * atoms / _WAVES_PER_OUTCOME
+    if enumeration.outcomes <= min(_MAX_OUTCOMES, effort):
+        enclosure, log_factor = enumeration.enclose()
+        return _in_units(enclosure.lower, enclosure.upper, log_factor)
+    best = Interval(-math.inf, math.inf)
+    for _ in range(_ATTEMPTS):
+        contour = Contour(mean, plan)
+        found = _in_units(contour.lower(), contour.upper(), contour.log_factor)
+        best = Interval(max(best.lower, found.lower), min(best.upper, found.upper))
+        missing = best.width / rtol
+        if missing <= _NARROW or plan.nodes * atoms > _MAX_WAVES:
+            break
+        plan = plan.finer(max(_SMALLEST_STEP, 1 / missing))
+    return best
+
+
+def _in_units(lower: arb, upper: arb, log_factor: arb) -> Interval:
+    low = lower.lower()
+    log_low = -upper_double(-(low.log() + log_factor)) if low > 0 else -math.inf
+    return Interval(log_low, upper_double(upper.upper().log() + log_factor))
+
+
+def _of_one(mean: Sum) -> Interval:
+    value = total(a.mass * mean.kernel(a.value - mean.offset) for a in mean.laws[0].atoms)
+    return Interval(lower_log(value), upper_log(value))
+
+
+def _of_positive(mean: Sum) -> Interval:
+    """Return the mean of a sum that is never negative, whose laws may lack mass."""
+    whole = [total(atom.mass for atom in law.atoms) for law in mean.laws]
+    first = total(
+        n * law.mean / mass for law, n, mass in zip(mean.laws, mean.times, whole, strict=True)
+    )
+    value = first - mean.offset
+    for mass, n in zip(whole, mean.times, strict=True):
+        value *= mass**n
+    return Interval(lower_log(value), upper_log(value))
