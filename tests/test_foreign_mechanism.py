@@ -75,17 +75,14 @@ class Disguised(LocalRandomizer):
     def unchanged(self) -> Sequence[Pair]:
         return self._inner.unchanged()
 
-    def blanket(self, pair):
-        return self._inner.blanket(pair)
+    def decomposition(self, pair, other=None):
+        return self._inner.decomposition(pair, other)
 
     def common_inputs(self, pair):
         return self._inner.common_inputs(pair)
 
     def accepts(self, other):
         return self._inner.accepts(other)
-
-    def background(self, pair, other):
-        return self._inner.background(pair, other)
 
 
 FOREIGN = {
@@ -269,7 +266,7 @@ def test_a_derived_class_is_not_certified_as_its_base():
     with pytest.raises(NoAnswerError, match="exact law is not known"):
         shuffledp.certify(Other(k=3, epsilon0=1.0), n=10, target_delta=0.1)
     with pytest.raises(NoAnswerError, match="exact law is not known"):
-        blanket(Other(k=3, epsilon0=1.0), Pair(0, 1), "upper")
+        blanket(Other(k=3, epsilon0=1.0), Pair(0, 1))
 
 
 def test_a_derived_class_is_not_accounted_as_its_base():
@@ -277,11 +274,8 @@ def test_a_derived_class_is_not_accounted_as_its_base():
 
     @dataclass(frozen=True, repr=False)
     class Other(KRR):
-        def blanket(self, pair):
-            return KRR(self.k, self.epsilon0 / 2).blanket(pair)
-
-        def background(self, pair, other):
-            return KRR(self.k, self.epsilon0 / 2).background(pair, other)
+        def decomposition(self, pair, other=None):
+            return KRR(self.k, self.epsilon0 / 2).decomposition(pair, other)
 
     truth = shuffledp.ShuffleAccountant(KRR(k=2, epsilon0=2.0), 20)
     base = shuffledp.ShuffleAccountant(KRR(k=2, epsilon0=4.0), 20)

@@ -11,11 +11,12 @@ import numbers
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, TypeVar
 
 from shuffledp.wording import shorten
 
@@ -32,6 +33,8 @@ MIN_EPSILON0, MAX_EPSILON0 = 1e-12, 300.0
 MAX_ROUNDS, MAX_TOTAL_EPSILON = 10**9, 1e12
 
 _MAX_ECHO = 60
+
+T = TypeVar("T")
 
 
 class NoAnswerError(ArithmeticError):
@@ -94,6 +97,41 @@ def wide_is_enough() -> Iterator[list[str]]:
         yield said
     finally:
         _notes.reset(before)
+
+
+def check_type(name: str, value: object, kind: type[T]) -> T:
+    """Return an object of a type.
+
+    >>> check_type("study", 3, str)
+    Traceback (most recent call last):
+    ...
+    TypeError: study must be of the type str, got 3
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be of the type {kind.__name__}, got {_shorten(value)}")
+    return value
+
+
+def check_several(name: str, values: object, what: str) -> Iterable[Any]:
+    """Return what can be gone through; a text is not taken for its characters.
+
+    >>> check_several("names", "Ada", "texts")
+    Traceback (most recent call last):
+    ...
+    TypeError: names must be several texts, got 'Ada'
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be several {what}, got {_shorten(values)}")
+    return values
+
+
+def check_types(name: str, values: object, kind: type[T]) -> tuple[T, ...]:
+    """Return several objects of a type."""
+    what = f"of the type {kind.__name__}"
+    found = tuple(check_several(name, values, what))
+    if not all(isinstance(value, kind) for value in found):
+        raise TypeError(f"{name} must be several {what}, got {_shorten(values)}")
+    return found
 
 
 def check_exact(name: str, value: object) -> Fraction:

@@ -11,6 +11,8 @@ from shuffledp.errors import ContradictionError
 
 _SMALLEST = math.nextafter(0.0, 1.0)
 _LOG_SMALLEST = -745.0  # e**-745 is below the smallest double
+_UNIT = 2.0**-53  # relative rounding error of one operation
+_ULP = 2.0**-52
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +85,37 @@ def sum_up(numbers: Iterable[float]) -> float:
     if nearest == math.inf or Fraction(nearest) >= sum(map(Fraction, terms)):
         return nearest
     return math.nextafter(nearest, math.inf)
+
+
+def log_target(delta: float) -> Interval:
+    """Enclose log(delta); its lower end is the largest x with ``exp_up(x) <= delta``.
+
+    So log delta is at most the lower end where delta, rounded up to a double, is at most ``delta``.
+
+    >>> log_target(0.0)
+    Interval(lower=-inf, upper=-inf)
+    >>> exp_up(log_target(0.1).lower) == 0.1
+    True
+    """
+    if delta == 0:
+        return Interval(-math.inf, -math.inf)
+    log = math.log(delta)
+    slack = 4 * _UNIT * abs(log)
+    low, high = -math.inf, log + slack
+    middle = log - slack - 16 * _UNIT
+    while low < middle < high:
+        low, high = (middle, high) if exp_up(middle) <= delta else (low, middle)
+        middle = 0.5 * (low + high) if low > -math.inf else 2 * high
+    return Interval(low, log + slack)
+
+
+def log_gap(log_delta: float, delta: float) -> float:
+    """Return how far a logarithm is above that of ``delta``; at most 0 exactly if not above.
+
+    >>> log_gap(-3.0, 0.0), log_gap(-math.inf, 0.0), round(log_gap(-3.0, 0.1), 4)
+    (inf, -inf, -0.6974)
+    """
+    if log_delta == -math.inf:
+        return -math.inf
+    gap = log_delta - log_target(delta).lower
+    return min(gap, 0.0) if exp_up(log_delta) <= delta else max(gap, _ULP)

@@ -10,7 +10,8 @@ import pytest
 from blankets import blanket_accountant
 
 from shuffledp import MatrixRandomizer, ShuffleAccountant
-from shuffledp.accounting.best_bound import BestBound
+from shuffledp.bounds.curve import Proved
+from shuffledp.bounds.swap.curve import Swapped
 from shuffledp.errors import ContradictionError
 from shuffledp.randomizers import Pair
 
@@ -130,9 +131,12 @@ def test_an_unknown_bound_is_refused():
 
 
 def test_a_bound_below_the_attack_raises_the_alarm(monkeypatch):
-    monkeypatch.setattr(BestBound, "_swapped", lambda self, epsilon: (-40.0, None))
-    with pytest.raises(ContradictionError):
-        ShuffleAccountant("krr(k=3, epsilon0=1)", 100, bound="best").get_delta(0.1)
+    monkeypatch.setattr(Swapped, "estimate", lambda self, epsilon, like=None: -40.0)
+    monkeypatch.setattr(Swapped, "above", lambda self, epsilon: Proved(-40.0, self.where, "swap"))
+    accountant = ShuffleAccountant("krr(k=3, epsilon0=1)", 100, bound="best")
+    for ask in (accountant.delta_report, accountant.delta_interval):
+        with pytest.raises(ContradictionError):
+            ask(0.1)
 
 
 @pytest.mark.heavy

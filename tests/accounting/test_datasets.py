@@ -9,8 +9,9 @@ import pytest
 
 from shuffledp import KRR, Decomposition, MatrixRandomizer, Pair, ShuffleAccountant
 from shuffledp.accounting import Datasets
-from shuffledp.accounting.candidates import Candidate, Listed
-from shuffledp.accounting.worst_case import WorstCase
+from shuffledp.bounds.curve import largest
+from shuffledp.bounds.decomposed import Decomposed
+from shuffledp.bounds.root import epsilon_above
 
 
 @pytest.mark.heavy(keep=1)
@@ -55,9 +56,11 @@ class Mumbling(KRR):
     def unchanged(self):
         return (Pair(Quiet(0), Quiet(0)), Pair(Quiet(2), Quiet(2)))
 
-    def blanket(self, pair):
+    def decomposition(self, pair, other=None):
+        if other is not None:
+            return super().decomposition(pair, other)
         level = 0.1 if pair.first == 0 else self.epsilon0
-        return KRR(k=self.k, epsilon0=level).blanket(Pair(0, 1))
+        return KRR(k=self.k, epsilon0=level).decomposition(Pair(0, 1))
 
 
 @pytest.mark.heavy(keep=1)
@@ -74,18 +77,15 @@ def test_pairs_with_the_same_text_are_both_compared(level: float) -> None:
 
 
 def test_same_texts_are_both_looked_at_beyond_the_largest_epsilon() -> None:
-    """Where epsilon exceeds 300 every candidate is solved for, unless it was before."""
-    candidates = Listed(
+    """Where epsilon exceeds 300 the end of the largest curve counts."""
+    curve = largest(
         [
-            Candidate(Pair(Quiet(number), Quiet(0)), None, almost_told_apart(rare))
+            Decomposed(almost_told_apart(rare), 1, 1e-4, Pair(Quiet(number), Quiet(0)))
             for number, rare in ((1, 1e-180), (2, 1e-240))
         ]
     )
-    interval, worst = WorstCase(candidates, 1, 1e-4).epsilon(1e-9)
-    assert interval.upper >= -math.log(1e-240) - 1
-    assert worst is not None
-    assert worst.pair.first == 2
+    assert epsilon_above(curve, 1e-9, 1e-4).epsilon >= -math.log(1e-240) - 1
 
 
 def almost_told_apart(rare: float) -> Decomposition:
-    return MatrixRandomizer([[0.5, 0.5], [rare, 1.0]]).blanket(Pair(0, 1))
+    return MatrixRandomizer([[0.5, 0.5], [rare, 1.0]]).decomposition(Pair(0, 1))

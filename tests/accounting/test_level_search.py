@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import ShuffleAccountant, calibrate_epsilon0
-from shuffledp.accounting.inversion import log_gap
 from shuffledp.accounting.level import Trial, largest_level, settle_level
 from shuffledp.accounting.target import Target
-from shuffledp.interval import exp_up
+from shuffledp.interval import exp_up, log_gap
 
 LIMITS = st.floats(1e-8, 290.0)
 #: From gaps that are right to gaps that are nonsense.

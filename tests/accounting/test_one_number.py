@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp import Rounds, ShuffleAccountant, certify, parse, verify
+from shuffledp import Interval, Rounds, ShuffleAccountant, certify, parse, verify
+from shuffledp.accounting.choice import choose
 from shuffledp.accounting.crowd import Crowd
-from shuffledp.accounting.known_bounds import KnownBounds
 from shuffledp.bounds.sums.noise import geometric_log_delta
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import Laplace
@@ -110,14 +110,12 @@ def test_epsilons_are_the_same_in_both_views_and_keep_their_word(text, bound):
 def test_the_engine_of_the_multiset_agrees(text):
     """The enclosure that many reports have, asked about one."""
     randomizer = parse(text)
-    bounds = KnownBounds(randomizer, Crowd(1), "multiset", "blanket", 1e-4)
+    blanket = choose(randomizer, Crowd(1), "multiset", "blanket", 1e-4).blanket
     accountant = ShuffleAccountant(randomizer, 1)
     for part in (0.0, 0.3, 0.8):
         epsilon = part * min(randomizer.epsilon0, 5.0)
-        engine, found = (
-            bounds._blanket.log_delta(epsilon)[0],
-            accountant.log_delta_interval(epsilon),
-        )
+        engine = Interval(blanket.below(epsilon).log, blanket.above(epsilon).log)
+        found = accountant.log_delta_interval(epsilon)
         assert engine.lower <= found.upper
         assert found.lower <= engine.upper
 

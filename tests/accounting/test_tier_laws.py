@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp import KRR, Group, MatrixRandomizer, MixedAccountant, ShuffleAccountant
-from shuffledp.accounting.candidates import blankets
+from shuffledp.accounting.choice import _pool
 from shuffledp.cli import main
 from shuffledp.randomizers import Pair
 
@@ -18,11 +18,8 @@ class Sharper(MatrixRandomizer):
 
     epsilon0 = 5.0
 
-    def blanket(self, pair: Pair):
-        return KRR(2, 5.0).blanket(pair)
-
-    def background(self, pair: Pair, other):
-        return KRR(2, 5.0).background(pair, other)
+    def decomposition(self, pair: Pair, other=None):
+        return KRR(2, 5.0).decomposition(pair, other)
 
 
 def test_a_derived_matrix_is_another_mechanism():
@@ -74,7 +71,7 @@ def test_every_mechanism_of_a_level_has_the_pool_of_the_level(text):
     """Users in the pool of any mechanism are at least as many as the generic bound counts on."""
     generic = ShuffleAccountant("any_pure_ldp(epsilon0=2)", 100).randomizer
     special = ShuffleAccountant(text, 100).randomizer
-    pools = [blankets(mechanism, (Pair(0, 1),)).pool() for mechanism in (generic, special)]
+    pools = [_pool(mechanism, (Pair(0, 1),)) for mechanism in (generic, special)]
     assert pools[0] <= pools[1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shuffledp import ShuffleAccountant
-from shuffledp.accounting.known_bounds import KnownBounds
+from shuffledp.accounting import choice
 
 NO_SWAP = "joint(discrete_laplace(epsilon0=1, bound=3), krr(k=3, epsilon0=0.5))"
 
@@ -30,11 +30,12 @@ def test_it_is_the_upper_end_of_the_interval(mechanism, options):
 
 
 def test_datasets_are_not_looked_at(monkeypatch):
-    def fail(*_: object) -> None:
-        raise AssertionError("datasets are not needed")
+    class Refusing(type(choice.UNKNOWN)):
+        def below(self, epsilon: float) -> None:
+            raise AssertionError("datasets are not needed")
 
     accountant = ShuffleAccountant(NO_SWAP, 100)
-    monkeypatch.setattr(KnownBounds, "_lower_of_multiset", fail)
+    monkeypatch.setattr(choice, "_attack", lambda *_: Refusing())
     assert accountant.get_delta(accountant.get_epsilon(1e-6)) <= 1e-6
     with pytest.raises(AssertionError, match="not needed"):
         accountant.epsilon_interval(1e-6)

@@ -16,7 +16,6 @@ from random_mechanisms import any_mechanism, deltas, matrices
 from strategies import coefficients, exp_epsilons
 
 from shuffledp import KRR, OUE, RAPPOR, Laplace, MatrixRandomizer, joint
-from shuffledp.accounting.inversion import enclose_epsilon
 from shuffledp.baselines.paper_grid import grid_delta, grid_epsilon, paper_interval_length
 from shuffledp.decomposition import GPARV, Decomposition
 from shuffledp.divergence import log_delta

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -49,13 +50,14 @@ def test_issued_and_verified(text: str, n: int, question: str) -> None:
     if question == "delta":
         issued = certify(accountant, target_delta=1e-5)
         answer, claimed = accountant.get_epsilon(1e-5), float(issued.guarantee.epsilon)
+        assert answer <= claimed <= answer * (1 + 1e-5)
         assert Decimal(issued.guarantee.delta) == Decimal("1e-5")
     else:
         epsilon = max(accountant.get_epsilon(1e-7), 1e-3)
         issued = certify(accountant, target_epsilon=epsilon)
         answer, claimed = accountant.get_delta(epsilon), float(issued.guarantee.delta)
         assert float(issued.guarantee.epsilon) == epsilon
-    assert answer <= claimed <= answer * (1 + 1e-5)
+        assert answer <= claimed <= answer * (1 + 1e-3)  # about 1e-4 of epsilon, or less
     assert issued.mechanism == text
     again = Certificate.from_json(issued.to_json())
     assert again.computed_digest() == issued.digest
@@ -66,7 +68,8 @@ def test_issued_and_verified(text: str, n: int, question: str) -> None:
 def test_continuous_outputs() -> None:
     accountant = blanket_accountant(parse("laplace(epsilon0=1.0)"), 10**6)
     issued = certify(accountant, target_epsilon=0.004)
-    assert float(issued.guarantee.delta) == accountant.get_delta(0.004)
+    answer = accountant.get_delta(0.004)
+    assert answer <= float(issued.guarantee.delta) <= answer * (1 + 1e-3)  # 3e-5 of epsilon
 
 
 def test_a_certificate_is_the_same_every_time() -> None:
@@ -131,7 +134,8 @@ def test_delta_0_is_proved_at_the_largest_epsilon() -> None:
     assert issued.guarantee.epsilon == "2.0"
     verify(issued)
     nudged = certify(ShuffleAccountant(KRR(k=3, epsilon0=0.1), 10), target_delta=0.0)
-    assert 0.1 < float(nudged.guarantee.epsilon) < 0.1000000000000001
+    epsilon = Fraction(nudged.guarantee.epsilon)
+    assert Fraction(0.1) <= epsilon < Fraction("0.1000000000000001")
     verify(nudged)
 
 
@@ -217,10 +221,10 @@ ALTERATIONS = [
             ("delta", "7"),
             ("where", "x1 = 0 vs 2"),
             ("where", "x1 = 0 vs 1, all others hold 0"),
-            ("lower", scaled("1.000001")),
+            ("lower", scaled("1.0001")),
             ("lower", scaled("1.1")),
             ("upper", scaled("0.9")),
-            ("upper", scaled("0.999999")),
+            ("upper", scaled("0.9999")),
         )
     ),
 ]

@@ -1,33 +1,35 @@
-"""Enumeration and contour against exact fractions, and laws against their definitions."""
+"""Bounds of the prover's own laws against exact fractions, and these laws against definitions."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
-from flint import arb, ctx, fmpq
+from flint import arb
 from rational import exact_delta
 
-from shuffledp.certification.bound import cheap_upper_bound
-from shuffledp.certification.contour import contour_mean
-from shuffledp.certification.decomposition import BallDecomposition
+from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.certification.derivation import background, blanket
-from shuffledp.certification.enumeration import enumerate_mean
-from shuffledp.certification.law import Law
-from shuffledp.engine.balls import ball
-from shuffledp.engine.enclosure import Enclosure
-from shuffledp.engine.progress import silent
-from shuffledp.randomizers import Pair, parse
+from shuffledp.certification.worst import Candidate
+from shuffledp.engine.balls import precision, total
+from shuffledp.engine.sums import Law
+from shuffledp.newdec.decomposition import Decomposition
+from shuffledp.randomizers import Input, LocalRandomizer, Pair, parse
 
 ROWS = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.25, 0.25, 0.5]]
 LAMBDA = Fraction(5, 4)
 
+#: Doubles on both sides of the logarithm of LAMBDA.
+BELOW, ABOVE = math.log(1.25) - 1e-15, math.log(1.25) + 1e-15
+
 
 @pytest.fixture(autouse=True)
-def few_bits_and_cells(monkeypatch):
+def few_cells(monkeypatch):
     """Cells are exact laws of the same kind, however many there are."""
-    monkeypatch.setattr("shuffledp.certification.noise._CELLS", 40)
-    with ctx.workprec(128):
+    monkeypatch.setattr("shuffledp.certification.noise._CELLS", 10)
+    monkeypatch.setattr("shuffledp.certification.noise._CELLS_PER_LEVEL", 10)
+    with precision():
         yield
 
 
@@ -40,19 +42,8 @@ def exact(n: int, pair: Pair, other: int | None) -> Fraction:
     return exact_delta(ratios0, ratios1, c, n, LAMBDA)
 
 
-def law_of(pair: Pair, other: int | None) -> Law:
-    randomizer = parse(f"matrix({ROWS})")
-    found = (
-        blanket(randomizer, pair, "upper")
-        if other is None
-        else background(randomizer, pair, other, "upper")
-    )
-    return found.at(ball(LAMBDA).log())
-
-
-def contains(enclosure: Enclosure, value: Fraction) -> bool:
-    number = fmpq(value.numerator, value.denominator)
-    return bool(enclosure.lower <= number and enclosure.upper >= number)
+def law_of(randomizer: LocalRandomizer, pair: Pair, other: Input | None) -> Decomposition:
+    return blanket(randomizer, pair) if other is None else background(randomizer, pair, other)
 
 
 @pytest.mark.heavy(keep=2)
@@ -60,24 +51,14 @@ def contains(enclosure: Enclosure, value: Fraction) -> bool:
 @pytest.mark.parametrize("other", [None, 0, 2])
 @pytest.mark.parametrize("pair", [Pair(0, 1), Pair(2, 0)], ids=str)
 def test_against_fractions(n: int, other: int | None, pair: Pair) -> None:
-    law, value = law_of(pair, other), exact(n, pair, other)
-    listed = enumerate_mean(law, n).plus(law.extra)
-    assert contains(listed, value)
-    assert listed.is_narrow(1e-25)
-    assert cheap_upper_bound(law, n) >= fmpq(value.numerator, value.denominator)
-    if n > 1:
-        summed = contour_mean(law, n, 1e-4, ball(value), 1e8, silent)
-        assert summed is not None
-        assert contains(summed.plus(law.extra), value)
-        assert summed.is_narrow(1e-3)
-
-
-@pytest.mark.parametrize("hint", [1e-30, 1e-3, 1.0])
-def test_a_bad_guess_is_no_less_true(hint: float) -> None:
-    law, value = law_of(Pair(0, 1), None), exact(11, Pair(0, 1), None)
-    summed = contour_mean(law, 11, 1e-3, arb(hint), 1e8, silent)
-    assert summed is not None
-    assert contains(summed.plus(law.extra), value)
+    law, value = law_of(parse(f"matrix({ROWS})"), pair, other), exact(n, pair, other)
+    for rtol in (1e-3, 1e-5):
+        curve = Decomposed(law, n, rtol)
+        upper, lower = curve.above(BELOW).log, curve.below(ABOVE).log
+        assert arb(lower).exp() <= arb(value.numerator) / value.denominator <= arb(upper).exp()
+        assert upper - lower < 20 * rtol
+    cheap = Candidate(pair, law).cheap(n, BELOW)
+    assert arb(cheap).exp() >= arb(value.numerator) / value.denominator
 
 
 MECHANISMS = [
@@ -113,7 +94,7 @@ MECHANISMS = [
 ]
 
 
-def masses(found: BallDecomposition) -> list[arb]:
+def masses(found: Decomposition) -> list[arb]:
     """The total masses of c and the residual, of a and of b."""
     zero = arb(0)
     weight, first, second = found.residual, zero, zero
@@ -128,57 +109,52 @@ def masses(found: BallDecomposition) -> list[arb]:
 
 @pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("text", MECHANISMS)
-@pytest.mark.parametrize("side", ["lower", "upper"])
-def test_both_sides_keep_all_masses(text: str, side: str) -> None:
+def test_both_sides_keep_all_masses(text: str) -> None:
     randomizer = parse(text)
     for pair in (randomizer.neighbours()[0], randomizer.unchanged()[0]):
-        found = [blanket(randomizer, pair, side)]
-        found += [background(randomizer, pair, x, side) for x in randomizer.common_inputs(pair)]
-        for decomposition in found:
-            for mass in masses(decomposition):
+        for other in (None, *randomizer.common_inputs(pair)):
+            law = law_of(randomizer, pair, other)
+            for mass in (*masses(law), *masses(law.upper)):
                 assert mass.contains(1)
                 assert mass.rad() < 1e-20
 
 
 @pytest.mark.heavy(keep=5)
 @pytest.mark.parametrize("text", MECHANISMS)
-def test_doubles_agree_with_balls(text: str) -> None:
-    """The laws of the mechanism classes, in doubles, lie between the two sides."""
+def test_laws_are_those_that_the_mechanisms_state(text: str) -> None:
+    """Derived twice, whatever the cells: each lower side is below the other one's upper side."""
     randomizer = parse(text)
     pair = randomizer.neighbours()[0]
-    lower, upper = (blanket(randomizer, pair, side).at(arb(0.1)) for side in ("lower", "upper"))
-    double = randomizer.blanket(pair).at(0.1)
-    for t in (-3.0, -0.5, -0.1, 0.0, 0.05, 0.3, 1.0):
-        ends = [float((stop_loss(law, t) + law.extra).mid()) for law in (lower, upper)]
-        means = [
-            float(side.weights @ (side.values - t).clip(0.0)) + extra
-            for side, extra in (
-                (double.lower, double.singular_lower),
-                (double.upper, double.singular_upper),
-            )
+    for other in (None, *randomizer.common_inputs(pair)):
+        sides = [
+            law.at(0.1)
+            for law in (law_of(randomizer, pair, other), randomizer.decomposition(pair, other))
         ]
-        assert ends[0] <= ends[1] + 1e-12
-        assert means[0] <= ends[1] + 1e-9
-        assert ends[0] <= means[1] + 1e-9
+        for t in (-3.0, -0.5, -0.1, 0.0, 0.05, 0.3, 1.0):
+            lower = [stop_loss(side.lower, t) + side.exposed[0] for side in sides]
+            upper = [stop_loss(side.upper, t) + side.exposed[1] for side in sides]
+            assert not max(lower) > min(upper) + arb(2) ** -80
+
+
+@pytest.mark.heavy(keep=3)
+@pytest.mark.parametrize("text", ["laplace(epsilon0=2)", "gaussian(sigma=1)"])
+def test_cells_may_lie_anywhere(text: str) -> None:
+    """Points in any number, beyond the inputs or none: laws stay ordered, and nothing is lost."""
+    randomizer = parse(text)
+    for other in (None, 0, 1):
+        law = law_of(randomizer, Pair(0, 1), other)
+        assert law.cut is not None
+        for points in ([], [0.5], [-3.0, 0.1, 0.5, 0.500001, 4.0], [0.25], [0.75, 0.8]):
+            again = law.cut.again(points)
+            assert all(mass.contains(1) for mass in (*masses(again), *masses(again.upper)))
+            fine, coarse = law.at(0.3), again.at(0.3)
+            for t in (-2.0, -0.3, 0.0, 0.4):
+                above = stop_loss(coarse.upper, t) + coarse.exposed[1]
+                assert not stop_loss(fine.lower, t) + fine.exposed[0] > above
+                below = stop_loss(coarse.lower, t) + coarse.exposed[0]
+                assert not below > stop_loss(fine.upper, t) + fine.exposed[1]
 
 
 def stop_loss(law: Law, t: float) -> arb:
     """E(G - t)_+."""
-    total = law.zero * max(-t, 0.0)
-    for value, weight in law.atoms:
-        total += weight * (value - t).max(arb(0))
-    return total
-
-
-@pytest.mark.parametrize("count", [2, 5, 40])
-def test_fewer_atoms_stay_ordered(count: int) -> None:
-    randomizer = parse("discrete_laplace(epsilon0=2, bound=80)")
-    law = blanket(randomizer, randomizer.neighbours()[0], "upper").at(arb(0.2))
-    last = len(law.atoms) - 1
-    edges = sorted({0, last, *range(0, last, count)})
-    lower, upper = law.on(edges, "lower"), law.on(edges, "upper")
-    for t in (-2.0, -0.3, 0.0, 0.1, 0.7, 3.0):
-        below, exactly, above = (stop_loss(x, t).mid() for x in (lower, law, upper))
-        assert below <= exactly + 1e-30
-        assert exactly <= above + 1e-30
-    assert len(upper.atoms) <= len(edges)
+    return total(mass * (value - t).max(arb(0)) for value, mass in law.atoms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -103,7 +104,8 @@ def test_elsewhere_the_blanket_is_proved_and_said_so(text: str, n: int) -> None:
 
 
 def test_the_blanket_is_proved_where_no_swap_proof_is_found(monkeypatch) -> None:
-    monkeypatch.setattr("shuffledp.certification.worst_pair.bound_swap", lambda *_: None)
+    monkeypatch.setattr("shuffledp.bounds.swap.curve.Swapped.estimate", lambda *_: math.inf)
+    monkeypatch.setattr("shuffledp.certification.worst.Candidate.cheap", lambda *_: 0.0)
     issued = certify("blh(epsilon0=1)", n=1000, target_delta=1e-6, bound="best")
     assert issued == certify("blh(epsilon0=1)", n=1000, target_delta=1e-6, bound="blanket")
     at_epsilon = certify("blh(epsilon0=1)", n=1000, target_epsilon=0.09, bound="best")

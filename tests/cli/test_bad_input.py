@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from shuffledp import ShuffleAccountant, __version__
 from shuffledp.accounting import Report
-from shuffledp.accounting.known_bounds import KnownBounds
-from shuffledp.accounting.worst_case import WorstCase
+from shuffledp.bounds.curve import NOTHING
+from shuffledp.bounds.root import Root
 from shuffledp.cli import main
 from shuffledp.errors import ContradictionError, NoAnswerError
 from shuffledp.interval import Interval
@@ -246,12 +246,8 @@ def test_a_traceback_is_shown_if_asked_for(monkeypatch, value, shown):
 
 
 def test_contradicting_bounds_are_not_shown(monkeypatch):
-    def worst(self: WorstCase, delta: float) -> tuple[Interval, None]:
-        return Interval(0.3, 0.3) if self.n == 0 else Interval(0.1, 0.2), None
-
-    monkeypatch.setattr(WorstCase, "epsilon", worst)
-    known = WorstCase(None, 0, 0.1)
-    monkeypatch.setattr(KnownBounds, "_lower_of_multiset", lambda self, _: known)
+    monkeypatch.setattr(ShuffleAccountant, "_epsilon_above", lambda *_: Root(0.2, NOTHING))
+    monkeypatch.setattr(ShuffleAccountant, "_epsilon_below", lambda *_: Root(0.3, NOTHING))
     result = run(*assemble("epsilon", VALID["epsilon"]))
     assert result.exit_code == 70
     assert "the lower bound 0.3 exceeds the guarantee 0.2" in result.stderr

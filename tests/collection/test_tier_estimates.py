@@ -74,7 +74,7 @@ def test_what_is_refused():
     reports = collect(np.random.default_rng(4))
     with pytest.raises(ValueError, match="at least one report"):
         estimate_tiers([Aggregator("krr(3, 1)")])
-    with pytest.raises(TypeError, match="Aggregators"):
+    with pytest.raises(TypeError, match="aggregators must be several of the type Aggregator"):
         estimate_tiers([1])
     other = Aggregator("krr(4, 1)")
     other.add_sum([1, 1, 1, 1], 4)

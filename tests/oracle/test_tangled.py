@@ -81,7 +81,6 @@ def judge_many(generator: Tangled, count: int, judge: Judge) -> Verdict:
 def few_users_swap_seats(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is seldom the smaller one, the swap bound is tried, too."""
     monkeypatch.setattr("shuffledp.bounds.swap.plan._FEWEST_BLANKET_USERS", 0.0)
-    monkeypatch.setattr("shuffledp.certification.swap_plan._FEWEST_BLANKET_USERS", 0.0)
 
 
 def test_compositions_against_all_datasets() -> None:

@@ -16,8 +16,8 @@ class Disguised(KRR):
         super().__init__(k=k, epsilon0=epsilon0)
         object.__setattr__(self, "true_level", true_level)
 
-    def blanket(self, pair):
-        return KRR(k=self.k, epsilon0=self.true_level).blanket(pair)
+    def decomposition(self, pair, other=None):
+        return KRR(k=self.k, epsilon0=self.true_level).decomposition(pair, other)
 
 
 class Slotted(KRR):
@@ -62,11 +62,8 @@ def test_mechanisms_that_are_told_apart_are_accounted_apart():
         def base(self):
             return KRR(k=self.k, epsilon0=self.true_level)
 
-        def blanket(self, pair):
-            return self.base.blanket(pair)
-
-        def background(self, pair, other):
-            return self.base.background(pair, other)
+        def decomposition(self, pair, other=None):
+            return self.base.decomposition(pair, other)
 
     weak, strong = (
         ShuffleAccountant(Open(3, 4.0, level), 100, bound="blanket").get_epsilon(1e-6)

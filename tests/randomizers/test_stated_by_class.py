@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import pytest
 from click.testing import CliRunner
+from flint import arb
 from hypothesis import given, settings
 from random_mechanisms import any_mechanism
 
@@ -71,11 +72,8 @@ class Told(LocalRandomizer):
     def unchanged(self):
         return self.inner.unchanged()
 
-    def blanket(self, pair):
-        return self.inner.blanket(pair)
-
-    def background(self, pair, other):
-        return self.inner.background(pair, other)
+    def decomposition(self, pair, other=None):
+        return self.inner.decomposition(pair, other)
 
     def common_inputs(self, pair):
         return self.inner.common_inputs(pair)
@@ -109,8 +107,9 @@ class HarmlessPairs(HarmlessPair):
 class NoBlanket(Told):
     """Forgets that others may hold input 2."""
 
-    def blanket(self, pair):
-        return MatrixRandomizer(ROWS.matrix[:2]).blanket(Pair(0, 1))
+    def decomposition(self, pair, other=None):
+        seen = MatrixRandomizer(ROWS.matrix[:2]).decomposition(Pair(0, 1))
+        return seen if other is None else super().decomposition(pair, other)
 
 
 class LowLevel(Told):
@@ -146,8 +145,33 @@ class Forgetful(Told):
     def neighbours(self):
         return (Pair(0, 2), Pair(2, 0))
 
-    def blanket(self, pair):
-        return {pair: self.inner.blanket(pair) for pair in self.neighbours()}[pair]
+    def decomposition(self, pair, other=None):
+        known = {pair: self.inner.decomposition(pair, other) for pair in self.neighbours()}
+        return known[pair]
+
+
+class Unequal(Told):
+    """Has masses that do not sum to 1."""
+
+    def decomposition(self, pair, other=None):
+        return super().decomposition(pair, other).scaled(arb(0.5))
+
+
+class Negative(Told):
+    """Has a mass below 0, which the others make up for."""
+
+    def decomposition(self, pair, other=None):
+        seen = super().decomposition(pair, other)
+        part = seen.components[0]
+        pieces = (part._replace(weight=2 * part.weight), part._replace(weight=-part.weight))
+        return replace(seen, components=(*pieces, *seen.components[1:]))
+
+
+class InNumbers(Told):
+    """Tells numbers, not a decomposition."""
+
+    def decomposition(self, pair, other=None):
+        return self.inner.law(pair.first)
 
 
 class NoisySum(HarmlessPair):
@@ -165,6 +189,9 @@ FALSE = {
     Alike: "among users who hold . reveals more than among",
     Staying: "if it stays the same, reveals more than x1 = 1 vs 1",
     Forgetful: "cannot tell what x1 = ",
+    Unequal: "is no law: the masses of a must sum to 1, got 0.5",
+    Negative: "is no law: a mass of a is below 0",
+    InNumbers: "must tell as a Decomposition what x1 = ",
     NoisySum: "reveals more than x1 = 0 vs 1",
 }
 
@@ -273,11 +300,8 @@ class Registered(KRR):
     example: ClassVar[str | None] = None
     shown: float = 1.0
 
-    def blanket(self, pair):
-        return KRR(self.k, self.shown * self.epsilon0).blanket(pair)
-
-    def background(self, pair, other):
-        return KRR(self.k, self.shown * self.epsilon0).background(pair, other)
+    def decomposition(self, pair, other=None):
+        return KRR(self.k, self.shown * self.epsilon0).decomposition(pair, other)
 
 
 @pytest.fixture

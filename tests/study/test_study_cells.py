@@ -229,7 +229,7 @@ def test_bad_proposals():
         Study.from_frame(pl.LazyFrame(FRAME), **TARGET)
     with pytest.raises(TypeError, match="columns must be a list of titles, got 'age'"):
         Study.from_frame(pandas_frame(), columns="age", **TARGET)
-    with pytest.raises(TypeError, match="attributes must be made by Attribute, got"):
+    with pytest.raises(TypeError, match="attributes must be several of the type Attribute, got"):
         Study.from_frame(pandas_frame(), attributes=["age"], **TARGET)
     with pytest.raises(ValueError, match="two attributes are called 'age'"):
         Study.from_frame(pandas_frame(), attributes=[AGE, AGE], **TARGET)

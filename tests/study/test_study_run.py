@@ -227,10 +227,10 @@ def test_estimates_with_labels():
     assert estimate["member"].mean is None
     top = estimate["region"].top(3)
     assert [place.label for place in top] == ["north", "south", "west"]
-    assert 0 <= top[0].wrong < 1e-6
-    assert top[2].wrong == 0
+    assert 0 <= top[0].p_value < 1e-6
+    assert top[2].p_value is None
     assert [place.label for place in score.top(5)][-2:] in (["1", "5"], ["5", "1"])
-    assert score.top(5)[3].wrong > 1e-4
+    assert score.top(5)[3].p_value > 1e-4
     frame = estimate.to_frame()
     assert isinstance(frame, pd.DataFrame)
     other = estimate.to_frame(library="polars")

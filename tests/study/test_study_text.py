@@ -170,7 +170,7 @@ def test_bad_attributes():
         Attribute("x", "categories", labels=("a", "b"), low=0)
     with pytest.raises(ValueError, match="yes/no has no labels of its own"):
         Attribute("x", "yes/no", labels=("off", "on"))
-    with pytest.raises(TypeError, match="attributes must be made by Attribute"):
+    with pytest.raises(TypeError, match="attributes must be several of the type Attribute"):
         Study(("x",), n=10, epsilon=1, delta=1e-6)
     with pytest.raises(ValueError, match="names of two or more attributes, got 'ab'"):
         Study((Attribute.yes_no("a"), Attribute.yes_no("b")), 10, 1, 1e-6, crosses=("ab",))

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shuffledp.accounting.along import prepare_log_deltas
-from shuffledp.accounting.candidates import Candidate
+from shuffledp.accounting.choice import Choice, choose
 from shuffledp.accounting.crowd import crowd_of
-from shuffledp.accounting.inversion import log_gap
-from shuffledp.accounting.known_bounds import KnownBounds
+from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
-from shuffledp.accounting.profile_point import delta_range, log_delta_range
 from shuffledp.accounting.report import (
     DEFAULT_BOUND,
     Bound,
     Proof,
+    Quantity,
     Report,
     check_bound,
     check_order,
 )
-from shuffledp.accounting.sum_view import Attained, View, check_view
-from shuffledp.divergence import LogEnclosure, estimate_log_delta
+from shuffledp.accounting.sum_view import View, check_view
+from shuffledp.bounds.curve import Curve, Proved
+from shuffledp.bounds.root import Root, delta_above, delta_below, epsilon_above, epsilon_below
 from shuffledp.errors import (
+    MAX_EPSILON0,
     AccuracyWarning,
     check_delta,
     check_epsilon,
@@ -37,7 +38,13 @@ from shuffledp.errors import (
     warn_caller,
 )
 from shuffledp.interval import Interval
-from shuffledp.randomizers import LocalRandomizer, Relation, as_randomizer, why_no_other_is_worse
+from shuffledp.randomizers import (
+    LocalRandomizer,
+    Pair,
+    Relation,
+    as_randomizer,
+    why_no_other_is_worse,
+)
 from shuffledp.rounding import plain, round_up
 
 if TYPE_CHECKING:
@@ -45,7 +52,11 @@ if TYPE_CHECKING:
 
 DEFAULT_RTOL = 1e-4
 
-_MARGIN = 0.5  # of log delta: ten times the error of an estimate
+#: What is made when first asked for, and not copied.
+_MADE = frozenset({"choice", "_above", "_below"})
+
+#: Of log delta: several times the error of an estimate.
+_MARGIN = 0.3
 
 
 class ShuffleAccountant(OperationalTerms):
@@ -59,7 +70,7 @@ class ShuffleAccountant(OperationalTerms):
     Args:
         randomizer: what each user runs, or its text such as ``"krr(k=10, epsilon0=2)"``.
         n: number of users, 1 to 2**53.
-        rtol: relative width of the enclosures, of delta and of epsilon. Where double precision or
+        rtol: relative width of enclosures of epsilon, and of delta as far as that needs it. Where
             a bounded effort cannot reach it, the enclosure is wider, still valid, and an
             :class:`shuffledp.AccuracyWarning` says so.
         bound: "blanket" for the optimal decomposition bound; then intervals enclose that bound.
@@ -118,7 +129,7 @@ class ShuffleAccountant(OperationalTerms):
 
     def __getstate__(self) -> dict[str, object]:
         """Return the question: copies in other processes compute their answers themselves."""
-        return {name: value for name, value in vars(self).items() if name != "known"}
+        return {name: value for name, value in vars(self).items() if name not in _MADE}
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -144,7 +155,8 @@ class ShuffleAccountant(OperationalTerms):
         accountant has ``get_delta(epsilon) <= target_delta``, exactly (up to epsilon = 300, the
         largest one can ask about).
         """
-        return self._epsilon(check_delta(target_delta), blanket=self.known.is_blanket).upper
+        delta = check_delta(target_delta)
+        return self._said_epsilon(delta, self._epsilon_above(delta))
 
     def get_delta(self, target_epsilon: float) -> float:
         """Return the certified delta: the shuffled reports are (target_epsilon, delta)-DP.
@@ -154,66 +166,47 @@ class ShuffleAccountant(OperationalTerms):
         much as an :class:`shuffledp.AccuracyWarning` says.
         """
         epsilon = check_epsilon(target_epsilon)
-        return delta_range(self._log_delta(epsilon, blanket=self.known.is_blanket)).upper
+        return delta_above(self._said_log_delta(epsilon))
 
     def epsilon_interval(self, target_delta: float) -> Interval:
         """Enclose the epsilon at ``target_delta``: that of the blanket bound, or the true one."""
-        return self._epsilon(check_delta(target_delta), blanket=not self.known.is_best)
+        delta = check_delta(target_delta)
+        upper = self._said_epsilon(delta, self._epsilon_above(delta))
+        return Interval(check_order(self._epsilon_enclosed(delta), upper), upper)
 
     def delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the delta at ``target_epsilon``: that of the blanket bound, or the true one."""
-        epsilon = check_epsilon(target_epsilon)
-        return delta_range(self._log_delta(epsilon, blanket=not self.known.is_best))
+        log = self.log_delta_interval(target_epsilon)
+        return Interval(delta_below(log.lower), delta_above(log.upper))
 
     def log_delta_interval(self, target_epsilon: float) -> Interval:
         """Enclose the natural logarithm of delta, which never underflows."""
         epsilon = check_epsilon(target_epsilon)
-        return log_delta_range(self._log_delta(epsilon, blanket=not self.known.is_best))
+        upper = min(self._said_log_delta(epsilon), 0.0)
+        return Interval(check_order(self._enclosed.below(epsilon).log, upper), upper)
 
     def proved_log_delta(self, target_epsilon: float) -> tuple[float, Proof]:
         """Return an upper bound on log delta and what proves it, without any lower end."""
-        epsilon = check_epsilon(target_epsilon)
-        if self.known.is_best:
-            return self.known.best.proved(epsilon)
-        return self.known.upper.log_delta(epsilon)[0].upper, "blanket"
+        proved = self.choice.guarantee.above(check_epsilon(target_epsilon))
+        return proved.log, proved.proof
 
     def epsilon_lower_bound(self, target_delta: float) -> float:
         """Return an epsilon below which a concrete pair of datasets exceeds ``target_delta``.
 
         No analysis of this mechanism can claim less.
         """
-        delta = check_delta(target_delta)
-        if not self.known.lower_needs_upper:
-            return self.known.lower(None).epsilon(delta)[0].lower
-        guarantee, worst = self.known.upper.epsilon(delta)
-        lower = self.known.lower(worst).epsilon(delta)[0].lower
-        return check_order(lower, guarantee.upper)
+        return self._epsilon_below(check_delta(target_delta)).epsilon
 
     def delta_lower_bound(self, target_epsilon: float) -> float:
         """Return a delta that a concrete pair of datasets attains at ``target_epsilon``."""
-        epsilon = check_epsilon(target_epsilon)
-        if not self.known.lower_needs_upper:
-            return delta_range(self.known.lower(None).log_delta(epsilon)[0]).lower
-        guarantee, worst = self.known.upper.log_delta(epsilon)
-        lower = self.known.lower(worst).log_delta(epsilon)[0]
-        check_order(lower.lower, guarantee.upper)
-        return delta_range(lower).lower
+        return delta_below(self.choice.attack.below(check_epsilon(target_epsilon)).log)
 
     def profile(self, epsilons: Iterable[float]) -> Profile:
-        """Enclose delta at every one of several epsilons, for a fraction of what each costs alone.
-
-        They are evaluated together, so their ends may differ from those of single answers, by less
-        than ``rtol``.
-        """
+        """Enclose delta at every one of several epsilons."""
         if not isinstance(epsilons, Iterable):
             raise TypeError(f"epsilons must be several numbers, got {epsilons!r}")
         points = [check_epsilon(e, "epsilons") for e in epsilons]
-        prepared = self._twin()
-        upper_alone = not self.known.is_best
-        for name, family in prepared.known.families.items():
-            if name == "upper" or not upper_alone:
-                prepare_log_deltas([family] * len(points), points)
-        deltas = [prepared.delta_interval(e) for e in points]
+        deltas = [self.delta_interval(e) for e in points]
         return Profile(
             np.array(points),
             np.array([d.lower for d in deltas]),
@@ -223,70 +216,57 @@ class ShuffleAccountant(OperationalTerms):
     def epsilon_report(self, target_delta: float) -> Report:
         """Answer "which epsilon?" with guarantee, lower bound and where they are attained."""
         delta = check_delta(target_delta)
-        proof: Proof = "blanket"
-        pair: Candidate | Attained | None
-        datasets: Candidate | Attained | None
-        if self.known.is_best:
-            best = self.known.best.epsilon(delta)
-            guarantee, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
-            proof, reached = best.proof, best.computed is None or self._reached(best.computed)
-        else:
-            guarantee, worst = self.known.upper.epsilon(delta)
-            lower, datasets = self.known.lower(worst).epsilon(delta)
-            pair = worst
-            reached = self._reached(guarantee)
-        return Report(
-            randomizer=self.randomizer,
-            crowd=self.crowd,
-            view=self.view,
-            quantity="epsilon",
-            target=delta,
-            rtol=self.rtol,
-            guarantee=guarantee,
-            lower_bound=lower.lower,
-            worst_pair=None if pair is None else pair.pair,
-            datasets=None if datasets is None else datasets.datasets,
-            pairs=why_no_other_is_worse(self.randomizer, self.known.pairs),
-            rtol_reached=reached,
-            bound=proof,
-            wanted=self.bound,
-            bound_reason=self.known.reason,
+        upper, lower = self._epsilon_above(delta), self._epsilon_below(delta)
+        guarantee = Interval(
+            check_order(self._epsilon_enclosed(delta), upper.epsilon), upper.epsilon
         )
+        reached = self._reached_epsilon(delta, upper)
+        return self._report("epsilon", delta, guarantee, lower.epsilon, reached, upper, lower)
 
     def delta_report(self, target_epsilon: float) -> Report:
         """Answer "which delta?" with guarantee, lower bound and where they are attained."""
         epsilon = check_epsilon(target_epsilon)
-        proof: Proof = "blanket"
-        pair: Candidate | Attained | None
-        datasets: Candidate | Attained | None
-        if self.known.is_best:
-            best = self.known.best.log_delta(epsilon)
-            value, pair, lower, datasets = best.guarantee, best.worst, best.attained, best.leak
-            proof = best.proof
-            reached = best.computed is None or best.computed.width <= self.rtol
-        else:
-            value, worst = self.known.upper.log_delta(epsilon)
-            lower, datasets = self.known.lower(worst).log_delta(epsilon)
-            pair = worst
-            reached = value.width <= self.rtol
+        upper = Root(epsilon, self.choice.guarantee.above(epsilon))
+        lower = Root(epsilon, self.choice.attack.below(epsilon))
+        top = min(upper.proved.log, 0.0)
+        log = Interval(check_order(self._enclosed.below(epsilon).log, top), top)
+        guarantee = Interval(delta_below(log.lower), delta_above(log.upper))
+        reached = self._width_of_log_delta(epsilon, upper.proved) <= self._tolerance(epsilon)
+        found = delta_below(lower.proved.log)
+        report = self._report("delta", epsilon, guarantee, found, reached, upper, lower)
+        return replace(report, log_guarantee=log, log_lower_bound=min(lower.proved.log, 0.0))
+
+    def _report(
+        self,
+        quantity: Quantity,
+        target: float,
+        guarantee: Interval,
+        lower_bound: float,
+        reached: bool,
+        upper: Root,
+        lower: Root,
+    ) -> Report:
+        choice = self.choice
+        worst = upper.proved.where or choice.guarantee.above(0.0).where
+        datasets = lower.proved.where or choice.attack.below(0.0).where
+        if isinstance(worst, Datasets):
+            worst = worst.pair
         return Report(
             randomizer=self.randomizer,
             crowd=self.crowd,
             view=self.view,
-            quantity="delta",
-            target=epsilon,
+            quantity=quantity,
+            target=target,
             rtol=self.rtol,
-            guarantee=delta_range(value),
-            lower_bound=delta_range(lower).lower,
-            worst_pair=None if pair is None else pair.pair,
-            datasets=None if datasets is None else datasets.datasets,
-            pairs=why_no_other_is_worse(self.randomizer, self.known.pairs),
+            guarantee=guarantee,
+            lower_bound=check_order(lower_bound, guarantee.upper),
+            worst_pair=worst if isinstance(worst, Pair) else None,
+            datasets=datasets if isinstance(datasets, Datasets) else None,
+            pairs=why_no_other_is_worse(self.randomizer, choice.pairs),
             rtol_reached=reached,
-            log_guarantee=log_delta_range(value),
-            log_lower_bound=log_delta_range(lower).lower,
-            bound=proof,
+            bound=upper.proved.proof,
             wanted=self.bound,
-            bound_reason=self.known.reason,
+            bound_reason=choice.reason,
         )
 
     def rounds(self, times: int, *, at_most: int | None = None, rtol: float = 1e-3) -> Rounds:
@@ -301,15 +281,14 @@ class ShuffleAccountant(OperationalTerms):
         return Rounds([(self, times)], at_most=at_most, rtol=rtol)
 
     def meets(self, target_epsilon: float, target_delta: float) -> bool:
-        """Whether ``get_delta(target_epsilon) <= target_delta``, for less than it takes to tell.
-
-        Of two bounds one is enough, and of many pairs the first that fails.
+        """Whether ``get_delta(target_epsilon) <= target_delta``.
 
         >>> accountant = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
         >>> accountant.meets(0.08, 1e-6), accountant.meets(0.079, 1e-6)
         (True, False)
         """
-        return self._gap(check_epsilon(target_epsilon), check_delta(target_delta)) <= 0
+        epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
+        return delta_above(self.choice.guarantee.above(epsilon).log) <= delta
 
     def gap(self, target_epsilon: float, target_delta: float) -> float:
         """Return how far log delta is above its target, about: a search needs no more.
@@ -318,76 +297,99 @@ class ShuffleAccountant(OperationalTerms):
         doubt that it does not, it is that estimate.
         """
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        hopeless = self.hopeless_gap(epsilon, delta)
-        return hopeless if hopeless > 0 else self._gap(epsilon, delta)
+        if (hopeless := self.hopeless_gap(epsilon, delta)) > 0:
+            return hopeless
+        found = self.choice.guarantee.above(epsilon).log
+        if found == -math.inf or delta == 1:
+            return -math.inf
+        gap = found - math.log(delta) if delta else math.inf
+        return min(gap, 0.0) if delta_above(found) <= delta else max(gap, math.ulp(1.0))
 
     def hopeless_gap(self, target_epsilon: float, target_delta: float) -> float:
         """Estimate, not prove, how far log delta is above; minus infinity unless beyond doubt."""
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-        bound = self.known.estimated()
-        leader = None if bound is None else bound.candidates.leader()
-        if leader is None or delta == 1:
-            return -math.inf
+        curve = self.choice.guarantee
         if delta == 0:
-            end = self.known.upper.candidates.max_epsilon().lower
-            return math.inf if end > epsilon else -math.inf
-        estimate, _ = estimate_log_delta(leader.decomposition, self.crowd.honest, epsilon)
-        gap = estimate - math.log(delta)
+            return math.inf if curve.end.lower > epsilon else -math.inf
+        gap = curve.estimate(epsilon) - math.log(delta)
         return gap if gap > _MARGIN else -math.inf
 
-    def _gap(self, epsilon: float, delta: float) -> float:
-        if delta == 1:
-            return -math.inf
-        if self.known.is_best:
-            return self.known.best.gap(epsilon, delta)
-        value, _ = self.known.upper.log_delta(epsilon)
-        return log_gap(value.upper, delta)
-
-    def _twin(self) -> ShuffleAccountant:
-        """Return an accountant that answers alike and remembers nothing of what this one does."""
-        return ShuffleAccountant(
-            self.randomizer,
-            self.n,
-            rtol=self.rtol,
-            bound=self.bound,
-            corrupted=self.crowd.corrupted,
-            corrupted_adaptively=self.crowd.corrupted_adaptively,
-            view=self.view,
-        )
+    @cached_property
+    def choice(self) -> Choice:
+        """Which bounds answer."""
+        return choose(self.randomizer, self.crowd, self.view, self.bound, self.rtol)
 
     @cached_property
-    def known(self) -> KnownBounds:
-        """What is proved and what is attained."""
-        return KnownBounds(self.randomizer, self.crowd, self.view, self.bound, self.rtol)
+    def _above(self) -> dict[float, Root]:
+        return {}
 
-    def _epsilon(self, delta: float, *, blanket: bool) -> Interval:
-        """Enclose epsilon by the bound over all neighbours, or by all that is known."""
-        if blanket:
-            interval, _ = self.known.upper.epsilon(delta)
-            computed: Interval | None = interval
+    @cached_property
+    def _below(self) -> dict[float, Root]:
+        return {}
+
+    def _epsilon_above(self, delta: float) -> Root:
+        if delta not in self._above:
+            self._above[delta] = epsilon_above(self.choice.guarantee, delta, self.rtol)
+        return self._above[delta]
+
+    def _epsilon_below(self, delta: float) -> Root:
+        if delta not in self._below:
+            self._below[delta] = epsilon_below(self.choice.attack, delta, self.rtol)
+        return self._below[delta]
+
+    @property
+    def _enclosed(self) -> Curve:
+        """The curve whose lower side is the lower end of intervals."""
+        return self.choice.blanket if self.choice.encloses_blanket else self.choice.attack
+
+    def _epsilon_enclosed(self, delta: float) -> float:
+        if not self.choice.encloses_blanket:
+            return self._epsilon_below(delta).epsilon
+        return epsilon_below(self.choice.blanket, delta, self.rtol).epsilon
+
+    def _computed(self, proof: Proof) -> Curve | None:
+        """Return the curve that is one number but for the computation, if that is what answers."""
+        if proof == "blanket":
+            return self.choice.blanket
+        return self.choice.attack if proof == "exact" and self.choice.is_sharp else None
+
+    def _said_epsilon(self, delta: float, upper: Root) -> float:
+        """Return the upper end; warn if the computation, and not what is unknown, is wide."""
+        self._reached_epsilon(delta, upper, warn=True)
+        return upper.epsilon
+
+    def _reached_epsilon(self, delta: float, upper: Root, *, warn: bool = False) -> bool:
+        curve = self._computed(upper.proved.proof)
+        if curve is None:
+            return True
+        low, high = epsilon_below(curve, delta, self.rtol).epsilon, upper.epsilon
+        if high == math.inf:
+            reached, width = low == math.inf, math.inf
         else:
-            best = self.known.best.epsilon(delta)
-            interval, computed = best.guarantee, best.computed
-        if computed is not None and not self._reached(computed):
-            finite = computed.upper < math.inf
-            self._warn("epsilon", computed.width / computed.upper if finite else math.inf)
-        return interval
+            reached, width = high - low <= self.rtol * high, (high - low) / high if high else 0.0
+        if warn and not reached:
+            self._warn("epsilon", width)
+        return reached
 
-    def _log_delta(self, epsilon: float, *, blanket: bool) -> LogEnclosure:
-        if blanket:
-            value, _ = self.known.upper.log_delta(epsilon)
-            computed: LogEnclosure | None = value
-        else:
-            best = self.known.best.log_delta(epsilon)
-            value, computed = best.guarantee, best.computed
-        if computed is not None and computed.width > self.rtol:
-            self._warn("delta", computed.width)
-        return value
+    def _said_log_delta(self, epsilon: float) -> float:
+        proved = self.choice.guarantee.above(epsilon)
+        width = self._width_of_log_delta(epsilon, proved)
+        if width > self._tolerance(epsilon):
+            self._warn("delta", width)
+        return proved.log
 
-    def _reached(self, epsilon: Interval) -> bool:
-        if epsilon.upper == math.inf:
-            return epsilon.lower == math.inf
-        return epsilon.width <= self.rtol * epsilon.upper
+    def _width_of_log_delta(self, epsilon: float, proved: Proved) -> float:
+        curve = self._computed(proved.proof)
+        low = proved.log if curve is None else curve.below(epsilon).log
+        return 0.0 if low == proved.log else proved.log - low
+
+    def _tolerance(self, epsilon: float) -> float:
+        """Return how wide log delta may be so that epsilon is known as closely as asked."""
+        curve = self.choice.guarantee
+        if epsilon == 0:
+            return self.rtol
+        fall = curve.estimate(epsilon) - curve.estimate(min(epsilon * (1 + 1e-3), MAX_EPSILON0))
+        return max(self.rtol, self.rtol * 1e3 * fall if math.isfinite(fall) else 0.0)
 
     def _warn(self, what: str, width: float) -> None:
         warn_caller(

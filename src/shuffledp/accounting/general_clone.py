@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from shuffledp.accounting.inversion import enclose_epsilon
-from shuffledp.arrays import UNIT
-from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import log_delta
+from shuffledp.bounds.decomposed import Decomposed
+from shuffledp.bounds.root import delta_above, delta_below, epsilon_above, epsilon_below
 from shuffledp.errors import check_delta, check_epsilon, check_users
 from shuffledp.interval import Interval
+from shuffledp.newdec import Decomposition
 from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Pair, as_randomizer
 
 #: How far a decomposition may miss the rows it decomposes, at an output and relatively: rounding of
 #: a few sums. What is missed becomes part of the decomposition, see `GeneralClone.decomposition`.
 _TOLERANCE, _RELATIVE_TOLERANCE = Fraction(1, 10**12), Fraction(1, 10**9)
+
+#: Relative width of enclosures of epsilon to aim for; those of delta are as close as that needs.
+_RTOL = 1e-4
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -112,7 +114,7 @@ class GeneralClone:
         a = self._below("a", first, f"equal R({self.pair.first})")
         b = self._below("b", second, f"equal R({self.pair.second})")
         c = self._below("c", self.randomizer.smallest_law(), "stay below every R(x)")
-        return Decomposition.from_fractions(
+        return Decomposition.from_coefficients(
             [*a, 1 - sum(a, _ZERO), _ZERO], [*b, _ZERO, 1 - sum(b, _ZERO)], [*c, _ZERO, _ZERO]
         )
 
@@ -161,18 +163,21 @@ class GeneralClone:
     def delta_interval(self, n: int, target_epsilon: float) -> Interval:
         """Enclose the bound on delta for this pair with n users."""
         epsilon = check_epsilon(target_epsilon)
-        value = log_delta(self.decomposition.at(epsilon), check_users(n))
-        return Interval(value.lower, value.upper).exp()
+        curve = self._curve(n)
+        lower, upper = curve.below(epsilon).log, curve.above(epsilon).log
+        return Interval(delta_below(lower), delta_above(upper))
 
     def epsilon_interval(self, n: int, target_delta: float) -> Interval:
         """Enclose the bound on epsilon for this pair with n users."""
         delta = check_delta(target_delta)
-        if delta == 0:
-            end = self.decomposition.max_epsilon_interval()
-            return Interval(max(end.lower, 0.0), max(end.upper, 0.0))
-        log = math.log(delta)
-        target = Interval(log - 4 * UNIT * abs(log), log + 4 * UNIT * abs(log))
-        return enclose_epsilon(self.decomposition, check_users(n), target, 1e-4)
+        curve = self._curve(n)
+        lower, upper = (
+            find(curve, delta, _RTOL).epsilon for find in (epsilon_below, epsilon_above)
+        )
+        return Interval(lower, upper)
+
+    def _curve(self, n: int) -> Decomposed:
+        return Decomposed(self.decomposition, check_users(n), _RTOL, self.pair)
 
     @classmethod
     def primary(cls, randomizer: MatrixRandomizer | str, pair: Pair) -> GeneralClone:

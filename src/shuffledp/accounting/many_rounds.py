@@ -11,15 +11,14 @@ from typing import TypeVar
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.inversion import log_target
-from shuffledp.accounting.one_round import Attack, attack, blanket_profile, bound_profile
+from shuffledp.accounting.one_round import Attack, attack, bound_profile
 from shuffledp.accounting.participation import Turns, all_turns, chosen_turns
 from shuffledp.accounting.report import Bound
 from shuffledp.accounting.round_kind import RoundKind
 from shuffledp.accounting.sum_view import View, tells_less
 from shuffledp.arrays import UNIT
 from shuffledp.errors import ContradictionError, wide_is_enough
-from shuffledp.interval import Interval
+from shuffledp.interval import Interval, log_target
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounds import ComposedBound, ComposedCurve, RoundProfile, largest_profile
 
@@ -58,8 +57,6 @@ class ManyRounds:
             return Interval(lower, upper), True
         found = self._bound.epsilon(log_target(delta))
         upper = min(found.upper, self._end)
-        if self._finer is not None:
-            upper = min(upper, self._finer.epsilon(log_target(delta)).upper)
         # A pointwise largest profile may go on beyond the end of every choice.
         interval = Interval(min(found.lower, self._end), upper)
         if not self._two_sided or upper < math.inf:
@@ -82,21 +79,13 @@ class ManyRounds:
         """
         if epsilon >= self._end:
             return Interval(-math.inf, -math.inf), True
-        value, narrow = self._bound.log_delta(epsilon)
-        upper = value.upper
-        if self._finer is not None:
-            upper = min(upper, self._finer.log_delta(epsilon)[0].upper)
-        return Interval(value.lower, upper), narrow
+        return self._bound.log_delta(epsilon)
 
     def gap(self, epsilon: float, delta: float) -> float:
         """Return how far a single evaluation of a bound is above log delta."""
         if delta in (0, 1):
             return -math.inf if self.epsilon(delta)[0].upper <= epsilon else math.inf
-        target = log_target(delta)
-        gap = self._bound.upper.gap(epsilon, target)
-        if gap > 0 and self._finer is not None:
-            gap = min(gap, self._finer.upper.gap(epsilon, target))
-        return gap
+        return self._bound.upper.gap(epsilon, log_target(delta))
 
     def lower_epsilon(self, delta: float) -> float:
         """Return the epsilon that datasets attain."""
@@ -145,21 +134,6 @@ class ManyRounds:
     def _bound(self) -> ComposedBound:
         return ComposedBound(self.profiles(), self.rtol, two_sided=self._two_sided)
 
-    @cached_property
-    def _finer(self) -> ComposedBound | None:
-        """The bound with the law of the blanket for those rounds where it decides.
-
-        So the best bound is not larger than the blanket because its cells are wider.
-        """
-        found = {kind: self._ask(blanket_profile, kind) for kind in self.kinds}
-        if not any(found.values()):
-            return None
-        known = {kind: profile or self._profile(kind) for kind, profile in found.items()}
-        two_sided = all(
-            _is_enclosed(kind, of_blanket=profile is not None) for kind, profile in found.items()
-        )
-        return ComposedBound(self._profiles(known), self.rtol, two_sided=two_sided)
-
     def _profiles(self, known: dict[RoundKind, RoundProfile]) -> list[tuple[RoundProfile, int]]:
         return [
             (largest_profile([known[kind] for kind in turns.kinds]), turns.times)
@@ -205,16 +179,16 @@ def largest_sum(terms: Sequence[tuple[float, int]], limit: int) -> Interval:
     return add_up(taken)
 
 
-def _is_enclosed(kind: RoundKind, *, of_blanket: bool = False) -> bool:
+def _is_enclosed(kind: RoundKind) -> bool:
     """Whether the profile has lower ends: that of the blanket, if the multiset is what is seen."""
     one = kind.accountant
     is_multiset = one.view == "multiset" or not tells_less(one.randomizer)
-    return is_multiset and (of_blanket or _bound_of(one) == "blanket")
+    return is_multiset and _bound_of(one) == "blanket"
 
 
 def _bound_of(one: ShuffleAccountant) -> Bound:
     """Return which bound answers: the blanket, if there is no other one."""
-    return "blanket" if one.known.is_blanket else one.bound
+    return "blanket" if one.choice.is_blanket else one.bound
 
 
 def add_up(terms: Sequence[tuple[float, int]]) -> Interval:

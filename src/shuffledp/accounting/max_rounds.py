@@ -14,6 +14,7 @@ from shuffledp.errors import (
     NoAnswerError,
     check_delta,
     check_total_epsilon,
+    check_type,
     wide_is_enough,
 )
 from shuffledp.markup import facts
@@ -93,6 +94,7 @@ def max_rounds(
     >>> max_rounds(weekly, target_epsilon=1.0, target_delta=1e-6).times
     112
     """
+    check_type("accountant", accountant, ShuffleAccountant)
     epsilon, delta = check_total_epsilon(target_epsilon), check_delta(target_delta)
     times = largest_times(lambda times: accountant.rounds(times, rtol=rtol), epsilon, delta)
     if times == 0:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+from flint import arb
 
 from shuffledp.accounting.accountant import ShuffleAccountant
-from shuffledp.accounting.candidates import backgrounds
 from shuffledp.accounting.crowd import Crowd, count_of
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.pool import WHOLE, Pool, Share, can_share
 from shuffledp.accounting.report import check_order
-from shuffledp.accounting.tier_bound import Among, TierBound
-from shuffledp.accounting.tier_leak import TierLeak, leak_of
-from shuffledp.accounting.worst_case import WorstCase
+from shuffledp.accounting.tier_guarantee import Among, TierGuarantee
+from shuffledp.bounds.curve import Curve, largest, smallest
+from shuffledp.bounds.root import delta_below, epsilon_below
+from shuffledp.bounds.tiers.leak import TierLeak
+from shuffledp.bounds.tiers.pool import Pool, has_common_law
 from shuffledp.errors import (
     MAX_USERS,
     AccuracyWarning,
@@ -30,11 +31,13 @@ from shuffledp.errors import (
     check_users,
     warn_caller,
 )
-from shuffledp.interval import Interval, exp_down, exp_up
+from shuffledp.interval import Interval
 from shuffledp.randomizers import (
     LocalRandomizer,
     MatrixRandomizer,
+    Pair,
     Relation,
+    SupportRandomizer,
     as_randomizer,
     pairs_to_compare,
 )
@@ -176,7 +179,7 @@ class MixedAccountant:
     def epsilon_intervals(self, target_delta: float) -> tuple[Interval, ...]:
         """Enclose the epsilon of the bound of each group."""
         delta = check_delta(target_delta)
-        found = {tier: bound.epsilon(delta) for tier, bound in self._bounds.items()}
+        found = {tier: guarantee.epsilon(delta) for tier, guarantee in self._guarantees.items()}
         wide = [interval for interval, reached in found.values() if not reached]
         if wide:
             width = round_up(max(map(_relative_width, wide)), 2)
@@ -198,12 +201,8 @@ class MixedAccountant:
     def delta_intervals(self, target_epsilon: float) -> tuple[Interval, ...]:
         """Enclose the delta of the bound of each group."""
         epsilon = check_epsilon(target_epsilon)
-        found = {tier: bound.log_delta(epsilon) for tier, bound in self._bounds.items()}
-        ends = {
-            tier: Interval(min(exp_down(log.lower), 1.0), min(exp_up(log.upper), 1.0))
-            for tier, log in found.items()
-        }
-        return tuple(ends[group.randomizer] for group in self.groups)
+        found = {tier: guarantee.delta(epsilon)[0] for tier, guarantee in self._guarantees.items()}
+        return tuple(found[group.randomizer] for group in self.groups)
 
     def epsilon_tiers(self, target_delta: float) -> tuple[Tier, ...]:
         """Answer "which epsilon?" for each group, with what is certainly revealed."""
@@ -212,7 +211,7 @@ class MixedAccountant:
             self._tier(
                 group,
                 interval,
-                self._revealed_epsilon(group, delta, interval.upper),
+                self._revealed_epsilon(group.randomizer, delta, interval.upper),
                 interval.upper,
             )
             for group, interval in zip(self.groups, self.epsilon_intervals(delta), strict=True)
@@ -222,38 +221,43 @@ class MixedAccountant:
         """Answer "which delta?" for each group, with what is certainly revealed."""
         epsilon = check_epsilon(target_epsilon)
         return tuple(
-            self._tier(group, interval, self._revealed_delta(group, epsilon), epsilon)
+            self._tier(group, interval, self._revealed_delta(group.randomizer, epsilon), epsilon)
             for group, interval in zip(self.groups, self.delta_intervals(epsilon), strict=True)
         )
 
-    def _tier(self, group: Group, guarantee: Interval, revealed: float, epsilon: float) -> Tier:
-        check_order(revealed, guarantee.upper)
-        leak = self._leaks[group.randomizer]
-        datasets = None
-        if isinstance(leak, TierLeak):
-            datasets = Datasets(leak.pair, leak.other)
-        elif leak is not None:
-            _, worst = leak.log_delta(min(epsilon, 300.0))
-            if worst is not None and worst.other is not None:
-                datasets = Datasets(worst.pair, worst.other)
-        among = self._bounds[group.randomizer].among(epsilon)
-        return Tier(group, guarantee, revealed, among, datasets)
+    def _tier(
+        self,
+        group: Group,
+        guarantee: Interval,
+        revealed: tuple[float, Datasets | None],
+        epsilon: float,
+    ) -> Tier:
+        lower_bound, datasets = revealed
+        check_order(lower_bound, guarantee.upper)
+        among = self._guarantees[group.randomizer].among(epsilon)
+        return Tier(group, guarantee, lower_bound, among, datasets)
 
-    def _revealed_epsilon(self, group: Group, delta: float, most: float) -> float:
-        leak = self._leaks[group.randomizer]
-        if leak is None:
-            return 0.0
-        if isinstance(leak, TierLeak):
-            return leak.epsilon(delta, most) if math.isfinite(most) else 0.0
-        return leak.epsilon(delta)[0].lower
+    def _revealed_epsilon(
+        self, victim: LocalRandomizer, delta: float, most: float
+    ) -> tuple[float, Datasets | None]:
+        if (like := self._like_one_tier(victim)) is not None:
+            report = like.epsilon_report(delta)
+            return report.lower_bound, report.datasets
+        if (leak := self._leaks[victim]) is None:
+            return 0.0, None
+        curve, datasets = leak
+        return epsilon_below(curve, delta, self.rtol, most).epsilon, datasets
 
-    def _revealed_delta(self, group: Group, epsilon: float) -> float:
-        leak = self._leaks[group.randomizer]
-        if leak is None:
-            return 0.0
-        if isinstance(leak, TierLeak):
-            return leak.delta(epsilon)
-        return min(exp_down(leak.log_delta(epsilon)[0].lower), 1.0)
+    def _revealed_delta(
+        self, victim: LocalRandomizer, epsilon: float
+    ) -> tuple[float, Datasets | None]:
+        if (like := self._like_one_tier(victim)) is not None:
+            report = like.delta_report(epsilon)
+            return report.lower_bound, report.datasets
+        if (leak := self._leaks[victim]) is None:
+            return 0.0, None
+        curve, datasets = leak
+        return delta_below(curve.below(epsilon).log), datasets
 
     @cached_property
     def _sizes(self) -> dict[LocalRandomizer, int]:
@@ -284,27 +288,31 @@ class MixedAccountant:
         return left[::-1]
 
     @cached_property
-    def _bounds(self) -> dict[LocalRandomizer, TierBound]:
-        return {victim: self._bound(victim) for victim in self._sizes}
+    def _guarantees(self) -> dict[LocalRandomizer, TierGuarantee]:
+        return {victim: self._guarantee(victim) for victim in self._sizes}
 
-    def _bound(self, victim: LocalRandomizer) -> TierBound:
+    def _guarantee(self, victim: LocalRandomizer) -> TierGuarantee:
         own = self._sizes[victim]
         users = own - min(self.crowd.corrupted, own - 1)
         alone = ShuffleAccountant(victim, users, rtol=self.rtol)
-        others = self._others(victim)
-        if not self.dummies and len(self._alike(victim)) == 1:
-            return TierBound(self._channels(victim), alone)
-        pools = []
-        for pair in pairs_to_compare(victim):
-            blanket = victim.blanket(pair)
-            shared = [(other.blanket(pair), n) for other, n in others]
-            if not all(map(can_share, (blanket, *(decomposition for decomposition, _ in shared)))):
-                return TierBound((), alone)
-            shares = [(Share.of(decomposition), n) for decomposition, n in shared]
-            pools.append(Pool(blanket, [*shares, (WHOLE, self.dummies)]))
-        return TierBound([pools], alone)
+        alike = self.dummies > 0 or len(self._alike(victim)) > 1
+        families = [self._pools(victim)] if alike else self._channels(victim)
+        curves = [largest(pools) for pools in families if pools]
+        return TierGuarantee(smallest(curves) if curves else None, alone)
 
-    def _channels(self, victim: LocalRandomizer) -> list[list[Pool]]:
+    def _pools(self, victim: LocalRandomizer) -> list[Curve]:
+        """Return what users whose blankets share a law have in common; none if they do not."""
+        pools: list[Curve] = []
+        for pair in pairs_to_compare(victim):
+            blankets = [(other.decomposition(pair), n) for other, n in self._others(victim)]
+            own = victim.decomposition(pair)
+            if not all(map(has_common_law, (own, *(blanket for blanket, _ in blankets)))):
+                return []
+            shares = [(blanket.mass, n) for blanket, n in blankets]
+            pools.append(Pool(own, [*shares, (arb(1), self.dummies)], self.rtol, pair))
+        return pools
+
+    def _channels(self, victim: LocalRandomizer) -> list[list[Curve]]:
         """Return what users of matrices with as many outputs have in common.
 
         All of them run one channel, that of all rows, and each holds an input of their own tier. So
@@ -328,31 +336,48 @@ class MixedAccountant:
             self._channel([own, *some]) for size in sizes for some in combinations(others, size)
         ]
 
-    def _channel(self, tiers: Sequence[tuple[MatrixRandomizer, int]]) -> list[Pool]:
+    def _channel(self, tiers: Sequence[tuple[MatrixRandomizer, int]]) -> list[Curve]:
         """Return the pools of a user of the first tier; none if rows have nothing in common."""
         users = max(sum(n for _, n in tiers) - self.crowd.corrupted, 1)
         channel = MatrixRandomizer(np.concatenate([tier.matrix for tier, _ in tiers]))
-        pools = []
-        for pair in pairs_to_compare(tiers[0][0]):
-            blanket = channel.blanket(pair)
-            if not can_share(blanket):
-                return []
-            pools.append(Pool(blanket, [(Share.of(blanket), users - 1)]))
-        return pools
+        blankets = [(channel.decomposition(p), p) for p in pairs_to_compare(tiers[0][0])]
+        if not all(has_common_law(blanket) for blanket, _ in blankets):
+            return []
+        return [Pool(b, [(b.mass, users - 1)], self.rtol, pair) for b, pair in blankets]
+
+    def _like_one_tier(self, victim: LocalRandomizer) -> ShuffleAccountant | None:
+        """Return the accountant of a crowd in which nobody honest runs another mechanism."""
+        others = self._others(victim)
+        if len(self._shapes) > 1 or self.dummies or any(other != victim for other, _ in others):
+            return None
+        return ShuffleAccountant(victim, 1 + sum(n for _, n in others), rtol=self.rtol)
 
     @cached_property
-    def _leaks(self) -> dict[LocalRandomizer, TierLeak | WorstCase | None]:
+    def _leaks(self) -> dict[LocalRandomizer, tuple[TierLeak, Datasets] | None]:
         return {victim: self._leak(victim) for victim in self._sizes}
 
-    def _leak(self, victim: LocalRandomizer) -> TierLeak | WorstCase | None:
-        if len({randomizer.blanket_shape for randomizer in self._sizes}) > 1:
+    @property
+    def _shapes(self) -> set[Hashable]:
+        return {randomizer.blanket_shape for randomizer in self._sizes}
+
+    def _leak(self, victim: LocalRandomizer) -> tuple[TierLeak, Datasets] | None:
+        """Return what two datasets of support mechanisms of one shape reveal."""
+        if len(self._shapes) > 1:
             return None  # reports of other mechanisms may hide those of this one
-        others = self._others(victim)
-        if not self.dummies and all(other == victim for other, _ in others):
-            users = 1 + sum(n for _, n in others)
-            pairs = tuple(pairs_to_compare(victim))[:64]
-            return WorstCase(backgrounds(victim, pairs), users, self.rtol)
-        return leak_of(victim, [*others, (None, self.dummies)])
+        others = [(other, n) for other, n in self._others(victim)]
+        if not isinstance(victim, SupportRandomizer) or not victim.triples_look_alike:
+            return None
+        held = 2 if victim.inputs is None or victim.inputs > 2 else 1
+        named = tuple(dict.fromkeys((0, 1, held)))
+        laws = [
+            (other.support_law(named, held), n)
+            for other, n in others
+            if isinstance(other, SupportRandomizer)
+        ]
+        laws.append((victim.support_law(named, None), self.dummies))
+        own = [victim.support_law(named, x) for x in (0, 1)]
+        datasets = Datasets(Pair(0, 1), held)
+        return TierLeak(own[0], own[1], laws, datasets), datasets
 
 
 def _relative_width(interval: Interval) -> float:

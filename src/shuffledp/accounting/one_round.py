@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.choice import choose
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import Bound, Proof
+from shuffledp.accounting.report import Bound
 from shuffledp.accounting.sum_view import View, in_logs, is_exact, search_of, tells_less
-from shuffledp.decomposition import Decomposition
-from shuffledp.divergence import LogEnclosure, log_delta_at
+from shuffledp.bounds.curve import Curve
+from shuffledp.bounds.decomposed import Decomposed
+from shuffledp.bounds.root import delta_below
 from shuffledp.errors import wide_is_enough
+from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer, Pair
 from shuffledp.randomizers.aggregate import BitSums, SeparateSums
 from shuffledp.rounds import RoundProfile
 from shuffledp.rounds.grid import scale_of
-from shuffledp.rounds.profile import Fineness
 
-_SHARE = 0.2  # of rtol is what the values of one round may err, of delta
-_MAX_RTOL = 1e-4
+#: Of the relative width of many rounds' epsilon, what the epsilon of one of them may err.
+_SHARE = 0.5
+
+#: No closer values of delta are of use, relative to the width of many rounds' epsilon.
+_FINEST = 0.2
 
 
 @dataclass(frozen=True)
@@ -34,19 +38,6 @@ class Attack:
     profile: RoundProfile
 
 
-class Proved:
-    """The best bound of one round, as far as it was evaluated: log delta, and what proves it."""
-
-    def __init__(self, accountant: ShuffleAccountant) -> None:
-        self.accountant = accountant
-        self.proofs: dict[float, Proof] = {}
-
-    def __call__(self, epsilon: float) -> LogEnclosure:
-        """Bound log delta; nothing is said about its lower end, which no upper law needs."""
-        upper, self.proofs[epsilon] = self.accountant.proved_log_delta(epsilon)
-        return LogEnclosure(-math.inf, upper)
-
-
 @lru_cache(maxsize=256)  # a ledger may hold a year of weeks, each with its own number of users
 def bound_profile(
     randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, view: View, rtol: float
@@ -55,35 +46,14 @@ def bound_profile(
 
     It is the largest one over all neighbours in both orders, so it is its own reverse.
     """
-    accountant = _accountant(randomizer, crowd, bound, view, rtol)
+    choice = choose(randomizer, crowd, view, bound, _SHARE * rtol, _FINEST * rtol)
+    curve = choice.guarantee
 
-    def enclosed(epsilon: float) -> LogEnclosure:
-        with wide_is_enough():
-            ends = accountant.log_delta_interval(epsilon)
-        return LogEnclosure(ends.lower, ends.upper)
+    def proved(epsilon: float) -> Interval:
+        return Interval(-math.inf, curve.above(epsilon).log)
 
-    # Cells cost the upper law a fifth of what they cost both; of "best" there is no lower law.
-    width = rtol if bound == "blanket" else min(4 * rtol, 0.5)
-    with wide_is_enough():
-        end = accountant.epsilon_interval(0.0).upper
-    values = enclosed if bound == "blanket" else Proved(accountant)
-    return RoundProfile(values, values, end, width)
-
-
-def blanket_profile(
-    randomizer: LocalRandomizer, crowd: Crowd, bound: Bound, view: View, rtol: float
-) -> RoundProfile | None:
-    """Return the profile of the blanket where it decides the best bound of some losses, else None.
-
-    Its cells are narrower, so its law may be the better one there.
-    """
-    profile = bound_profile(randomizer, crowd, bound, view, rtol)
-    if not isinstance(profile.forward, Proved):
-        return None
-    grid, proofs = profile.grid(Fineness(0, 0)), profile.forward.proofs
-    if all(proofs[epsilon] != "blanket" for epsilon in grid):
-        return None
-    return bound_profile(randomizer, crowd, "blanket", view, rtol)
+    values = enclosed(curve) if choice.encloses_blanket else proved
+    return RoundProfile(values, values, curve.end.upper, rtol)
 
 
 @lru_cache(maxsize=16)
@@ -106,19 +76,23 @@ def attack(randomizer: LocalRandomizer, crowd: Crowd, view: View, rtol: float) -
     datasets = accountant.delta_report(min(scale, 1.0)).datasets
     if datasets is None:
         return None
-    decomposition = randomizer.background(datasets.pair, datasets.other)
-    exchanged = decomposition.swap()
-
-    def forward(epsilon: float) -> LogEnclosure:
-        return log_delta_at(decomposition, n, epsilon, rtol=accountant.rtol)
-
-    def backward(epsilon: float) -> LogEnclosure:
-        return log_delta_at(exchanged, n, epsilon, rtol=accountant.rtol)
-
-    end = max(decomposition.max_epsilon, exchanged.max_epsilon, 0.0)
-    same = _rows(decomposition) == _rows(exchanged)
-    profile = RoundProfile(forward, forward if same else backward, end, rtol, decomposition.exposed)
+    law = randomizer.decomposition(datasets.pair, datasets.other)
+    forward, backward = (
+        Decomposed(d, n, _SHARE * rtol, finest=_FINEST * rtol) for d in (law, law.swap())
+    )
+    end = max(forward.end.upper, backward.end.upper)
+    floor = delta_below(forward.floor)
+    profile = RoundProfile(enclosed(forward), enclosed(backward), end, rtol, floor)
     return Attack(datasets, profile)
+
+
+def enclosed(curve: Curve) -> Callable[[float], Interval]:
+    """Return what encloses log delta of a curve."""
+
+    def enclose(epsilon: float) -> Interval:
+        return Interval(curve.below(epsilon).log, curve.above(epsilon).log)
+
+    return enclose
 
 
 def _attack_on_noise(randomizer: LocalRandomizer, crowd: Crowd, rtol: float) -> Attack | None:
@@ -128,10 +102,10 @@ def _attack_on_noise(randomizer: LocalRandomizer, crowd: Crowd, rtol: float) -> 
     if datasets is None:
         return None
 
-    def forward(epsilon: float) -> LogEnclosure:
+    def forward(epsilon: float) -> Interval:
         with wide_is_enough():
             ends = accountant.log_delta_interval(epsilon)
-        return LogEnclosure(ends.lower, ends.upper)
+        return Interval(ends.lower, ends.upper)
 
     end = accountant.epsilon_interval(0.0).upper
     return Attack(datasets, RoundProfile(forward, forward, end, rtol))
@@ -143,10 +117,10 @@ def _attack_on_bits(pair: Pair, seen: BitSums, crowd: Crowd, rtol: float) -> Att
     scale = scale_of(search_of(n, seen, 0.0).corners()[0].lower)
     _, held = search_of(n, seen, min(scale, end / 2)).corners()
 
-    def forward(epsilon: float) -> LogEnclosure:
+    def forward(epsilon: float) -> Interval:
         return _counted(n, seen, held, epsilon)
 
-    def backward(epsilon: float) -> LogEnclosure:
+    def backward(epsilon: float) -> Interval:
         # The two values change their roles.
         return _counted(n, seen, {0: 1, 1: 0, 2: 2}[held], epsilon)
 
@@ -154,27 +128,11 @@ def _attack_on_bits(pair: Pair, seen: BitSums, crowd: Crowd, rtol: float) -> Att
     return Attack(Datasets(pair, held), profile)
 
 
-def _counted(n: int, seen: BitSums, held: int, epsilon: float) -> LogEnclosure:
+def _counted(n: int, seen: BitSums, held: int, epsilon: float) -> Interval:
     """Enclose log delta of the counts if all others hold a value, 0 and 1 being those compared."""
     if epsilon >= seen.epsilon0:
-        return LogEnclosure(-math.inf, -math.inf)
+        return Interval(-math.inf, -math.inf)
     return in_logs(search_of(n, seen, epsilon).all_hold(held))
-
-
-def _rows(decomposition: Decomposition) -> list[list[tuple[float, ...]]]:
-    """Return all numbers of a decomposition, each with its errors, in an order of their own."""
-    tables = []
-    for side in (decomposition, decomposition.upper):
-        columns = (side.log_ratio0, side.log_ratio1, side.weight)
-        errors = (side.log_ratio_error, side.weight_error)
-        size = side.weight.size
-        rows = zip(
-            *(np.broadcast_to(x, (size,)).tolist() for x in (*columns, *errors)), strict=True
-        )
-        singular = zip(side.singular0.tolist(), side.singular1.tolist(), strict=True)
-        rest = (side.residual, side.residual_error, side.singular_error)
-        tables.append([*sorted(rows), *sorted(singular), rest])
-    return tables
 
 
 def _accountant(
@@ -183,7 +141,7 @@ def _accountant(
     return ShuffleAccountant(
         randomizer,
         crowd.n,
-        rtol=min(_SHARE * rtol, _MAX_RTOL),
+        rtol=_SHARE * rtol,
         bound=bound,
         corrupted=crowd.corrupted,
         corrupted_adaptively=crowd.corrupted_adaptively,

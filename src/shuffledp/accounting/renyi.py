@@ -14,9 +14,8 @@ from shuffledp.accounting.report import Bound
 from shuffledp.accounting.rounds import Rounds
 from shuffledp.accounting.sum_view import View
 from shuffledp.arrays import UNIT
-from shuffledp.divergence import LogEnclosure
 from shuffledp.errors import MAX_EPSILON0, check_real, wide_is_enough
-from shuffledp.interval import exp_up
+from shuffledp.interval import Interval, exp_up
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounds.dominating import dominating
 from shuffledp.rounds.grid import epsilons, scale_of
@@ -90,7 +89,7 @@ def _law(
         if values[epsilon] < _NOTHING:
             break
     values[end] = -math.inf
-    known = {e: LogEnclosure(-math.inf, value) for e, value in values.items()}
+    known = {e: Interval(-math.inf, value) for e, value in values.items()}
     left = [reversed_node_at(e, known[e]).above for e in sorted(known, reverse=True) if e > 0]
     right = [node_at(e, known[e]).above for e in sorted(known)]
     return dominating([START, *map(_upper, [*left, *right])])

@@ -15,6 +15,7 @@ from shuffledp.accounting.report import check_order
 from shuffledp.accounting.round_kind import merge_kinds
 from shuffledp.accounting.rounds_report import RoundsReport
 from shuffledp.accounting.single_round import SingleRound
+from shuffledp.bounds.root import delta_above, delta_below
 from shuffledp.errors import (
     AccuracyWarning,
     check_delta,
@@ -23,7 +24,7 @@ from shuffledp.errors import (
     check_total_epsilon,
     warn_caller,
 )
-from shuffledp.interval import Interval, exp_down, exp_up
+from shuffledp.interval import Interval
 from shuffledp.randomizers import Relation
 from shuffledp.rounding import plain
 
@@ -126,7 +127,7 @@ class Rounds:
     def delta_lower_bound(self, target_epsilon: float) -> float:
         """Return a delta that concrete datasets attain, the same in all rounds of a kind."""
         log = self._answers.lower_log_delta(check_total_epsilon(target_epsilon))
-        return min(exp_down(log), 1.0)
+        return delta_below(log)
 
     def meets(self, target_epsilon: float, target_delta: float) -> bool:
         """Whether a first look shows that all rounds are (target_epsilon, target_delta)-DP.
@@ -185,7 +186,7 @@ class Rounds:
             quantity="delta",
             target=epsilon,
             guarantee=_to_delta(log),
-            lower_bound=min(exp_down(lower), 1.0),
+            lower_bound=delta_below(lower),
             rtol_reached=reached,
             datasets=self._answers.datasets,
             log_guarantee=Interval(min(log.lower, 0.0), min(log.upper, 0.0)),
@@ -225,4 +226,4 @@ class Rounds:
 
 
 def _to_delta(log: Interval) -> Interval:
-    return Interval(min(exp_down(log.lower), 1.0), min(exp_up(log.upper), 1.0))
+    return Interval(delta_below(log.lower), delta_above(log.upper))

@@ -214,7 +214,7 @@ class RoundsReport:
 
     def _in_words(self, kind: RoundKind, datasets: Datasets | None) -> str:
         if datasets is None:
-            return "none are known" if kind.accountant.known.pairs else NOBODY
+            return "none are known" if kind.accountant.choice.pairs else NOBODY
         some = self.rounds.limit < self.rounds.total
         return f"{datasets}, in every round{' that is taken' if some else ''}"
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.inversion import log_gap
 from shuffledp.errors import MAX_EPSILON0, wide_is_enough
-from shuffledp.interval import Interval
+from shuffledp.interval import Interval, log_gap
 
 
 class SingleRound:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from shuffledp.accounting import Datasets, Report, ShuffleAccountant, as_accountant
-from shuffledp.accounting.profile_point import enclose_log_delta
 from shuffledp.accounting.report import Quantity
-from shuffledp.arrays import FloatArray, IntArray
+from shuffledp.arrays import FloatArray, IntArray, usual_errors
 from shuffledp.auditing.confidence import lower_limit, upper_limit
 from shuffledp.auditing.runs import inputs, run
 from shuffledp.auditing.size import MAX_TRIALS, enough_trials
+from shuffledp.bounds.decomposed import Decomposed
+from shuffledp.bounds.root import delta_below
 from shuffledp.errors import (
     NoAnswerError,
     check_delta,
@@ -22,7 +23,6 @@ from shuffledp.errors import (
     check_integer,
     check_probability,
 )
-from shuffledp.interval import exp_down
 from shuffledp.markup import facts
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down
@@ -91,11 +91,12 @@ class Audit:
             return None
         bounds_delta = report.quantity == "delta"
         epsilon, allowed = (report.target, 0.0) if bounds_delta else (0.0, report.target)
-        seen = report.randomizer.background(report.datasets.pair, report.datasets.other)
-        revealed = exp_down(enclose_log_delta(seen, report.n, epsilon, report.rtol).lower)
+        seen = report.randomizer.decomposition(report.datasets.pair, report.datasets.other)
+        revealed = delta_below(Decomposed(seen, report.n, report.rtol).below(epsilon).log)
         return enough_trials(revealed - allowed, epsilon, (1 - self.confidence) / 2)
 
 
+@usual_errors
 def audit(
     accountant: ShuffleAccountant | LocalRandomizer | str,
     n: int | None = None,

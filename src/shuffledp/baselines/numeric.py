@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 
-from shuffledp.accounting.inversion import enclose_epsilon, log_target
-from shuffledp.accounting.profile_point import enclose_log_delta
 from shuffledp.baselines.base import Baseline
-from shuffledp.decomposition import Decomposition
+from shuffledp.bounds.decomposed import Decomposed
+from shuffledp.bounds.root import delta_above, delta_below, epsilon_above, epsilon_below
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError, check_rtol
-from shuffledp.interval import Interval, exp_down, exp_up
+from shuffledp.newdec import Decomposition
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain
 
@@ -33,24 +32,21 @@ class NumericBaseline(Baseline):
         """Return the decomposition, or raise outside the regime."""
 
     def _epsilon(self, delta: float) -> float:
-        decomposition = self.decomposition()
-        if MAX_EPSILON0 < decomposition.max_epsilon < math.inf:
+        curve = self._curve()
+        if MAX_EPSILON0 < curve.end.upper < math.inf:
             raise NoAnswerError(f"it needs an LDP level safely below {MAX_EPSILON0:g}")
-        if delta == 0:
-            end = decomposition.max_epsilon_interval()
-            interval = Interval(max(end.lower, 0.0), max(end.upper, 0.0))
-        else:
-            interval = enclose_epsilon(decomposition, self.n, log_target(delta), self.rtol)
         if self.kind == "lower":
-            return interval.lower
-        if interval.upper == math.inf:
+            return epsilon_below(curve, delta, self.rtol).epsilon
+        found = epsilon_above(curve, delta, self.rtol).epsilon
+        if found == math.inf:
             raise NoAnswerError(f"it certifies no finite epsilon at delta = {plain(delta)}")
-        return interval.upper
+        return found
 
     def _delta(self, epsilon: float) -> float:
-        decomposition = self.decomposition()
-        if epsilon >= decomposition.max_epsilon:
-            return 0.0
-        value = enclose_log_delta(decomposition, self.n, epsilon, self.rtol)
-        end = exp_down(value.lower) if self.kind == "lower" else exp_up(value.upper)
-        return min(end, 1.0)
+        curve = self._curve()
+        if self.kind == "lower":
+            return delta_below(curve.below(epsilon).log)
+        return delta_above(curve.above(epsilon).log)
+
+    def _curve(self) -> Decomposed:
+        return Decomposed(self.decomposition(), self.n, self.rtol)

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from flint import arb
@@ -19,10 +20,13 @@ from shuffledp.engine.balls import lower_log, precision, upper_log
 from shuffledp.interval import Interval
 
 #: What proves a guarantee.
-Proof = Literal["blanket", "swap", "exact"]
+Proof = Literal["blanket", "swap", "exact", "composition"]
 
 #: An estimate is off by less than this, mostly; where it is not, a larger bound is returned.
 _DOUBT = 0.1
+
+#: Of many curves, so many are estimated where nothing was proved nearby.
+_LEADERS = 3
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,12 @@ class Curve(ABC):
     """A falling curve of delta against epsilon >= 0.
 
     What is proved at an epsilon is the same whenever it is asked for.
+
+    Attributes:
+        where: what the curve belongs to, such as a pair of inputs; of several curves, the first.
     """
+
+    where: object = None
 
     @abstractmethod
     def above(self, epsilon: float) -> Proved:
@@ -72,13 +81,121 @@ class Curve(ABC):
     def end(self) -> Interval:
         """Enclose the smallest epsilon from which on delta is 0; infinite if there is none."""
 
+    @property
+    def floor(self) -> float:
+        """A bound below log delta at every epsilon."""
+        return -math.inf
+
     @abstractmethod
     def __str__(self) -> str:
         """Return the expression that the curve is."""
 
+    def quick(self, epsilon: float) -> float:
+        """Return an upper bound on log delta for a fraction of what ``above`` costs."""
+        return math.inf
+
     def plus(self, risk: float) -> Curve:
         """Return the curve of delta + risk: something assumed fails with this probability."""
         return _Risked(self, risk) if risk else self
+
+
+class _Unknown(Curve):
+    """Nothing is proved, from above or from below."""
+
+    def above(self, epsilon: float) -> Proved:
+        return Proved(math.inf)
+
+    def below(self, epsilon: float) -> Proved:
+        return NOTHING
+
+    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
+        return math.inf
+
+    @property
+    def end(self) -> Interval:
+        return Interval(0.0, math.inf)
+
+    def __str__(self) -> str:
+        return "unknown"
+
+
+#: What is not known.
+UNKNOWN: Curve = _Unknown()
+
+
+class Remembered(Curve):
+    """A curve that proves every point once."""
+
+    def __init__(self, curve: Curve) -> None:
+        self.curve, self.where = curve, curve.where
+        self._above: dict[float, Proved] = {}
+        self._below: dict[float, Proved] = {}
+
+    def above(self, epsilon: float) -> Proved:
+        """Prove an upper bound on log delta."""
+        if epsilon not in self._above:
+            self._above[epsilon] = self.curve.above(epsilon)
+        return self._above[epsilon]
+
+    def below(self, epsilon: float) -> Proved:
+        """Prove a lower bound on log delta."""
+        if epsilon not in self._below:
+            self._below[epsilon] = self.curve.below(epsilon)
+        return self._below[epsilon]
+
+    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
+        """Return log delta in doubles, about."""
+        return self.curve.estimate(epsilon, like)
+
+    def quick(self, epsilon: float) -> float:
+        """Return what is known, or a quick bound."""
+        known = self._above.get(epsilon)
+        return self.curve.quick(epsilon) if known is None else known.log
+
+    @property
+    def end(self) -> Interval:
+        """That of the curve."""
+        return self.curve.end
+
+    @property
+    def floor(self) -> float:
+        """That of the curve."""
+        return self.curve.floor
+
+    def __str__(self) -> str:
+        return str(self.curve)
+
+
+class Deferred(Curve):
+    """An upper bound that is made when it is first needed."""
+
+    def __init__(self, make: Callable[[], Curve], where: object = None) -> None:
+        self._make, self.where = make, where
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The curve."""
+        return self._make()
+
+    def above(self, epsilon: float) -> Proved:
+        """Prove an upper bound on log delta."""
+        return self.curve.above(epsilon)
+
+    def below(self, epsilon: float) -> Proved:
+        """Prove a lower bound on log delta."""
+        return self.curve.below(epsilon)
+
+    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
+        """Return log delta in doubles, about."""
+        return self.curve.estimate(epsilon, like)
+
+    @property
+    def end(self) -> Interval:
+        """Anything, as nothing was made."""
+        return Interval(0.0, math.inf)
+
+    def __str__(self) -> str:
+        return str(self.curve)
 
 
 class _Largest(Curve):
@@ -86,20 +203,53 @@ class _Largest(Curve):
 
     def __init__(self, curves: Sequence[Curve]) -> None:
         self.curves = curves
+        self.where = curves[0].where if curves else None
+
+    @cached_property
+    def _leaders(self) -> Sequence[Curve]:
+        """The curves that are largest at epsilon = 0, as far as quick bounds tell."""
+        return sorted(self.curves, key=lambda c: -c.quick(0.0))[:_LEADERS]
 
     def above(self, epsilon: float) -> Proved:
-        return max((c.above(epsilon) for c in self.curves), key=_log, default=NOTHING)
+        """Prove the largest; a curve whose quick bound is below what is proved cannot be it."""
+        ranked = sorted(((c.quick(epsilon), i) for i, c in enumerate(self.curves)), reverse=True)
+        best = NOTHING
+        for bound, i in ranked:
+            if best is not NOTHING and bound <= best.log:
+                break
+            proved = self.curves[i].above(epsilon)
+            if best is NOTHING or proved.log > best.log:
+                best = proved
+        return best
 
     def below(self, epsilon: float) -> Proved:
-        return max((c.below(epsilon) for c in self.curves), key=_log, default=NOTHING)
+        """Prove what may be the largest: any of them is a lower bound."""
+        ranked = sorted(((c.estimate(epsilon), i) for i, c in enumerate(self.curves)), reverse=True)
+        best = NOTHING
+        for estimate, i in ranked:
+            if estimate <= best.log:
+                break
+            best = max(best, self.curves[i].below(epsilon), key=_log)
+        return best
 
     def estimate(self, epsilon: float, like: Proved | None = None) -> float:
-        return max((c.estimate(epsilon, like) for c in self.curves), default=-math.inf)
+        """Return the estimate of what decided nearby, or of the leaders."""
+        alike: Sequence[Curve] = ()
+        if like is not None and like.where is not None:
+            alike = [c for c in self.curves if c.where == like.where]
+        return max((c.estimate(epsilon, like) for c in alike or self._leaders), default=-math.inf)
+
+    def quick(self, epsilon: float) -> float:
+        return max((c.quick(epsilon) for c in self.curves), default=-math.inf)
 
     @property
     def end(self) -> Interval:
         ends = [curve.end for curve in self.curves] or [Interval(0.0, 0.0)]
         return Interval(max(e.lower for e in ends), max(e.upper for e in ends))
+
+    @property
+    def floor(self) -> float:
+        return max((curve.floor for curve in self.curves), default=-math.inf)
 
     def __str__(self) -> str:
         return f"largest({', '.join(map(str, self.curves))})"
@@ -109,7 +259,7 @@ class _Smallest(Curve):
     """The pointwise minimum of several upper bounds of the same thing."""
 
     def __init__(self, curves: Sequence[Curve]) -> None:
-        self.curves = curves
+        self.curves, self.where = curves, curves[0].where
 
     def above(self, epsilon: float) -> Proved:
         """Prove the bound that should be the smallest, and others where they may be smaller."""
@@ -126,6 +276,9 @@ class _Smallest(Curve):
     def estimate(self, epsilon: float, like: Proved | None = None) -> float:
         return min(c.estimate(epsilon, like) for c in self.curves)
 
+    def quick(self, epsilon: float) -> float:
+        return min(c.quick(epsilon) for c in self.curves)
+
     @property
     def end(self) -> Interval:
         ends = [curve.end for curve in self.curves]
@@ -139,7 +292,7 @@ class _Risked(Curve):
     """A curve, raised by a probability."""
 
     def __init__(self, curve: Curve, risk: float) -> None:
-        self.curve, self.risk = curve, risk
+        self.curve, self.risk, self.where = curve, risk, curve.where
 
     def above(self, epsilon: float) -> Proved:
         return self._raised(self.curve.above(epsilon), upper_log)

@@ -10,15 +10,19 @@ from __future__ import annotations
 import math
 from functools import cached_property, lru_cache
 
+import numpy as np
+from flint import arb
+
 from shuffledp.bounds.curve import Curve, Proved
 from shuffledp.bounds.delta import log_delta
 from shuffledp.bounds.sketch import Sketch
+from shuffledp.engine.balls import lower_log, precision, total, upper_log
 from shuffledp.engine.coarsening import Side
 from shuffledp.interval import Interval
 from shuffledp.newdec.decomposition import Decomposition
 
 #: Relative widths of delta: an epsilon of some width asks for no less, and no more than these.
-_FINEST, _COARSEST = 1e-6, 1e-2
+FINEST, _COARSEST = 1e-7, 1e-2
 
 #: Slopes are taken over this share of epsilon.
 _SHIFT = 1e-3
@@ -32,12 +36,19 @@ class Decomposed(Curve):
         n: number of users.
         rtol: relative width of epsilon to aim for.
         where: what the curve belongs to.
+        finest: no relative width of delta below this is aimed for.
     """
 
     def __init__(
-        self, decomposition: Decomposition, n: int, rtol: float, where: object = None
+        self,
+        decomposition: Decomposition,
+        n: int,
+        rtol: float,
+        where: object = None,
+        finest: float = FINEST,
     ) -> None:
-        self.decomposition, self.n, self.rtol, self.where = decomposition, n, rtol, where
+        self.decomposition, self.n, self.rtol = decomposition, n, rtol
+        self.where, self.finest = where, finest
 
     def above(self, epsilon: float) -> Proved:
         """Prove an upper bound on log delta."""
@@ -60,11 +71,32 @@ class Decomposed(Curve):
         here, before = self.estimate(epsilon), self.estimate(epsilon * (1 - _SHIFT))
         if not math.isfinite(here):
             return self.rtol
-        return min(max(self.rtol * (before - here) / _SHIFT / 2, _FINEST), _COARSEST)
+        return min(max(self.rtol * (before - here) / _SHIFT / 2, self.finest), _COARSEST)
 
     def estimate(self, epsilon: float, like: Proved | None = None) -> float:
         """Return log delta in doubles, about."""
         return _estimate(self.decomposition, self.n, epsilon)
+
+    @cached_property
+    def floor(self) -> float:
+        """The logarithm of the mass of outputs that only the first input can produce."""
+        with precision():
+            only_first = (s.a for s in self.decomposition.singular if s.b.is_zero())
+            return lower_log(total(only_first))
+
+    def quick(self, epsilon: float) -> float:
+        r"""Return the logarithm of :math:`M(\theta)^n/(e\theta n)`, and of what is singular."""
+        if epsilon >= self.end.upper:
+            return -math.inf
+        sketch = Sketch.of(self.decomposition, self.n, epsilon)
+        if sketch.values[-1] <= 0:
+            return math.inf
+        gains = self.decomposition.at(epsilon)
+        with precision():
+            theta = arb(sketch.parts.doubles.theta)
+            mgf = total(mass * (theta * gain).exp() for gain, mass in gains.upper.atoms)
+            chernoff = mgf**self.n / (arb(1).exp() * theta * self.n)
+            return upper_log(chernoff + gains.exposed[1])
 
     @cached_property
     def end(self) -> Interval:
@@ -77,4 +109,9 @@ class Decomposed(Curve):
 
 @lru_cache(maxsize=1024)
 def _estimate(decomposition: Decomposition, n: int, epsilon: float) -> float:
-    return Sketch.of(decomposition, n, epsilon).log_delta
+    hidden = Sketch.of(decomposition, n, epsilon).log_delta
+    if not decomposition.singular:
+        return hidden
+    cost = math.exp(epsilon)
+    exposed = sum(max(float(s.a) - cost * float(s.b), 0.0) for s in decomposition.singular)
+    return float(np.logaddexp(hidden, math.log(exposed))) if exposed > 0 else hidden

@@ -6,6 +6,7 @@ import math
 
 from flint import arb
 
+from shuffledp.arrays import usual_errors
 from shuffledp.bounds.sketch import Sketch
 from shuffledp.engine.balls import lower_log, precision, upper_log
 from shuffledp.engine.coarsening import FEW, Side, capped, coarse, sorted_law
@@ -26,6 +27,7 @@ _FAR_OFF, _LOOKS = 1.0, 4
 _FINEST_CELLS = 2e-4
 
 
+@usual_errors
 def log_delta(
     decomposition: Decomposition, n: int, epsilon: float, rtol: float, side: Side
 ) -> float:

@@ -13,6 +13,7 @@ from statistics import NormalDist
 
 from flint import arb
 
+from shuffledp.arrays import usual_errors
 from shuffledp.bounds.curve import NOTHING, Curve, Proved
 from shuffledp.engine.balls import lower_double, precision, upper_double
 from shuffledp.errors import MAX_EPSILON0, MAX_TOTAL_EPSILON
@@ -24,7 +25,7 @@ _MAX_PROOFS = 24
 _CLOSE = 0.4
 
 #: Steps of a search in doubles; it stops where log delta is this close.
-_MAX_STEPS, _STILL = 60, 1e-6
+_MAX_STEPS, _STILL = 60, 1e-8
 
 #: A search that is lost starts here.
 _LEAST = 1e-3
@@ -57,6 +58,7 @@ def delta_below(log: float) -> float:
         return max(min(lower_double(arb(log).exp()), 1.0), 0.0)
 
 
+@usual_errors
 def epsilon_above(curve: Curve, delta: float, rtol: float, most: float = MAX_EPSILON0) -> Root:
     """Return an epsilon, close to the smallest, at which the curve is proved to be at most delta.
 
@@ -74,6 +76,7 @@ def epsilon_above(curve: Curve, delta: float, rtol: float, most: float = MAX_EPS
     return _Upwards(curve, delta, rtol, min(most, end)).run()
 
 
+@usual_errors
 def epsilon_below(curve: Curve, delta: float, rtol: float, most: float = MAX_EPSILON0) -> Root:
     """Return an epsilon, close to the largest, up to which the curve is proved to be above delta.
 
@@ -84,6 +87,8 @@ def epsilon_below(curve: Curve, delta: float, rtol: float, most: float = MAX_EPS
     end = curve.end.lower
     if delta == 0:
         return Root(end, NOTHING)
+    if delta_below(curve.floor) > delta:
+        return Root(math.inf, NOTHING)
     return _Downwards(curve, delta, rtol, min(most, end)).run()
 
 
@@ -143,7 +148,7 @@ class _Upwards(_Search):
     """Looks for the upper end."""
 
     def run(self) -> Root:
-        failed, best = -1.0, Root(math.inf, NOTHING)
+        failed, best = -1.0, Root(self.curve.end.upper, NOTHING)
         if self.most == self.curve.end.upper:
             best = Root(self.most, self.curve.above(self.most))
             near = self.most * (1 - self.rtol / 2)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray
+from shuffledp.arrays import FloatArray, usual_errors
 from shuffledp.engine.proposals import Doubles
 from shuffledp.newdec.decomposition import Cut, Decomposition
 
@@ -120,6 +120,7 @@ class Sketch:
         return self.n * mean, math.sqrt(max(self.n * variance, 1e-300))
 
     @cached_property
+    @usual_errors
     def log_delta(self) -> float:
         """About log delta."""
         if self.values[-1] <= 0:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shuffledp.arrays import UNIT
-from shuffledp.divergence import LogEnclosure
-from shuffledp.interval import exp_up
+from shuffledp.interval import Interval, exp_up
 from shuffledp.rounds.dominating import dominating
 from shuffledp.rounds.grid import epsilons, scale_of
 from shuffledp.rounds.loss_law import enclose
@@ -88,8 +87,8 @@ def _places(scale: float, end: float, width: float) -> Iterator[int]:
         yield last + 1  # beyond the end, where delta is 0
 
 
-def _below(log_delta: float) -> LogEnclosure:
-    return LogEnclosure(float("-inf"), log_delta)
+def _below(log_delta: float) -> Interval:
+    return Interval(float("-inf"), log_delta)
 
 
 def _node(above: Point, place: int, place_of: dict[Fraction, int]) -> Node:

@@ -1,6 +1,6 @@
-"""Proofs: answers computed again in ball arithmetic, rounding included, and kept as certificates.
+"""Certificates: answers that are written down, and proved again from the mechanism and n alone.
 
-Needs the extra ``certify`` (python-flint), which is imported only when something is proved.
+What has to be compared, and the laws, are derived here a second time; the engine evaluates them.
 """
 
 from shuffledp.certification.certificate import Certificate, CertificateError

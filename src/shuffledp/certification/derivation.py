@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
-from flint import arb
-
-from shuffledp.certification.channel import channel_decomposition, gives_inputs_away
-from shuffledp.certification.decomposition import BallDecomposition, Component, Side, mixture
+from shuffledp.certification.channel import channel_decomposition
 from shuffledp.certification.noise import NOISE_LAWS, noise_decomposition
-from shuffledp.certification.product import product_of
 from shuffledp.certification.support import (
     SUPPORT_LAWS,
     support_background,
     support_blanket,
 )
-from shuffledp.engine.balls import ball
 from shuffledp.errors import NoAnswerError
+from shuffledp.newdec.decomposition import Decomposition
+from shuffledp.newdec.product import product_of
 from shuffledp.randomizers import (
     KRR,
     AnyPureLDP,
-    Gaussian,
     Input,
     Joint,
     LocalRandomizer,
@@ -33,23 +29,19 @@ from shuffledp.randomizers import (
 )
 
 
-def blanket(randomizer: LocalRandomizer, pair: Pair, side: Side) -> BallDecomposition:
-    """Return one side of the optimal decomposition: c is the infimum of R over all inputs."""
-    return _derive(randomizer, pair, None, side)
+def blanket(randomizer: LocalRandomizer, pair: Pair) -> Decomposition:
+    """Return the optimal decomposition: c is the infimum of R over all inputs."""
+    return _derive(randomizer, pair, None)
 
 
-def background(
-    randomizer: LocalRandomizer, pair: Pair, other: Input, side: Side
-) -> BallDecomposition:
-    """Return one side of the decomposition with c = R(other): all other users hold ``other``."""
-    return _derive(randomizer, pair, other, side)
+def background(randomizer: LocalRandomizer, pair: Pair, other: Input) -> Decomposition:
+    """Return the decomposition with c = R(other): all other users hold ``other``."""
+    return _derive(randomizer, pair, other)
 
 
-def _derive(
-    randomizer: LocalRandomizer, pair: Pair, other: Input | None, side: Side
-) -> BallDecomposition:
+def _derive(randomizer: LocalRandomizer, pair: Pair, other: Input | None) -> Decomposition:
     check_known(randomizer)
-    return _LAWS[type(randomizer)](randomizer, pair, other, side)
+    return _LAWS[type(randomizer)](randomizer, pair, other)
 
 
 def check_known(randomizer: LocalRandomizer) -> None:
@@ -70,47 +62,35 @@ def check_known(randomizer: LocalRandomizer) -> None:
         check_known(part)
 
 
-def has_unbounded_ratios(randomizer: LocalRandomizer) -> bool:
-    """Whether some outputs can be arbitrarily much likelier for one input than for another."""
-    if isinstance(randomizer, MatrixRandomizer):
-        return gives_inputs_away(randomizer)
-    return isinstance(randomizer, Gaussian) or any(map(has_unbounded_ratios, _parts(randomizer)))
-
-
 def _parts(randomizer: LocalRandomizer) -> tuple[LocalRandomizer, ...]:
     if isinstance(randomizer, Subsample):
         return (randomizer.part,)
     return randomizer.parts if isinstance(randomizer, Joint | Parallel | OneOf) else ()
 
 
-def _subsample(
-    randomizer: Subsample, pair: Pair, other: Input | None, side: Side
-) -> BallDecomposition:
+def _subsample(randomizer: Subsample, pair: Pair, other: Input | None) -> Decomposition:
     """Mix the part with silence; the rate is exact."""
     rate = Fraction(randomizer.rate)
-    silent = BallDecomposition((Component(arb(0), arb(0), arb(1)),), arb(0))
-    part = _derive(randomizer.part, pair, other, side)
-    return mixture([ball(rate), ball(1 - rate)], [part, silent])
+    part = _derive(randomizer.part, pair, other)
+    return Decomposition.mixture([rate, 1 - rate], [part, Decomposition.silent()])
 
 
-def _joint(randomizer: Joint, pair: Pair, other: Input | None, side: Side) -> BallDecomposition:
+def _joint(randomizer: Joint, pair: Pair, other: Input | None) -> Decomposition:
     """Multiply the decompositions of the parts."""
-    return product_of(_decompositions(randomizer, pair, other, side), side)
+    return product_of(_decompositions(randomizer, pair, other))
 
 
-def _mixture(
-    randomizer: Parallel | OneOf, pair: Pair, other: Input | None, side: Side
-) -> BallDecomposition:
+def _mixture(randomizer: Parallel | OneOf, pair: Pair, other: Input | None) -> Decomposition:
     """Mix the decompositions of the parts; their weights are exact."""
     weights = [Fraction(w) for w in randomizer.weights]
-    parts = _decompositions(randomizer, pair, other, side)
-    return mixture([ball(w / sum(weights)) for w in weights], parts)
+    parts = _decompositions(randomizer, pair, other)
+    return Decomposition.mixture([w / sum(weights) for w in weights], parts)
 
 
 def _decompositions(
-    randomizer: Joint | Parallel | OneOf, pair: Pair, other: Input | None, side: Side
-) -> list[BallDecomposition]:
-    return [_derive(*own, side) for own in parts_with_inputs(randomizer, pair, other)]
+    randomizer: Joint | Parallel | OneOf, pair: Pair, other: Input | None
+) -> list[Decomposition]:
+    return [_derive(*own) for own in parts_with_inputs(randomizer, pair, other)]
 
 
 def parts_with_inputs(
@@ -127,31 +107,25 @@ def parts_with_inputs(
     yield from zip(parts, map(Pair, pair.first, pair.second), held, strict=True)
 
 
-def _any_pure_ldp(
-    randomizer: AnyPureLDP, pair: Pair, other: Input | None, side: Side
-) -> BallDecomposition:
+def _any_pure_ldp(randomizer: AnyPureLDP, pair: Pair, other: Input | None) -> Decomposition:
     """Return that of k-ary randomized response, which is worst for its level."""
     k = 3 if 2 in (pair.first, pair.second, other) else 2
     worst = KRR(k=k, epsilon0=randomizer.epsilon0)
-    return _support(worst, pair, other, side)
+    return _support(worst, pair, other)
 
 
-def _matrix(
-    randomizer: MatrixRandomizer, pair: Pair, other: Input | None, side: Side
-) -> BallDecomposition:
+def _matrix(randomizer: MatrixRandomizer, pair: Pair, other: Input | None) -> Decomposition:
     return channel_decomposition(randomizer, pair, other)
 
 
-def _support(
-    randomizer: LocalRandomizer, pair: Pair, other: Input | None, side: Side
-) -> BallDecomposition:
+def _support(randomizer: LocalRandomizer, pair: Pair, other: Input | None) -> Decomposition:
     if other is None:
         return support_blanket(randomizer, pair)
     return support_background(randomizer, pair, other)
 
 
 #: What is known, by the exact class.
-_LAWS: Mapping[type[LocalRandomizer], Callable[..., BallDecomposition]] = {
+_LAWS: Mapping[type[LocalRandomizer], Callable[..., Decomposition]] = {
     **dict.fromkeys(SUPPORT_LAWS, _support),
     **dict.fromkeys(NOISE_LAWS, noise_decomposition),
     MatrixRandomizer: _matrix,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 
 from shuffledp.accounting import Report, ShuffleAccountant
@@ -15,25 +15,32 @@ from shuffledp.accounting.assumptions import (
     SEEN,
     particulars,
 )
-from shuffledp.accounting.inversion import enclose_epsilon, log_target
 from shuffledp.accounting.report import Proof as Bound
 from shuffledp.accounting.report import in_words
 from shuffledp.certification.cases import how_compared
 from shuffledp.certification.certificate import FORMAT, Certificate, Statement, current_versions
 from shuffledp.certification.inputs import inputs_of
 from shuffledp.certification.mechanism import self_contained
-from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak, rtols
-from shuffledp.decomposition import Decomposition
+from shuffledp.certification.proof import (
+    CLAIMED,
+    DOWN,
+    UP,
+    Claim,
+    Proof,
+    prove_guarantee,
+    prove_leak,
+)
 from shuffledp.engine.progress import Progress
 from shuffledp.errors import MAX_EPSILON0, NoAnswerError
-from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer, Relation
-from shuffledp.randomizers.noise import SymmetricNoise
 from shuffledp.rounding import plain
 
+#: So often a claim is moved before it is given up.
 _MAX_NUDGES = 8
-_SLACK = Decimal("1.000001")
-_EXPECTED = 1.4  # widths of an enclosure, by how much a claim may miss
+
+#: What recorded ends, and deltas that are not the accountant's, are farther out than proved: more
+#: than what proposals in doubles change from one machine to another.
+_ROOM, _SLACK = Decimal("1.000000001"), Decimal("1.000001")
 
 
 def issue_for_delta(accountant: ShuffleAccountant, delta: float, progress: Progress) -> Certificate:
@@ -42,55 +49,32 @@ def issue_for_delta(accountant: ShuffleAccountant, delta: float, progress: Progr
     An epsilon below that of the blanket is proved by the swap bound, if that can be done.
     """
     report = accountant.epsilon_report(delta)
-    proved = None
-    if report.bound != "blanket" and accountant.view == "multiset":
-        proved = _prove_swap_at_delta(accountant, report, delta, progress)
-        if proved is None:
-            return issue_for_delta(_with_blanket(accountant), delta, progress)
-    claim, proof = proved or _prove_at_delta(accountant, report, delta, progress)
-    return _certificate(claim, proof, _leak_at_delta(accountant, report, delta, progress))
+    bound = _bound_of(accountant, report)
+    found = _prove_at_delta(accountant, report.guarantee.upper, delta, bound, progress)
+    if found is None:
+        return issue_for_delta(_with_blanket(accountant), delta, progress)
+    return _certificate(*found, _leak_at_delta(accountant, report, delta, progress))
 
 
 def _prove_at_delta(
-    accountant: ShuffleAccountant, report: Report, delta: float, progress: Progress
-) -> tuple[Claim, Proof]:
-    bound = _own_bound(accountant)
-    epsilon = report.guarantee.upper
-    if isinstance(accountant.randomizer, SymmetricNoise) and bound != "exact":
-        blanket = accountant.randomizer.blanket(accountant.randomizer.neighbours()[0])
-        if blanket.smooth is not None and 0 < delta < 1:
-            epsilon = max(epsilon, _by_cells(accountant, blanket, delta).upper)
-            epsilon *= 1 + _expected_share(accountant.randomizer, delta)
-    claim = _claim(accountant, epsilon, delta, bound)
-    proof = prove_guarantee(claim, progress)
-    nudge = 0.0
-    while not proof.upper <= claim.delta:
-        nudge = _nudge(nudge, claim, proof.upper)
-        claim = _claim(accountant, _moved(claim, nudge), delta, bound)
-        proof = prove_guarantee(claim, progress)
-    return claim, proof
-
-
-def _prove_swap_at_delta(
-    accountant: ShuffleAccountant, report: Report, delta: float, progress: Progress
+    accountant: ShuffleAccountant, epsilon: float, delta: float, bound: Bound, progress: Progress
 ) -> tuple[Claim, Proof] | None:
-    """Prove an epsilon below that of the blanket; None if the swap bound does not."""
-    epsilon, ceiling, nudge = report.guarantee.upper, None, 0.0
-    for _ in range(_MAX_NUDGES):
-        claim = _claim(accountant, epsilon, delta, "swap")
+    """Prove an epsilon; None if the swap bound proves none below that of the blanket."""
+    nudge = 0.0
+    while True:
+        claim = _claim(accountant, _at_least(epsilon), delta, bound)
         try:
-            proof = prove_guarantee(claim, progress)
+            proof = prove_guarantee(claim, progress, CLAIMED)
         except NoAnswerError:
-            return None
+            if bound == "swap":
+                return None
+            raise
         if proof.upper <= claim.delta:
             return claim, proof
         nudge = _nudge(nudge, claim, proof.upper)
-        epsilon = _moved(claim, nudge)
-        if ceiling is None:
-            ceiling = _with_blanket(accountant).get_epsilon(delta)
-        if not epsilon < ceiling:
-            break
-    return None
+        epsilon = max(epsilon + nudge, math.nextafter(epsilon, math.inf))
+        if bound == "swap" and not epsilon < _with_blanket(accountant).get_epsilon(delta):
+            return None
 
 
 def issue_for_epsilon(
@@ -101,32 +85,31 @@ def issue_for_epsilon(
     A delta below that of the blanket is proved by the swap bound, if that can be done.
     """
     report = accountant.delta_report(epsilon)
-    bound: Bound = "blanket" if report.bound == "blanket" else "swap"
-    if accountant.view == "sum":
-        bound = "exact"
-    claim = _claim(accountant, epsilon, report.guarantee.upper, bound)
+    bound = _bound_of(accountant, report)
+    claim = _claim(accountant, Decimal(repr(epsilon)), report.guarantee.upper, bound)
     try:
-        proof = prove_guarantee(claim, progress)
+        proof = prove_guarantee(claim, progress, CLAIMED)
     except NoAnswerError:
         if claim.bound != "swap":
             raise
         return issue_for_epsilon(_with_blanket(accountant), epsilon, progress)
-    slack = Decimal(1)
     for _ in range(_MAX_NUDGES):
         if proof.upper <= claim.delta:
             break
-        claim = replace(claim, delta=_double(proof.upper * slack, math.inf))
+        claim = replace(claim, delta=_double(proof.upper * _SLACK, math.inf))
         if claim.bound == "swap":
             blanket = _with_blanket(accountant)
             if not float(claim.delta) < blanket.get_delta(epsilon):
                 return issue_for_epsilon(blanket, epsilon, progress)
-        proof, slack = prove_guarantee(claim, progress), _SLACK
+        proof = prove_guarantee(claim, progress, CLAIMED)
     return _certificate(claim, proof, _leak_at_epsilon(accountant, report, epsilon, progress))
 
 
-def _own_bound(accountant: ShuffleAccountant) -> Bound:
-    """Return what stands for all datasets, where it is no matter which is smaller."""
-    return "blanket" if accountant.view == "multiset" else "exact"
+def _bound_of(accountant: ShuffleAccountant, report: Report) -> Bound:
+    """Return which bound is to prove what an accountant says."""
+    if accountant.view == "sum":
+        return "exact"
+    return "blanket" if report.bound == "blanket" else "swap"
 
 
 def _with_blanket(accountant: ShuffleAccountant) -> ShuffleAccountant:
@@ -173,28 +156,29 @@ def _users(n: int) -> str:
     return "1 user" if n == 1 else f"{n} users"
 
 
-def _claim(
-    accountant: ShuffleAccountant, epsilon: float, delta: float, bound: Bound = "blanket"
-) -> Claim:
+def _claim(accountant: ShuffleAccountant, epsilon: Decimal, delta: float, bound: Bound) -> Claim:
     if epsilon > MAX_EPSILON0:
         raise NoAnswerError(
             f"no epsilon up to {MAX_EPSILON0:g} is proved at delta = {plain(delta)} for "
             f"{accountant.n} users"
         )
     randomizer = self_contained(accountant.randomizer)
-    return Claim(randomizer, accountant.n, Decimal(repr(epsilon)), Decimal(repr(delta)), bound)
+    return Claim(randomizer, accountant.n, epsilon, Decimal(repr(delta)), bound)
 
 
-def _by_cells(
-    accountant: ShuffleAccountant, decomposition: Decomposition, delta: float
-) -> Interval:
-    """Enclose the epsilon of the cells that proofs are made of: a copy knows of no smooth law."""
-    return enclose_epsilon(replace(decomposition), accountant.n, log_target(delta), accountant.rtol)
+def _at_least(double: float) -> Decimal:
+    """Return a short decimal that is at least a double, and below the next one."""
+    return _next_to(double, Decimal(repr(double)) >= Decimal(double), UP)
 
 
-def _moved(claim: Claim, nudge: float) -> float:
-    epsilon = float(claim.epsilon)
-    return max(epsilon + nudge, math.nextafter(epsilon, math.inf))
+def _at_most(double: float) -> Decimal:
+    """Return a short decimal that is at most a double, and above the one before."""
+    return _next_to(double, Decimal(repr(double)) <= Decimal(double), DOWN)
+
+
+def _next_to(double: float, is_short: bool, rounding: Context) -> Decimal:
+    """Return the shortest decimal of a double, or 18 digits: neighbours differ in 17."""
+    return Decimal(repr(double)) if is_short else rounding.create_decimal(Decimal(double))
 
 
 def _nudge(previous: float, claim: Claim, found: Decimal) -> float:
@@ -207,11 +191,6 @@ def _nudge(previous: float, claim: Claim, found: Decimal) -> float:
         return ulp
     miss = float(Fraction(found) / Fraction(claim.delta)) - 1 if found < 2 * claim.delta else 1.0
     return max(epsilon * _share(miss, claim.delta), float(found - claim.delta), ulp)
-
-
-def _expected_share(randomizer: LocalRandomizer, delta: float) -> float:
-    """Return by which share of itself epsilon has to move for the first proof to succeed."""
-    return _share(_EXPECTED * rtols(randomizer)[0], Decimal(repr(delta)))
 
 
 def _share(miss: float, delta: Decimal) -> float:
@@ -234,18 +213,12 @@ def _double(number: Decimal, direction: float) -> Decimal:
 def _leak_at_delta(
     accountant: ShuffleAccountant, report: Report, delta: float, progress: Progress
 ) -> Statement | None:
-    epsilon, nudge, bound = report.lower_bound, 0.0, _own_bound(accountant)
-    noise = isinstance(accountant.randomizer, SymmetricNoise)
-    if noise and bound != "exact" and report.datasets is not None:
-        found = accountant.randomizer.background(report.datasets.pair, report.datasets.other)
-        if found.smooth is not None and 0 < delta < 1:
-            epsilon = min(epsilon, _by_cells(accountant, found, delta).lower)
-            epsilon *= 1 - _expected_share(accountant.randomizer, delta)
+    epsilon, nudge, bound = report.lower_bound, 0.0, _bound_of(accountant, report)
     for _ in range(_MAX_NUDGES):
         if report.datasets is None or not 0 < epsilon <= MAX_EPSILON0 or delta == 0:
             break
-        claim = _claim(accountant, epsilon, delta, bound)
-        proof = prove_leak(claim, report.datasets, progress)
+        claim = _claim(accountant, _at_most(epsilon), delta, bound)
+        proof = prove_leak(claim, report.datasets, progress, CLAIMED)
         if proof.lower >= claim.delta:
             return _leak(claim, proof)
         miss = 1 - float(Fraction(proof.lower) / Fraction(claim.delta))
@@ -259,13 +232,13 @@ def _leak_at_epsilon(
 ) -> Statement | None:
     if report.datasets is None or report.lower_bound == 0:
         return None
-    bound = _own_bound(accountant)
-    claim, slack = _claim(accountant, epsilon, report.lower_bound, bound), Decimal(1)
+    bound = _bound_of(accountant, report)
+    claim = _claim(accountant, Decimal(repr(epsilon)), report.lower_bound, bound)
     for _ in range(_MAX_NUDGES):
-        proof = prove_leak(claim, report.datasets, progress)
+        proof = prove_leak(claim, report.datasets, progress, CLAIMED)
         if proof.lower >= claim.delta:
             return _leak(claim, proof)
-        lower, slack = proof.lower / slack, _SLACK
+        lower = proof.lower / _SLACK
         if float(lower) == 0:
             break
         claim = replace(claim, delta=_double(lower, -math.inf))
@@ -278,13 +251,15 @@ def _certificate(claim: Claim, proof: Proof, leak: Statement | None) -> Certific
             f"delta at epsilon = {claim.epsilon} is proved to be at most {proof.upper} only"
         )
     words = guarantee_in_words(*_in_words(claim))
+    guarantee = _statement(words, claim, proof)
+    guarantee = replace(guarantee, upper=str(min(Decimal(guarantee.upper), claim.delta)))
     certificate = Certificate(
         format=FORMAT,
         mechanism=str(claim.randomizer),
         n=claim.n,
         relation=str(inputs_of(claim.randomizer).relation),
         bound=claim.bound,
-        guarantee=_statement(words, claim, proof),
+        guarantee=guarantee,
         pairs=how_compared(claim.randomizer),
         lower_bound=leak,
         assumptions=assumed(claim.randomizer, claim.bound),
@@ -296,7 +271,8 @@ def _certificate(claim: Claim, proof: Proof, leak: Statement | None) -> Certific
 
 def _leak(claim: Claim, proof: Proof) -> Statement:
     words = leak_in_words(*_in_words(claim))
-    return _statement(words, claim, proof)
+    statement = _statement(words, claim, proof)
+    return replace(statement, lower=str(max(Decimal(statement.lower), claim.delta)))
 
 
 def _in_words(claim: Claim) -> tuple[int, str, str, Bound, Relation]:
@@ -310,6 +286,6 @@ def _statement(words: str, claim: Claim, proof: Proof) -> Statement:
         epsilon=str(claim.epsilon),
         delta=str(claim.delta),
         where=in_words(proof.where),
-        lower=str(proof.lower),
-        upper=str(proof.upper),
+        lower=str(DOWN.divide(proof.lower, _ROOM)) if proof.lower else "0",
+        upper=str(min(UP.multiply(proof.upper, _ROOM), Decimal(1))),
     )

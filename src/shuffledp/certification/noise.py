@@ -1,191 +1,217 @@
 r"""The laws of additive noise in balls: cells whose edges are exact and whose masses are proved.
 
-Within a cell the ratios (a/c, b/c) run along a segment of the plane. All mass at the mean is below
-the true law in convex order, the same mass at the two ends with the same mean is above it, for
-every epsilon, because G is linear in the ratios. Where the edges lie is a matter of accuracy only.
+With inputs 0 and B the logarithm of R(0)/R(B) at an output y is :math:`s(B-2y)`: everywhere for
+normal noise, s = 1/(2 sigma^2), and between the inputs, beyond which it is constant, for Laplace
+and discrete Laplace noise, s = epsilon0/B. So both ratios run along a segment of the plane between
+any two outputs of which c is the law of the same input, and
+:func:`shuffledp.newdec.cells.decompose_cells` encloses them. Masses are differences of
+Q(d) = P(N >= d), taken on the side where Q is small:
+
+- Laplace: :math:`\frac12e^{-\varepsilon_0d}` for d of at least 0,
+- discrete Laplace: :math:`\alpha^d/(1+\alpha)`, :math:`\alpha=e^{-\varepsilon_0/B}`,
+- normal: half of the complementary error function of :math:`d/(\sigma\sqrt2)`.
+
+Where cells lie is a matter of accuracy only.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from flint import arb
 
-from shuffledp.certification.decomposition import BallDecomposition, Component, Side
-from shuffledp.engine.balls import ball, short, total
+from shuffledp.engine.balls import ball, precision
+from shuffledp.newdec.cells import Cell, Logs, decompose_cells
+from shuffledp.newdec.decomposition import Decomposition
 from shuffledp.randomizers import DiscreteLaplace, Gaussian, Input, Laplace, Pair
 
-Noise = Laplace | DiscreteLaplace | Gaussian
+#: Cells of a half of the outputs, how many more per unit of the level, and at most.
+_CELLS, _CELLS_PER_LEVEL, _MOST_CELLS = 64, 32, 2048
 
-_CELLS = 2048  # per half of the outputs
-_REACH = 37.0  # standard deviations from the far input beyond which outputs count as exposed
+#: Normal noise: width of cells up to a distance from the middle, in standard deviations; beyond,
+#: they grow with the distance. What is farther from the far input than the last number is a tail.
+_WIDTH, _NEAR, _REACH = 0.04, 4.0, 37.0
 
-
-class _Cell(NamedTuple):
-    """A cell of the outputs nearer to input 0 (near) than to B (far).
-
-    ``inner`` and ``outer`` are log R(near)/R(far) at its edges, ``near`` and ``far`` its masses.
-    """
-
-    inner: arb
-    outer: arb
-    near: arb
-    far: arb
+#: One object, so that laws which are equal are known to be.
+_EQUAL = arb(0)
 
 
-class _Half(NamedTuple):
-    """The cells of one half and the (near, far) masses beyond them, where ratios are unbounded."""
+class _Line(ABC):
+    """Noise that is added to one of two inputs, 0 and ``bound``."""
 
-    cells: list[_Cell]
-    tail: tuple[arb, arb] | None = None
+    bound: int
+    slope: arb
+
+    @abstractmethod
+    def beyond(self, distance: arb) -> arb:
+        """Return P(N >= distance)."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> list[float]:
+        """Where to cut if nothing else is proposed, in ascending order."""
+
+    #: Whether ratios are constant beyond the inputs; if not, they are unbounded.
+    has_flat_ends = True
+    #: The distance of neighbouring outputs.
+    gap = 0
+
+    def edges(self, points: Sequence[float]) -> list[arb]:
+        """Return the inputs, the middle and the points between."""
+        below, above = ([arb(y) for y in points if 0 < sign * (y - 0.5) < 0.5] for sign in (-1, 1))
+        return [arb(0), *below, ball(0.5), *above, arb(1)]
+
+    def ranges(self, points: Sequence[float]) -> list[tuple[arb, arb]]:
+        """Return first and last outputs of cells that lie one after the other."""
+        return list(pairwise(self.edges(points)))
+
+    def mass(self, x: int, first: arb, last: arb) -> arb:
+        """Return the mass of the outputs from one to another under an input."""
+        near, far = (first - x, last - x) if first >= x else (x - last, x - first)
+        return self.beyond(near) - self.beyond(far + self.gap)
+
+    def log_ratio(self, y: arb) -> arb:
+        """Return log R(0)(y)/R(bound)(y)."""
+        return self.slope * (self.bound - 2 * y)
+
+
+class _Laplace(_Line):
+    """Equal widths in the root of the ratio, which is steep near the inputs."""
+
+    def __init__(self, randomizer: Laplace) -> None:
+        self.bound, self.level = 1, randomizer.epsilon0
+        self.slope = ball(self.level)
+
+    def beyond(self, distance: arb) -> arb:
+        return (-self.slope * distance).exp() / 2
+
+    @property
+    def outputs(self) -> list[float]:
+        count = min(_CELLS + math.ceil(_CELLS_PER_LEVEL * self.level), _MOST_CELLS)
+        width = math.expm1(self.level / 2) / count
+        steps = [math.log1p(width * i) / self.level for i in range(1, count)]
+        return [*(0.5 - step for step in reversed(steps)), *(0.5 + step for step in steps)]
+
+
+class _DiscreteLaplace(_Line):
+    """Runs of consecutive outputs, in none of which the middle lies beside others."""
+
+    gap = 1
+
+    def __init__(self, randomizer: DiscreteLaplace) -> None:
+        self.bound, self.level = randomizer.bound, randomizer.epsilon0
+        self.slope = ball(self.level) / self.bound
+
+    def beyond(self, distance: arb) -> arb:
+        return (-self.slope * distance).exp() / (1 + (-self.slope).exp())
+
+    @property
+    def outputs(self) -> list[float]:
+        return []
+
+    def ranges(self, points: Sequence[float]) -> list[tuple[arb, arb]]:
+        inside = (self.bound - 1) // 2  # outputs 1..inside are nearer to 0
+        count = min(_CELLS + math.ceil(_CELLS_PER_LEVEL * self.level), _MOST_CELLS)
+        size = max(1, -(-inside // count))
+        runs = [(y, min(y + size - 1, inside)) for y in range(1, inside + 1, size)]
+        middle = [(self.bound // 2,) * 2] if self.bound % 2 == 0 else []
+        mirrored = [(self.bound - last, self.bound - first) for first, last in reversed(runs)]
+        return [(arb(first), arb(last)) for first, last in (*runs, *middle, *mirrored)]
+
+
+class _Normal(_Line):
+    """Cells that are dense near the middle, on both sides."""
+
+    has_flat_ends = False
+
+    def __init__(self, randomizer: Gaussian) -> None:
+        self.bound, self.deviation = 1, randomizer.sigma
+        self.sigma = ball(self.deviation)
+        self.slope = 1 / (2 * self.sigma**2)
+
+    def beyond(self, distance: arb) -> arb:
+        return (distance / (self.sigma * arb(2).sqrt())).erfc() / 2
+
+    @property
+    def outputs(self) -> list[float]:
+        distances = [0.0]
+        while distances[-1] < _REACH:
+            distances.append(distances[-1] + _WIDTH * max(1.0, distances[-1] / _NEAR))
+        steps = [self.deviation * d for d in distances[1:]]
+        return [*(0.5 - step for step in reversed(steps)), *(0.5 + step for step in steps)]
+
+    def edges(self, points: Sequence[float]) -> list[arb]:
+        below, above = ([arb(y) for y in points if sign * (y - 0.5) > 0] for sign in (-1, 1))
+        return [*(below or [arb(0)]), ball(0.5), *(above or [arb(1)])]
 
 
 def noise_decomposition(
-    randomizer: Noise, pair: Pair, holder: Input | None, side: Side
-) -> BallDecomposition:
-    """Return one side of the decomposition with c the law of the holder, None for the blanket.
+    randomizer: Laplace | DiscreteLaplace | Gaussian, pair: Pair, holder: Input | None
+) -> Decomposition:
+    """Return the decomposition with c the law of the holder, None for the blanket.
 
-    On the half near 0 the ratio of R(0) to the smaller law is u and that of R(B) is 1, on the other
-    half the reverse. Outputs beyond the cells stay together on the lower side; on the upper side
-    every one of them is taken to give the input away, which is a smaller blanket. Inputs in between
-    have the blanket of the end points, which dominates theirs, and no law of their own.
+    Inputs in between have the blanket of the end points, which dominates theirs, and no law of
+    their own.
     """
-    ends = (0, randomizer.bound if isinstance(randomizer, DiscreteLaplace) else 1)
+    line = NOISE_LAWS[type(randomizer)](randomizer)
+    ends = (0, line.bound)
     if holder is None and not (pair.first in ends and pair.second in ends):
         pair = Pair(*ends)
     if any(x not in ends for x in (pair.first, pair.second, ends[0] if holder is None else holder)):
         raise ValueError(f"inputs must be {ends[0]} or {ends[1]}, got {pair} and {holder}")
-    half = NOISE_LAWS[type(randomizer)](randomizer)
-    components: list[Component] = []
-    singular: list[tuple[arb, arb]] = []
-    exposed = arb(0)
-    for near_zero in (True, False):
-        held, first, second = (
-            int(x is not None and (x == 0) == near_zero) for x in (holder, pair.first, pair.second)
+    return _cut(line, pair, holder, line.outputs)
+
+
+def _cut(line: _Line, pair: Pair, holder: Input | None, points: Sequence[float]) -> Decomposition:
+    """Return the decomposition into cells between some outputs."""
+
+    def inputs(near_zero: bool) -> tuple[int, int, int]:
+        """Return whose laws a, b and c are: without a holder c is the farther input's."""
+        c = (line.bound if near_zero else 0) if holder is None else holder
+        return _number(pair.first), _number(pair.second), _number(c)
+
+    def logs(laws: tuple[int, int, int], y: arb) -> Logs:
+        """Return the logarithms of a/c and b/c at an output."""
+        ratio = line.log_ratio(y)
+        first, second = (_EQUAL if x == laws[2] else ratio if x == 0 else -ratio for x in laws[:2])
+        return first, first if laws[0] == laws[1] else second
+
+    with precision():
+        ranges = line.ranges(points)
+        cells, ends = [], []
+        for first, last in ranges:
+            laws = inputs(2 * last <= line.bound)
+            a, b, c = (line.mass(x, first, last) for x in laws)
+            stop = None if first == last else logs(laws, last)
+            cells.append(Cell(a, b, c, logs(laws, first), stop))
+        for near_zero in (True, False):
+            laws, edge = inputs(near_zero), arb(0 if near_zero else line.bound)
+            if not line.has_flat_ends:
+                edge = ranges[0][0] if near_zero else ranges[-1][1]
+            a, b, c = (line.beyond(x - edge if near_zero else edge - x) for x in laws)
+            ends.append(Cell(a, b, c, logs(laws, edge)))
+        return decompose_cells(
+            cells,
+            ends if line.has_flat_ends else (),
+            () if line.has_flat_ends else [(end.a, end.b, end.c) for end in ends],
+            is_law=holder is not None,
+            cut_at=[float(y) for y in dict.fromkeys(edge for both in ranges for edge in both)],
+            again=None if line.gap else lambda chosen: _cut(line, pair, holder, chosen),
         )
-        for cell in half.cells:
-            weight = cell.near if held else cell.far
-            components += [
-                Component((first - held) * log, (second - held) * log, weight * share)
-                for log, share in _places(cell, held, side)
-            ]
-        if half.tail is not None:
-            near, far = half.tail
-            a, b, c = (near if x else far for x in (first, second, held))
-            if side == "upper":
-                singular += [(a, arb(0)), (arb(0), b)]
-                exposed += c
-            else:
-                components.append(Component((a / c).log(), (b / c).log(), c))
-    residual = exposed if holder is not None else 1 - total(c.weight for c in components)
-    return BallDecomposition(tuple(components), residual, tuple(singular)).merged()
 
 
-def _places(cell: _Cell, held: int, side: Side) -> list[tuple[arb, arb]]:
-    """Return logs of u and shares of the mass of c: the mean, or the ends with the same mean."""
-    if cell.inner is cell.outer:
-        return [(cell.inner, arb(1))]
-    log_mean = (cell.near / cell.far).log()
-    if side == "lower":
-        return [(log_mean, arb(1))]
-    sign = -1 if held else 1  # where c is the larger law, ratios run with 1/u
-    start, mean, stop = ((sign * log).exp() for log in (cell.inner, log_mean, cell.outer))
-    share = (mean - start) / (stop - start)
-    return [(cell.inner, 1 - share), (cell.outer, share)]
+def _number(x: Input) -> int:
+    if not isinstance(x, int):
+        raise TypeError(f"inputs of noise are integers here, got {x!r}")
+    return x
 
 
-def _laplace(randomizer: Laplace) -> _Half:
-    r"""Return cells of about equal width in :math:`v=\sqrt u` and the atom of outputs below 0.
-
-    Between :math:`v_1` and :math:`v_2` the masses are
-    :math:`\frac12e^{-\varepsilon_0/2}(v_2-v_1)` and
-    :math:`\frac12e^{-\varepsilon_0/2}(1/v_1-1/v_2)`.
-    """
-    level = ball(randomizer.epsilon0)
-    width = math.expm1(randomizer.epsilon0 / 2) / _CELLS
-    edges = [ball(short(2 * math.log1p(width * i), 40)) for i in range(1, _CELLS)]
-    edges = [arb(0), *edges, level]
-    scale = (-level / 2).exp() / 2
-    cells = []
-    for inner, outer in pairwise(edges):
-        growth = ((outer - inner) / 2).expm1()
-        near = scale * (inner / 2).exp() * growth
-        far = scale * (-outer / 2).exp() * growth
-        cells.append(_Cell(inner, outer, near, far))
-    cells.append(_Cell(level, level, arb(1) / 2, (-level).exp() / 2))
-    return _Half(cells)
-
-
-def _discrete_laplace(randomizer: DiscreteLaplace) -> _Half:
-    r"""Return runs of consecutive outputs and the atom of the outputs that are at most 0.
-
-    :math:`P(Z=z)=\frac{1-\alpha}{1+\alpha}\alpha^{|z|}`, so a run of m outputs from y has the
-    masses :math:`\alpha^y(1-\alpha^m)/(1+\alpha)` and
-    :math:`\alpha^{B-y-m+1}(1-\alpha^m)/(1+\alpha)`.
-    """
-    bound, level = randomizer.bound, ball(randomizer.epsilon0)
-    rate = level / bound
-    norm = 1 + (-rate).exp()
-    inside = (bound - 1) // 2  # outputs 1..inside are nearer to 0; B/2 belongs to both halves
-    run = max(1, -(-inside // _CELLS))
-    cells = []
-    for first in range(1, inside + 1, run):
-        last = min(first + run - 1, inside)
-        count = -(-rate * (last - first + 1)).expm1() / norm
-        outer = rate * (bound - 2 * first)
-        inner = outer if first == last else rate * (bound - 2 * last)
-        near, far = (-rate * first).exp() * count, (-rate * (bound - last)).exp() * count
-        cells.append(_Cell(inner, outer, near, far))
-    if bound % 2 == 0:
-        middle = -(-rate).expm1() / norm * (-level / 2).exp() / 2
-        one = arb(0)
-        cells.append(_Cell(one, one, middle, middle))
-    cells.append(_Cell(level, level, 1 / norm, (-level).exp() / norm))
-    return _Half(cells)
-
-
-def _gaussian(randomizer: Gaussian) -> _Half:
-    """Return cells that are dense where tilted masses are, in standard deviations from 1/2."""
-    sigma = ball(randomizer.sigma)
-    half = 1 / (2 * sigma)
-    edges = [ball(edge) for edge in _gaussian_edges(0.5 / randomizer.sigma)]
-    near, far = ([_above(edge + shift) for edge in edges] for shift in (-half, half))
-    logs = [edge / sigma for edge in edges]
-    cells = [
-        _Cell(logs[i], logs[i + 1], near[i] - near[i + 1], far[i] - far[i + 1])
-        for i in range(len(edges) - 1)
-    ]
-    return _Half(cells, (near[-1], far[-1]))
-
-
-def _above(x: arb) -> arb:
-    """Return the normal probability of values above x."""
-    return (x / arb(2).sqrt()).erfc() / 2
-
-
-def _gaussian_edges(half: float) -> list[float]:
-    """Place edges by equal increments of a wide normal density plus a uniform one."""
-    reach = _REACH - half
-    count = 16 * _CELLS
-    places = [reach * i / count for i in range(count + 1)]
-    heights = [
-        0.5 * math.erf((x - 4 * half) / (5 * math.sqrt(2))) + 0.1 * x / reach for x in places
-    ]
-    span = heights[-1] - heights[0]
-    edges, cells = [0.0], 2 * _CELLS
-    for place, height in zip(places, heights, strict=True):
-        if (height - heights[0]) * cells >= len(edges) * span:
-            edges.append(short(place, 40))
-    edges[-1] = reach if edges[-1] >= places[-1] else edges[-1]
-    return edges
-
-
-#: The cells of every kind of noise.
-NOISE_LAWS: Mapping[type[Noise], Callable[..., _Half]] = {
-    Laplace: _laplace,
-    DiscreteLaplace: _discrete_laplace,
-    Gaussian: _gaussian,
+#: The law of every kind of noise.
+NOISE_LAWS: Mapping[type[Laplace | DiscreteLaplace | Gaussian], Callable[..., _Line]] = {
+    Laplace: _Laplace,
+    DiscreteLaplace: _DiscreteLaplace,
+    Gaussian: _Normal,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shuffledp.accounting import Rounds, ShuffleAccountant, as_accountant
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.report import Bound
+from shuffledp.arrays import usual_errors
 from shuffledp.certification.certificate import Certificate
 from shuffledp.certification.known_sums import why_unknown
 from shuffledp.engine.progress import Progress, silent
@@ -12,6 +13,7 @@ from shuffledp.errors import check_delta, check_epsilon
 from shuffledp.randomizers import LocalRandomizer
 
 
+@usual_errors
 def certify(
     accountant: ShuffleAccountant | LocalRandomizer | str,
     n: int | None = None,
@@ -21,13 +23,13 @@ def certify(
     bound: Bound | None = None,
     progress: Progress = silent,
 ) -> Certificate:
-    """Prove an answer of an accountant in ball arithmetic, for one round.
+    """Prove an answer of an accountant from the definition of its mechanism, for one round.
 
-    The epsilon at ``target_delta``, or the delta at ``target_epsilon``, is computed again from the
-    definition of the mechanism, with every error term and every rounding enclosed. Where the
-    accountant's answer is sharper than what could be proved, a slightly larger one is certified. So
-    is, from below, what the accountant's pair of datasets reveals. What several rounds reveal
-    together is not covered, as the assumptions of the certificate say.
+    The epsilon at ``target_delta``, or the delta at ``target_epsilon``, is proved again from laws
+    and pairs of inputs that are derived a second time. Where the accountant's answer is sharper
+    than what could be proved, a slightly larger one is certified. So is, from below, what the
+    accountant's pair of datasets reveals. What several rounds reveal together is not covered, as
+    the assumptions of the certificate say.
 
     With ``bound="best"`` the swap bound is proved where it is smaller and known to the prover: for
     support mechanisms, matrices of few rows, binary noise and compositions of these. Elsewhere the
@@ -95,6 +97,7 @@ def _as_provable(
     return accountant
 
 
+@usual_errors
 def verify(certificate: Certificate, *, progress: Progress = silent) -> None:
     """Prove every statement of a certificate again, from its mechanism and n alone.
 

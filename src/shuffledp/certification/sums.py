@@ -19,7 +19,7 @@ from shuffledp.bounds.sums.noise import (
     enclose_normal_sum,
 )
 from shuffledp.bounds.sums.worst import CountSearch
-from shuffledp.certification.known_sums import has_bits
+from shuffledp.certification.known_sums import has_bits, is_noise
 from shuffledp.certification.support import SUPPORT_LAWS
 from shuffledp.engine.balls import ball
 from shuffledp.engine.enclosure import Enclosure
@@ -27,6 +27,35 @@ from shuffledp.engine.progress import Progress
 from shuffledp.randomizers import DiscreteLaplace, Gaussian, Laplace, LocalRandomizer
 
 _RTOL = 1e-15  # of what noise reveals
+
+
+def enclose_sum(
+    randomizer: LocalRandomizer,
+    n: int,
+    epsilon: Fraction,
+    hint: arb,
+    datasets: Datasets | None,
+    progress: Progress,
+) -> Enclosure:
+    """Enclose delta of the sum of n reports, over all datasets or for two of them.
+
+    Args:
+        randomizer: what each user runs; its sum must be known.
+        n: number of users.
+        epsilon: at least 0.
+        hint: what delta is compared with: a search for the worst datasets ends where that is known.
+        datasets: two of them, None for all.
+        progress: is told how far a search is.
+
+    Raises:
+        PrecisionError: if more bits are needed.
+    """
+    if is_noise(randomizer):
+        return enclose_noise(randomizer, n, epsilon)
+    counts = BitCounts(randomizer, n, epsilon, hint if hint > 0 else arb(1))
+    if datasets is not None:
+        return counts.enclose_datasets(datasets)
+    return counts.enclose(hint, progress)
 
 
 def enclose_noise(randomizer: LocalRandomizer, n: int, epsilon: Fraction) -> Enclosure:

@@ -14,8 +14,8 @@ from itertools import product
 
 from flint import arb
 
-from shuffledp.certification.decomposition import BallDecomposition, Component
-from shuffledp.engine.balls import ball
+from shuffledp.engine.balls import ball, precision
+from shuffledp.newdec.decomposition import Component, Decomposition
 from shuffledp.randomizers import (
     KRR,
     OUE,
@@ -193,41 +193,40 @@ SUPPORT_LAWS: Mapping[type[LocalRandomizer], Callable[..., _Support]] = {
 }
 
 
-def support_blanket(randomizer: LocalRandomizer, pair: Pair) -> BallDecomposition:
+def support_blanket(randomizer: LocalRandomizer, pair: Pair) -> Decomposition:
     r"""Return the five-point decomposition.
 
     c-mass p at :math:`(E,1)` and :math:`(1,E)`, q at :math:`(E,E)`, r at (1,1), with
     :math:`p=W_2[1]`, :math:`q=W_2[2]-W_{all}`, :math:`r=W_2[0]+E\,W_{all}` and residual
     :math:`(E-1)(W_1[1]-W_{all})`; for equal inputs only the masses at :math:`(E,E)` and (1,1).
     """
-    table = SUPPORT_LAWS[type(randomizer)](randomizer)
-    level, one = table.level, arb(0)
-    residual = level.expm1() * table.some(1)
-    named = 2 if pair.changes else 1
-    none = table.mass(0, named) + level.exp() * table.everybody()
-    components = [Component(level, level, table.some(named)), Component(one, one, none)]
-    if pair.changes:
-        mixed = table.mass(1, 2)
-        components += [Component(level, one, mixed), Component(one, level, mixed)]
-    return BallDecomposition(tuple(components), residual).merged()
+    with precision():
+        table = SUPPORT_LAWS[type(randomizer)](randomizer)
+        level, one = table.level, arb(0)
+        residual = level.expm1() * table.some(1)
+        named = 2 if pair.changes else 1
+        none = table.mass(0, named) + level.exp() * table.everybody()
+        components = [Component(level, level, table.some(named)), Component(one, one, none)]
+        if pair.changes:
+            mixed = table.mass(1, 2)
+            components += [Component(level, one, mixed), Component(one, level, mixed)]
+        return Decomposition(tuple(components), residual).merged()
 
 
-def support_background(randomizer: LocalRandomizer, pair: Pair, other: Input) -> BallDecomposition:
+def support_background(randomizer: LocalRandomizer, pair: Pair, other: Input) -> Decomposition:
     """Return the decomposition with c = R(other): outputs by which inputs they support."""
-    table = SUPPORT_LAWS[type(randomizer)](randomizer)
-    named = tuple(dict.fromkeys((pair.first, pair.second, other)))
-    first, second, holder = (named.index(x) for x in (pair.first, pair.second, other))
-    level, components = table.level, []
-    for supports, mass in table.patterns(tuple(_number(x) for x in named)).items():
-        held = supports[holder]
-        components.append(
-            Component(
-                level * (supports[first] - held),
-                level * (supports[second] - held),
-                mass * (level.exp() if held else 1),
-            )
-        )
-    return BallDecomposition(tuple(components), arb(0)).merged()
+    with precision():
+        table = SUPPORT_LAWS[type(randomizer)](randomizer)
+        named = tuple(dict.fromkeys((pair.first, pair.second, other)))
+        first, second, holder = (named.index(x) for x in (pair.first, pair.second, other))
+        logs = {-1: -table.level, 0: arb(0), 1: table.level}
+        components = []
+        for supports, mass in table.patterns(tuple(_number(x) for x in named)).items():
+            held = supports[holder]
+            weight = mass * (table.level.exp() if held else 1)
+            log0, log1 = (logs[supports[x] - held] for x in (first, second))
+            components.append(Component(log0, log1, weight))
+        return Decomposition(tuple(components), arb(0)).merged()
 
 
 def _number(x: Input) -> int:

@@ -26,10 +26,10 @@ def certify(
 ) -> None:
     """Prove the epsilon at a delta, or the delta at an epsilon.
 
-    The answer is computed again in ball arithmetic, rounding included, and printed as a certificate
-    (JSON) that "shuffledp verify" checks. Needs the extra "certify". The certificate names the
-    bound that it proves: where the prover does not know the swap bound it is the blanket bound. It
-    covers one round of collection, not what several reveal together.
+    The answer is proved again from the definition of the mechanism, and printed as a certificate
+    (JSON) that "shuffledp verify" checks. The certificate names the bound that it proves: where the
+    prover does not know the swap bound it is the blanket bound. It covers one round of collection,
+    not what several reveal together.
     Certificates are about the multiset of reports, and hold for its sum as well; with --view sum
     they are about the sum alone, which can be proved for added noise, for unary encodings and for
     hashing among all functions.

@@ -117,7 +117,7 @@ _PARAMETERS = [
         callback=reading(whole("top", 1, MAX_SIZE)),
         metavar="INTEGER",
         help="Name so many of the largest shares of every attribute of a study, each with the "
-        "probability that the next one is really larger.",
+        "p-value of its lead over the next one.",
     ),
     click.Option(
         ["--chart", "charts"],

@@ -77,13 +77,16 @@ def largest(estimation: Estimation, count: int | None) -> dict[str, list[Place]]
 def top_notes(estimation: Estimation, count: int | None) -> Iterator[str]:
     """Yield the largest shares for people."""
     for name, places in largest(estimation, count).items():
-        shown = ", ".join(
-            f"{one.label} {nearest(one.share)} ({round_up(one.wrong, 2)})" for one in places
-        )
+        shown = ", ".join(f"{one.label} {nearest(one.share)}{_lead(one)}" for one in places)
         yield (
-            f"Largest shares of {name}, with the probability that the next one is really larger: "
-            f"{shown}."
+            f"Largest shares of {name}: {shown}. Each p-value is how probably two values of equal "
+            "shares would seem at least as far apart as this one and the next; where it is not "
+            "small, their order may well be the other way round."
         )
+
+
+def _lead(place: Place) -> str:
+    return "" if place.p_value is None else f" (p = {round_up(place.p_value, 2)})"
 
 
 def study_notes(estimation: StudyEstimation) -> Iterator[str]:

@@ -21,8 +21,8 @@ def verify(file: TextIO, as_json: bool) -> None:
     """Check a certificate: prove its statements again.
 
     FILE is what "shuffledp certify" printed, or - for standard input. Everything is computed from
-    the mechanism and the number of users in it; needs the extra "certify". The exit code is 0 only
-    if every statement is proved and every field agrees.
+    the mechanism and the number of users in it. The exit code is 0 only if every statement is
+    proved and every field agrees.
     """
     from shuffledp.certification import Certificate, CertificateError
     from shuffledp.certification import verify as check

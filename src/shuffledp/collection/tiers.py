@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from shuffledp.collection.aggregator import Aggregator
 from shuffledp.collection.estimate import Estimate, Estimates, FloatArray
 from shuffledp.collection.moments import Moments, Results, combine, finish
-from shuffledp.errors import check_users
+from shuffledp.errors import check_types, check_users
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.randomizers.support import SupportRandomizer
 
@@ -43,9 +43,8 @@ def estimate_tiers(aggregators: Sequence[Aggregator]) -> Estimates:
     >>> estimate_tiers([careful, careless]).values.round(2).tolist()
     [0.69, 0.2, 0.11]
     """
-    if not all(isinstance(aggregator, Aggregator) for aggregator in aggregators):
-        raise TypeError(f"aggregators must be Aggregators, got {aggregators!r}")
-    known = [aggregator for aggregator in aggregators if aggregator.n]
+    found = check_types("aggregators", aggregators, Aggregator)
+    known = [aggregator for aggregator in found if aggregator.n]
     if not known:
         raise ValueError("an estimate needs at least one report, got none")
     subjects = dict.fromkeys(str(aggregator.subject) for aggregator in known)
@@ -105,7 +104,10 @@ class Mixture:
         Raises:
             ValueError: if their reports do not look alike.
         """
-        tiers = [(as_randomizer(one), check_users(n)) for one, n in groups]
+        given = check_types("groups", groups, Sequence)  # type: ignore[type-abstract]
+        if not all(len(group) == 2 for group in given):
+            raise TypeError("groups must be pairs of a mechanism and a number of users")
+        tiers = [(as_randomizer(one), check_users(n)) for one, n in given]
         if not tiers:
             raise ValueError("groups must hold at least one tier, got none")
         first, _ = tiers[0]

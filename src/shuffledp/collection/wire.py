@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.collection.families import tally_for
+from shuffledp.errors import check_several
 from shuffledp.randomizers import Joint, LocalRandomizer, Subsample, as_randomizer
 from shuffledp.randomizers.mixture import Mixture
 from shuffledp.randomizers.parts import without_paths
@@ -77,7 +78,7 @@ def decode_bytes(randomizer: LocalRandomizer | str, messages: Iterable[bytes]) -
     made = as_randomizer(randomizer)
     head = bytes([_VERSION]) + bytes.fromhex(mechanism_id(made))
     size, rows = made.report_dtype.itemsize, []
-    for place, message in enumerate(messages):
+    for place, message in enumerate(check_several("messages", messages, "bytes")):
         if not isinstance(message, bytes | bytearray | memoryview):
             raise TypeError(f"messages must be bytes, got {type(message).__name__} at {place}")
         raw = bytes(message)
@@ -100,7 +101,7 @@ def decode_json(randomizer: LocalRandomizer | str, messages: Iterable[str]) -> N
     """
     made = as_randomizer(randomizer)
     name, contents = mechanism_id(made), []
-    for place, message in enumerate(messages):
+    for place, message in enumerate(check_several("messages", messages, "texts")):
         if not isinstance(message, str):
             raise TypeError(f"messages must be texts, got {type(message).__name__} at {place}")
         try:

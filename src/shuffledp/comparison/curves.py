@@ -30,7 +30,7 @@ from shuffledp.comparison.families import Families, Mechanism, read_families
 from shuffledp.comparison.frame import to_frame
 from shuffledp.comparison.question import Question
 from shuffledp.comparison.sweep import sweep
-from shuffledp.errors import AccuracyWarning, check_rtol
+from shuffledp.errors import AccuracyWarning, check_rtol, check_several
 from shuffledp.figures import Chart, picture, plot
 from shuffledp.markup import Markup, grid
 from shuffledp.randomizers import LocalRandomizer
@@ -267,7 +267,7 @@ def curve(
     >>> guarantee.y.round(4)
     array([0.2727, 0.0798, 0.0231])
     """
-    if against not in AXES:
+    if against not in tuple(AXES):  # which compares, so that any object can be asked about
         raise ValueError(
             f"against must be among {', '.join(AXES)}, got {against!r}"
             f"{did_you_mean(closest(str(against), AXES))}"
@@ -275,7 +275,8 @@ def curve(
     axis = AXES[against]
     families = read_families(mechanisms, against)
     corruption = Corruption(corrupted, corrupted_adaptively)
-    course = Course(axis, (axis.low,) if x is None else tuple(x), n, target_delta, corruption)
+    places = (axis.low,) if x is None else tuple(check_several("x", x, "numbers"))
+    course = Course(axis, places, n, target_delta, corruption)
     if x is None:
         high = axis.high
         if high is None:

@@ -26,7 +26,6 @@ def compute(
     *,
     processes: int | None = None,
     on_done: Callable[[int, int], None] | None = None,
-    weigh: Callable[[_Argument], int] = lambda _: 1,
 ) -> list[_Result]:
     """Return ``[function(argument) for argument in arguments]``.
 
@@ -39,8 +38,7 @@ def compute(
         arguments: where.
         processes: how many processes to use; 1 stays in this one. By default points are computed
             here until it is clear that the rest takes long, and then on all cores.
-        on_done: called with the weights of finished and of all points.
-        weigh: returns the weight of a point.
+        on_done: called with the numbers of finished and of all points.
 
     >>> compute(abs, [3, -1, -2])
     [3, 1, 2]
@@ -50,23 +48,22 @@ def compute(
     """
     if processes is not None and processes < 1:
         raise ValueError(f"processes must be at least 1, got {processes!r}")
-    weights = [weigh(argument) for argument in arguments]
     workers = min(processes or _cores(), len(arguments))
     results: list[_Result] = []
-    done, whole = 0, sum(weights)
+    done = 0
 
-    def report(number: int) -> None:
+    def report() -> None:
         nonlocal done
-        done += weights[number]
+        done += 1
         if on_done is not None:
-            on_done(done, whole)
+            on_done(done, len(arguments))
 
     clock = _Clock(len(arguments))
     for first, argument in enumerate(arguments):
         if workers > 1 and (processes is not None or clock.takes_long(first)):
             return results + _in_parallel(function, arguments, first, workers, report)
         results.append(function(argument))
-        report(first)
+        report()
     return results
 
 
@@ -93,7 +90,7 @@ def _in_parallel(
     arguments: Sequence[_Argument],
     first: int,
     workers: int,
-    report: Callable[[int], None],
+    report: Callable[[], None],
 ) -> list[_Result]:
     """Compute from the first on in other processes; whatever goes wrong, none is left behind."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -109,10 +106,9 @@ def _in_parallel(
         try:
             with interrupts_later():
                 futures = [executor.submit(_map, function, chunk) for chunk in chunks]
-            start_of = dict(zip(futures, starts, strict=True))
             for future in as_completed(futures):
-                for number, _ in enumerate(future.result(), start_of[future]):
-                    report(number)
+                for _ in future.result():
+                    report()
         except BaseException:
             for process in set(active_children()) - others:
                 process.terminate()

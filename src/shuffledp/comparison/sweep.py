@@ -7,8 +7,7 @@ from itertools import islice
 from typing import TypeVar
 
 from shuffledp.comparison.pool import compute
-from shuffledp.comparison.question import Question, Value
-from shuffledp.comparison.together import answer_together, blocks
+from shuffledp.comparison.question import Question, Value, answer
 
 _Name = TypeVar("_Name")
 
@@ -32,17 +31,6 @@ def sweep(
     >>> [round(value.number, 2) for (value,) in sweep(series)["krr"]]
     [0.88, 0.27]
     """
-    split = {name: list(blocks(own)) for name, own in series.items()}
-    answers = iter(
-        compute(
-            answer_together,
-            [block for own in split.values() for block in own],
-            processes=processes,
-            on_done=on_done,
-            weigh=len,
-        )
-    )
-    return {
-        name: [values for block in islice(answers, len(own)) for values in block]
-        for name, own in split.items()
-    }
+    questions = [question for own in series.values() for question in own]
+    answers = iter(compute(answer, questions, processes=processes, on_done=on_done))
+    return {name: list(islice(answers, len(own))) for name, own in series.items()}

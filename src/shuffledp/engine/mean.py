@@ -6,6 +6,7 @@ import math
 
 from flint import arb
 
+from shuffledp.arrays import usual_errors
 from shuffledp.engine.balls import PRECISION, lower_log, precision, total, upper_double, upper_log
 from shuffledp.engine.contour import Contour
 from shuffledp.engine.enumeration import Enumeration
@@ -25,6 +26,7 @@ _NARROW, _ATTEMPTS, _SMALLEST_STEP = 2.0, 3, 0.05
 _ZERO = Interval(-math.inf, -math.inf)
 
 
+@usual_errors
 def log_mean(mean: Sum, rtol: float) -> Interval:
     """Enclose log E f(S), about as closely as ``rtol`` where that does not take too long.
 

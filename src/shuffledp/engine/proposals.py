@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shuffledp.arrays import ComplexArray, FloatArray
+from shuffledp.arrays import ComplexArray, FloatArray, usual_errors
 from shuffledp.engine.sums import Sum
 
 #: Shares of the relative error asked for that each cause may use up.
@@ -25,6 +25,12 @@ _ALIAS_STEPS = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6.5, 8, 10, 13, 17])
 
 #: An estimate looks at no more than this many waves (nodes times atoms), some nodes at a time.
 _MAX_WAVES, _CHUNK = 400_000, 64
+
+#: Sizes are at least this, so that products with them do not underflow.
+_SMALLEST_SIZE = 1e-200
+
+#: A normal density is 0 in doubles so many deviations from its mean.
+_FAR = 40.0
 
 #: Relative accuracy of estimates.
 _ROUGH = 1e-3
@@ -68,6 +74,7 @@ class Doubles:
         blocks = [(law.values, law.masses, times) for law, times in mean.blocks]
         return cls(blocks, float(mean.offset), mean.curvature)
 
+    @usual_errors
     def cumulants(self, theta: float) -> tuple[float, float, float]:
         """Return log E exp(theta S) and its first two derivatives."""
         log_mgf, mean, variance = -theta * self.offset, -self.offset, 0.0
@@ -82,6 +89,7 @@ class Doubles:
             variance += times * float(tilted @ (values - first) ** 2) / mass
         return log_mgf, mean, variance
 
+    @usual_errors
     def tilted(self, block: int) -> list[float]:
         """Return the probabilities of a block's values under the tilted law."""
         values, masses, _ = self.blocks[block]
@@ -129,13 +137,14 @@ class Doubles:
         """Return about the integral in units of its factor at the saddle point."""
         shifted = theta + self.curvature
         spread = math.sqrt(2 * math.pi) * math.hypot(math.sqrt(variance), 1 / theta, 1 / shifted)
-        return 1 / (theta * shifted * spread)
+        return max(1 / (theta * shifted * spread), _SMALLEST_SIZE)
 
     def plan(self, rtol: float) -> Plan:
         """Return a contour whose bounds should be about ``rtol`` apart."""
         theta, (_, mean, variance) = self.theta, self.at_saddle
         deviation = math.sqrt(max(variance, 1e-300))
-        density = math.exp(-((mean / deviation) ** 2) / 2) / (math.sqrt(2 * math.pi) * deviation)
+        distance = min(abs(mean) / deviation, _FAR)
+        density = math.exp(-(distance**2) / 2) / (math.sqrt(2 * math.pi) * deviation)
         first = self._plan(rtol, self._size(theta, variance), density)
         size, density = self._measured(first)
         return first if size <= 0 else self._plan(rtol, size, density)
@@ -155,6 +164,7 @@ class Doubles:
         nodes = math.ceil(reach / (tau * step))
         return Plan(theta, tau, step, nodes, negligible, (right, left))
 
+    @usual_errors
     def _measured(self, plan: Plan) -> tuple[float, float]:
         """Return about E f(X) and the density of X at 0 in units of F(theta), from a few nodes.
 
@@ -166,6 +176,7 @@ class Doubles:
         integral = float((power / (z * (z + self.curvature))).real.sum())
         return unit * integral, abs(unit * float(power.real.sum()))
 
+    @usual_errors
     def _nodes(self, plan: Plan) -> tuple[ComplexArray, ComplexArray]:
         """Return nodes z and F(z)/F(theta), as far as they are not negligible."""
         theta, c = plan.theta, self.curvature
@@ -189,6 +200,7 @@ class Doubles:
                 break
         return np.concatenate([z for z, _ in found]), np.concatenate([p for _, p in found])
 
+    @usual_errors
     def log_densities(self, places: FloatArray) -> FloatArray:
         """Return about the logarithms of the density of X at some places."""
         plan = self.plan(_ROUGH)

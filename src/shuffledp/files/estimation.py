@@ -17,6 +17,7 @@ from shuffledp.collection import Aggregator, Estimate
 from shuffledp.collection.estimate import Estimates, FloatArray
 from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.tally import Truth
+from shuffledp.errors import check_types
 from shuffledp.files.attributes import Attribute, Shape
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
@@ -121,9 +122,9 @@ def estimate_files(
             the frequencies.
         ClusterError: if the cluster is lost.
     """
-    if not paths:
+    if not (given := check_types("paths", paths, Path)):
         raise ValueError("paths must hold at least one file, got none")
-    paths = [part for path in paths for part in parts_of(path)]
+    paths = [part for path in given for part in parts_of(path)]
     sidecars = tuple(_sidecar(path) for path in paths)
     for path, sidecar in zip(paths, sidecars, strict=True):
         _check_alike(paths[0], sidecars[0], path, sidecar)

@@ -13,9 +13,10 @@ import numpy as np
 from flint import arb
 
 from shuffledp.arrays import FloatArray
-from shuffledp.engine.balls import ball, lower_double, positive_part, precision, total, upper_double
-from shuffledp.engine.sums import Law
+from shuffledp.engine.balls import lower_double, precision, total, upper_double
 from shuffledp.errors import MAX_EPSILON0, check_real
+from shuffledp.newdec.coefficients import Numbers, exact_coefficients, exact_shares
+from shuffledp.newdec.gains import Gains
 
 
 class Component(NamedTuple):
@@ -58,49 +59,13 @@ class Cut(NamedTuple):
         return self._replace(a=self.b, b=self.a, again=lambda points: self.again(points).swap())
 
 
-@dataclass(frozen=True, eq=False)
-class Gains:
-    r"""The law of :math:`G=(a-e^\varepsilon b)/c` at one epsilon, enclosed in convex order."""
-
-    decomposition: Decomposition
-    epsilon: arb
-
-    @cached_property
-    def lower(self) -> Law:
-        """A law below that of G in convex order, or G's own."""
-        return self._law(self.decomposition)
-
-    @cached_property
-    def upper(self) -> Law:
-        """A law above that of G in convex order, or G's own."""
-        spread = self.decomposition.spread
-        return self.lower if spread is None else self._law(spread)
-
-    @cached_property
-    def exposed(self) -> tuple[arb, arb]:
-        r"""The sum of :math:`(a-e^\varepsilon b)_+` over c = 0, for either law.
-
-        It is added to delta.
-        """
-        return self._exposed(self.decomposition), self._exposed(self.decomposition.upper)
-
-    def _law(self, side: Decomposition) -> Law:
-        with precision():
-            cost = self.epsilon.exp()
-            atoms = [(_gain(c, self.epsilon, cost), c.weight) for c in side.components]
-            return Law.of([*atoms, (arb(0), side.residual)])
-
-    def _exposed(self, side: Decomposition) -> arb:
-        with precision():
-            cost = self.epsilon.exp()
-            return total(positive_part(a - cost * b) for a, b in side.singular)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Decomposition:
     r"""A decomposition :math:`R(x_1^0)=\sum a_jQ_j,\ R(x_1^1)=\sum b_jQ_j,\ R(x_i)\ge\sum c_jQ_j`.
 
     The blanket decomposition, with :math:`c=\inf_xR(x)`, is the optimal one (paper, section 4).
+
+    Two decompositions are equal only if they are the same object: balls have no equality.
 
     Attributes:
         components: those with c > 0.
@@ -133,26 +98,40 @@ class Decomposition:
         return cls((Component(arb(0), arb(0), arb(1)),), arb(0))
 
     @classmethod
-    def from_coefficients(
-        cls,
-        a: Sequence[Fraction | float],
-        b: Sequence[Fraction | float],
-        c: Sequence[Fraction | float],
-    ) -> Decomposition:
-        """Build a decomposition from exact coefficients; those of a and of b sum to 1."""
-        rows = [(Fraction(x), Fraction(y), Fraction(z)) for x, y, z in zip(a, b, c, strict=True)]
+    def from_coefficients(cls, a: Numbers, b: Numbers, c: Numbers) -> Decomposition:
+        """Build a decomposition from the coefficients a, b, c of its components.
+
+        Numbers count as the exact numbers that they are. a and b stand for the laws that they are
+        proportional to: they are divided by their exact sums, which are 1 up to rounding.
+        Components with c = 0 become singular ones.
+
+        >>> d = Decomposition.from_coefficients([0.5, 0.5], [0.5, 0.5], [0.0, 0.5])
+        >>> d
+        Decomposition(components=1, singular=1, residual=0.5)
+
+        Raises:
+            TypeError: if an entry is no real number.
+            ValueError: if one is negative, or if the sums or the lengths do not fit.
+        """
+        rows, rest = exact_coefficients(a, b, c)
         components, singular = [], []
         with precision():
             for first, second, common in rows:
                 if common > 0:
-                    log0 = ball(first / common).log() if first else None
-                    log1 = ball(second / common).log() if second else None
+                    log0 = arb(first / common).log() if first > 0 else None
+                    log1 = arb(second / common).log() if second > 0 else None
                     log1 = log0 if first == second else log1
-                    components.append(Component(log0, log1, ball(common)))
-                elif first or second:
-                    singular.append(Singular(ball(first), ball(second)))
-            rest = 1 - sum((common for _, _, common in rows), Fraction(0))
-            return cls(tuple(components), ball(rest), tuple(singular)).merged()
+                    components.append(Component(log0, log1, arb(common)))
+                elif first > 0 or second > 0:
+                    singular.append(Singular(arb(first), arb(second)))
+            return cls(tuple(components), arb(rest), tuple(singular)).merged()
+
+    def __repr__(self) -> str:
+        """Return how many components there are, and the residual, about."""
+        return (
+            f"Decomposition(components={self.size}, singular={len(self.singular)}, "
+            f"residual={float(self.residual):.6g})"
+        )
 
     @property
     def upper(self) -> Decomposition:
@@ -226,7 +205,12 @@ class Decomposition:
         return Gains(self, arb(epsilon))
 
     def swap(self) -> Decomposition:
-        """Return the decomposition of the reversed pair."""
+        """Return the decomposition of the reversed pair.
+
+        >>> d = Decomposition.from_coefficients([0.75, 0.25], [0.5, 0.5], [0.5, 0.25])
+        >>> d.swap().ratio0.tolist() == d.ratio1.tolist()
+        True
+        """
         reversed_pair = self._with(
             lambda c: Component(c.log1, c.log0, c.weight), lambda s: Singular(s.b, s.a)
         )
@@ -274,34 +258,36 @@ class Decomposition:
         return list(zip(*map(_cluster, columns), strict=True))
 
     @staticmethod
-    def mixture(weights: Sequence[Fraction], parts: Sequence[Decomposition]) -> Decomposition:
-        """Return the weighted combination: parallel composition (paper, section 4.6)."""
+    def mixture(
+        weights: Sequence[float | Fraction], parts: Sequence[Decomposition]
+    ) -> Decomposition:
+        """Return the weighted combination: parallel composition (paper, section 4.6).
+
+        The weights are divided by their exact sum, which is 1 up to rounding.
+
+        >>> d = Decomposition.from_coefficients([0.6, 0.4], [0.4, 0.6], [0.4, 0.4])
+        >>> Decomposition.mixture([0.5, 0.5], [d, d]).size
+        2
+        """
+        exact = exact_shares(weights, len(parts))
         with precision():
-            shares = [ball(weight) for weight in weights]
+            shares = [arb(share) for share in exact]
             spread = None
             if any(part.spread is not None for part in parts):
                 spread = _mixed(shares, [part.upper for part in parts])
             return replace(_mixed(shares, parts), spread=spread).merged()
 
     def times(self, other: Decomposition) -> Decomposition:
-        """Return the Cartesian product: two reports of one user (paper, section 4.5)."""
+        """Return the Cartesian product: two reports of one user (paper, section 4.5).
+
+        >>> d = Decomposition.from_coefficients([0.6, 0.4], [0.4, 0.6], [0.4, 0.4])
+        >>> d.times(d).size
+        3
+        """
         spread = None
         if self.spread is not None or other.spread is not None:
             spread = _multiplied(self.upper, other.upper)
         return replace(_multiplied(self, other), spread=spread).merged()
-
-
-def _gain(component: Component, epsilon: arb, cost: arb) -> arb:
-    r"""Return :math:`(b/c)e^\varepsilon\,\mathrm{expm1}(\log(a/b)-\varepsilon)`.
-
-    It is exactly 0 where the logarithms say so.
-    """
-    log0, log1, _ = component
-    if log0 is None or log1 is None:
-        return _exp(log0) - cost * _exp(log1)
-    if log0 is log1:
-        return -log1.exp() * epsilon.expm1()
-    return (log1 + epsilon).exp() * (log0 - log1 - epsilon).expm1()
 
 
 def _difference(log0: arb, log1: arb) -> arb:

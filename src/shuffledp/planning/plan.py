@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from shuffledp.accounting.crowd import Crowd, crowd_of
 from shuffledp.accounting.sum_view import View, check_view
+from shuffledp.arrays import usual_errors
 from shuffledp.comparison import compute
 from shuffledp.errors import (
     NoAnswerError,
@@ -89,6 +90,7 @@ class Plan:
         return grid(caption, head, rows)
 
 
+@usual_errors
 def plan(
     *,
     n: int,
@@ -174,7 +176,7 @@ def make_task(
     *, n: int, domain_size: int | None, task: str, distribution: Iterable[float] | None
 ) -> Task:
     """Return a task from arguments that are not checked yet."""
-    if task not in TASKS:
+    if task not in tuple(TASKS):  # which compares, so that any object can be asked about
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
     n = check_users(n)
     if domain_size is not None:

@@ -17,7 +17,7 @@ from shuffledp.arrays import FloatArray
 from shuffledp.decomposition import Decomposition
 from shuffledp.markup import facts
 from shuffledp.randomizers.aggregate import Aggregate, OnlyMultiset
-from shuffledp.randomizers.conversion import from_doubles
+from shuffledp.randomizers.conversion import to_doubles
 from shuffledp.randomizers.domain import Domain
 from shuffledp.randomizers.input_types import InputTypes
 from shuffledp.randomizers.pair import Input, Pair
@@ -144,8 +144,34 @@ class LocalRandomizer(ABC):
         """
 
     @abstractmethod
+    def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
+        """Return the law of a pair of inputs, seen by the others: the decomposition, in balls.
+
+        Without ``other`` it is the optimal one: c is the infimum of R over all inputs, the blanket.
+        Its bound holds for all datasets that differ in the pair (paper, theorem 5). With ``other``
+        c = R(other), which is what is seen if all others hold that input; its bound is exactly the
+        divergence of these two datasets (paper, theorem 14).
+
+        >>> from shuffledp import KRR
+        >>> KRR(k=2, epsilon0=1.0).decomposition(Pair(0, 1))
+        Decomposition(components=2, singular=0, residual=0.462117)
+        """
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Take both laws in doubles from the one in balls, where a class states only that one."""
+        super().__init_subclass__(**arguments)
+        if "decomposition" in vars(cls):
+            for name in ("blanket", "background"):
+                if name not in vars(cls):
+                    setattr(cls, name, vars(LocalRandomizer)[name])
+
     def blanket(self, pair: Pair) -> Decomposition:
-        """Return the optimal decomposition for a pair: c is the infimum of R over all inputs."""
+        """Return the optimal decomposition for a pair, in doubles with stated errors."""
+        return to_doubles(self.decomposition(pair))
+
+    def background(self, pair: Pair, other: Input) -> Decomposition:
+        """Return the decomposition with c = R(other), in doubles with stated errors."""
+        return to_doubles(self.decomposition(pair, other))
 
     @abstractmethod
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
@@ -153,22 +179,7 @@ class LocalRandomizer(ABC):
 
     @abstractmethod
     def accepts(self, other: Input) -> bool:
-        """Whether ``background`` knows the law of this input."""
-
-    @abstractmethod
-    def background(self, pair: Pair, other: Input) -> Decomposition:
-        """Return the decomposition with c = R(other): what is seen if all others hold ``other``.
-
-        Its bound is exactly the divergence of two datasets (paper, theorem 14).
-        """
-
-    def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
-        """Return the decomposition in balls: c is the blanket, or the law of another user's input.
-
-        Unless a mechanism computes it in balls, it is that in doubles with its stated errors.
-        """
-        doubles = self.blanket(pair) if other is None else self.background(pair, other)
-        return from_doubles(doubles)
+        """Whether ``decomposition`` knows the law of this input."""
 
     def input_types(self, pair: Pair) -> InputTypes | None:
         """Return which type every input has that another user may hold, seen from a pair.
@@ -230,7 +241,7 @@ class LocalRandomizer(ABC):
 
     @property
     def least_blanket_mass(self) -> float | None:
-        """The least mass of c, rounded down, if ``blanket`` stands for other mechanisms, else None.
+        """The least mass of c, rounded down, if the law stands for other mechanisms, else None.
 
         What stands for many mechanisms bounds what their blankets do; these may themselves be
         smaller, and need not have a law in common.

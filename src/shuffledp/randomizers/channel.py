@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.decomposition.masses import Masses, exact_sum
+from shuffledp.decomposition.masses import Masses
 
 #: Quotients are computed to this many binary digits. Entries and sums of rows are multiples of
 #: 2**-883 (entries are 0 or at least 1e-250), so two different probabilities are 2**-1768 apart.
 _DIGITS = 2048
+
+
+def exact_sum(values: Iterable[float]) -> Fraction:
+    """Return the sum of doubles without rounding.
+
+    ``math.fsum`` returns 0 only if the sum is 0; until then what it returns is taken off.
+
+    >>> exact_sum([0.1] * 10) - 1
+    Fraction(1, 18014398509481984)
+    """
+    rest = list(values)
+    total = Fraction(0)
+    while (part := math.fsum(rest)) != 0:
+        total += Fraction(part)
+        rest.append(-part)
+    return total
 
 
 def extreme_rows(matrix: FloatArray, sums: Sequence[Fraction], *, largest: bool) -> IntArray:

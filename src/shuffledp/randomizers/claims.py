@@ -16,15 +16,15 @@ Passing proves nothing: inputs are drawn at random, and small differences pass a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TypeVar
 
 import numpy as np
 
 from shuffledp.arrays import FloatArray
-from shuffledp.decomposition import Decomposition
+from shuffledp.engine.balls import precision, total
 from shuffledp.errors import ClaimError
+from shuffledp.newdec import Decomposition
 from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.identity import is_foreign
 from shuffledp.randomizers.pair import Input, Pair
@@ -36,8 +36,6 @@ _SHARES = (-0.5, 0.0, 0.25, 0.5, 0.9)  # epsilons, as shares of the level
 _UNBOUNDED = 3.0  # stands for a level where there is none
 _THRESHOLDS = 16
 _RTOL, _ATOL = 1e-9, 1e-12
-
-_T = TypeVar("_T")
 
 
 def check_claims(randomizer: LocalRandomizer) -> None:
@@ -103,14 +101,13 @@ def _datasets(
         proposed = [*mechanism.common_inputs(pair)][:_OTHERS]
         proposed += (mechanism.input_domain.random_input(rng) for _ in range(_OTHERS))
         for other in dict.fromkeys(x for x in proposed if mechanism.accepts(x)):
-            seen = _asked(mechanism, f"{pair} among {other}", mechanism.background, pair, other)
-            yield pair, other, seen
+            yield pair, other, _asked(mechanism, pair, other)
 
 
 def _check_levels(mechanism: LocalRandomizer, pairs: Iterable[Pair]) -> None:
     """Compare the ratios of both inputs with the level."""
     for pair in pairs:
-        found = _blanket(mechanism, pair).max_epsilon_interval().lower
+        found = _blanket(mechanism, pair).min_end
         if found > mechanism.epsilon0 * (1 + _RTOL) + _RTOL:
             raise ClaimError(
                 f"what {mechanism} states is not true: its level is {mechanism.epsilon0:g}, but "
@@ -123,8 +120,9 @@ def _check_domain_level(
 ) -> None:
     """Compare the ratios to a third input with the level over all inputs."""
     level = mechanism.domain_epsilon0 * (1 + _RTOL) + _RTOL
-    logs = np.concatenate([seen.log_ratio0, seen.log_ratio1])
-    if level < math.inf and (seen.singular0.size or np.abs(logs).max(initial=0.0) > level):
+    logs = [log for c in seen.components for log in (c.log0, c.log1)]
+    apart = seen.is_singular or any(log is None or abs(log) > level for log in logs)
+    if level < math.inf and apart:
         raise ClaimError(
             f"what {mechanism} states is not true: its level over all inputs is "
             f"{mechanism.domain_epsilon0:g}, but some output tells one of {pair} and {other} apart "
@@ -159,10 +157,7 @@ def _check_types(
         types = mechanism.background_types(pair)
         if types is None:
             continue
-        stand = _Bound(
-            mechanism,
-            [_asked(mechanism, f"{pair} among {v}", mechanism.background, pair, v) for v in types],
-        )
+        stand = _Bound(mechanism, [_asked(mechanism, pair, v) for v in types])
         for _, other, seen in _datasets(mechanism, [pair], rng):
             stand.check(
                 seen, f"{pair} among users who hold {other} reveals more than among {types}"
@@ -206,8 +201,8 @@ def _thresholds(named: Sequence[Decomposition], epsilon: float) -> FloatArray:
 def _sticks(d: Decomposition, epsilon: float, t: FloatArray) -> FloatArray:
     """Return E(G - t)_+ at every threshold."""
     over = np.maximum(_gains(d, epsilon)[:, None] - t, 0.0)
-    apart = np.maximum(d.singular0 - math.exp(epsilon) * d.singular1, 0.0).sum()
-    found: FloatArray = d.weight @ over + d.residual * np.maximum(-t, 0.0) + apart
+    apart = sum(max(float(a) - math.exp(epsilon) * float(b), 0.0) for a, b in d.singular)
+    found: FloatArray = d.weight @ over + float(d.residual) * np.maximum(-t, 0.0) + apart
     return found
 
 
@@ -216,15 +211,47 @@ def _gains(d: Decomposition, epsilon: float) -> FloatArray:
 
 
 def _blanket(mechanism: LocalRandomizer, pair: Pair) -> Decomposition:
-    return _asked(mechanism, str(pair), mechanism.blanket, pair)
+    return _asked(mechanism, pair, None)
 
 
-def _asked(mechanism: LocalRandomizer, what: str, ask: Callable[..., _T], *arguments: object) -> _T:
-    """Return an answer of the class, which must have one for every pair of its inputs."""
+def _asked(mechanism: LocalRandomizer, pair: Pair, other: Input | None) -> Decomposition:
+    """Return a law of the class, which must have one for every pair of its inputs."""
+    what = str(pair) if other is None else f"{pair} among {other}"
     try:
-        return ask(*arguments)
+        found = mechanism.decomposition(pair, other)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ClaimError(f"{mechanism} cannot tell what {what} reveals: {error}") from error
+    if not isinstance(found, Decomposition):
+        raise ClaimError(
+            f"{mechanism} must tell as a Decomposition what {what} reveals, got {found!r}"
+        )
+    for part in (found, found.upper):
+        _check_law(f"what {mechanism} states of {what}", part)
+    return found
+
+
+def _check_law(what: str, law: Decomposition) -> None:
+    """Refuse masses that are not those of laws: a and b sum to 1, c and the residual too.
+
+    So the mean of G is 1 - e^epsilon.
+    """
+    with precision():
+        parts = law.components
+        sums = {
+            "a": [c.weight * c.log0.exp() for c in parts if c.log0 is not None]
+            + [s.a for s in law.singular],
+            "b": [c.weight * c.log1.exp() for c in parts if c.log1 is not None]
+            + [s.b for s in law.singular],
+            "c and the residual": [*(c.weight for c in parts), law.residual],
+        }
+        for name, masses in sums.items():
+            if not all(mass >= -_ATOL for mass in masses):
+                raise ClaimError(f"{what} is no law: a mass of {name} is below 0")
+            if not abs(total(masses) - 1) <= _RTOL:
+                raise ClaimError(
+                    f"{what} is no law: the masses of {name} must sum to 1, got "
+                    f"{float(total(masses)):.15g}"
+                )
 
 
 def _list(pairs: Sequence[Pair]) -> str:

@@ -1,51 +1,48 @@
-"""From decompositions in doubles, whose errors are stated, to decompositions in balls."""
+"""From decompositions in balls to doubles with stated errors, for the engine in doubles."""
 
 from __future__ import annotations
 
-import math
-
+import numpy as np
 from flint import arb
 
 from shuffledp import newdec
+from shuffledp.arrays import UNIT
 from shuffledp.decomposition import Decomposition
-from shuffledp.engine.balls import precision
 
 
-def from_doubles(decomposition: Decomposition) -> newdec.Decomposition:
-    """Return the same decomposition, every number with its stated error as its radius.
+def to_doubles(decomposition: newdec.Decomposition) -> Decomposition:
+    """Return the same decomposition; what balls leave open is a stated error.
 
-    >>> pairs = Decomposition.from_coefficients([0.5, 0.5], [0.25, 0.75], [0.25, 0.5])
-    >>> round(float(from_doubles(pairs).residual), 12)
+    >>> exact = newdec.Decomposition.from_coefficients([0.5, 0.5], [0.25, 0.75], [0.25, 0.5])
+    >>> to_doubles(exact).residual
     0.25
     """
-    with precision():
-        spread = decomposition.spread
-        return newdec.Decomposition(
-            tuple(
-                newdec.Component(_log(log0, error), _log(log1, error), _mass(weight, relative))
-                for log0, log1, weight, error, relative in zip(
-                    decomposition.log_ratio0.tolist(),
-                    decomposition.log_ratio1.tolist(),
-                    decomposition.weight.tolist(),
-                    decomposition.log_ratio_error.tolist(),
-                    decomposition.weight_error.tolist(),
-                    strict=True,
-                )
-            ),
-            _mass(decomposition.residual, decomposition.residual_error),
-            tuple(
-                newdec.Singular(*(_mass(mass, decomposition.singular_error) for mass in pair))
-                for pair in zip(
-                    decomposition.singular0.tolist(), decomposition.singular1.tolist(), strict=True
-                )
-            ),
-            None if spread is None else from_doubles(spread),
-        ).merged()
+    parts, spread = decomposition.components, decomposition.spread
+    logs = [(_log(c.log0), _log(c.log1)) for c in parts]
+    weights = [_mass(c.weight) for c in parts]
+    singular = [(_mass(s.a), _mass(s.b)) for s in decomposition.singular]
+    residual = _mass(decomposition.residual)
+    return Decomposition(
+        log_ratio0=np.array([first for (first, _), _ in logs]),
+        log_ratio1=np.array([second for _, (second, _) in logs]),
+        weight=np.array([mass for mass, _ in weights]),
+        residual=residual[0],
+        log_ratio_error=np.array([max(x, y) for (_, x), (_, y) in logs]),
+        weight_error=np.array([error for _, error in weights]),
+        residual_error=residual[1],
+        singular0=np.array([a for (a, _), _ in singular]),
+        singular1=np.array([b for _, (b, _) in singular]),
+        singular_error=max((max(x, y) for (_, x), (_, y) in singular), default=0.0),
+        spread=None if spread is None else to_doubles(spread),
+    )
 
 
-def _log(log: float, error: float) -> arb | None:
-    return None if log == -math.inf else arb(log, error)
+def _log(log: arb | None) -> tuple[float, float]:
+    if log is None:
+        return -np.inf, 0.0
+    return float(log), 2 * float(log.rad()) + 2 * UNIT * abs(float(log))
 
 
-def _mass(mass: float, error: float) -> arb:
-    return arb(mass) * arb(1, error)
+def _mass(mass: arb) -> tuple[float, float]:
+    middle = max(float(mass), 0.0)
+    return middle, 4 * UNIT + (2 * float(mass.rad()) / middle if middle else 0.0)

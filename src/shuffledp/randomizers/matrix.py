@@ -17,12 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp import newdec
 from shuffledp.arrays import UNIT, FloatArray, IntArray
 from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.masses import Masses, exact_sum, log_of
+from shuffledp.decomposition.masses import Masses, log_of
+from shuffledp.engine.balls import ball, lower_double, precision, upper_double
 from shuffledp.errors import check_real
 from shuffledp.interval import Interval
 from shuffledp.randomizers.aggregate import Aggregate, SameAsMultiset
 from shuffledp.randomizers.base import LocalRandomizer, Values
-from shuffledp.randomizers.channel import Infimum, extreme_rows
+from shuffledp.randomizers.channel import Infimum, exact_sum, extreme_rows
 from shuffledp.randomizers.domain import Domain, Integers
 from shuffledp.randomizers.input_types import InputTypes, NamedTypes
 from shuffledp.randomizers.pair import Input, Pair
@@ -132,17 +133,15 @@ class MatrixRandomizer(LocalRandomizer):
     @cached_property
     def epsilon0_interval(self) -> Interval:
         """An enclosure of the LDP level."""
-        used = self.matrix.max(axis=0) > 0
-        low = self.infimum.masses.of(used)
-        if (low.values == 0).any():
-            return Interval(math.inf, math.inf)
-        highest = extreme_rows(self.matrix, self.row_sums, largest=True)
-        top = self._masses(highest).of(used)
-        logs, error = top.log_over(low)
-        lower, upper = float((logs - error).max()), float((logs + error).max())
-        if upper == 0:
-            return Interval(0.0, 0.0)
-        return Interval(max(math.nextafter(lower, -1.0), 0.0), math.nextafter(upper, math.inf))
+        ratios = []
+        for low, high in zip(self._smallest, self.largest_law(), strict=True):
+            if high > low == 0:
+                return Interval(math.inf, math.inf)
+            if high > 0:
+                ratios.append(high / low)
+        with precision():
+            levels = [ball(ratio).log() for ratio in ratios]
+            return Interval(max(map(lower_double, levels)), max(map(upper_double, levels)))
 
     @cached_property
     def row_sums(self) -> tuple[Fraction, ...]:
@@ -179,8 +178,10 @@ class MatrixRandomizer(LocalRandomizer):
         return Masses(self.matrix[rows, columns], self._log_scales[rows])
 
     def probabilities(self) -> FloatArray:
-        """Return all output probabilities, to eight units of round-off."""
-        return self.matrix * np.exp(self._log_scales)[:, None]
+        """Return all output probabilities, to two units of round-off."""
+        totals = np.array([float(total) for total in self.row_sums])
+        laws: FloatArray = self.matrix / totals[:, None]
+        return laws
 
     def law(self, x: Input) -> list[Fraction]:
         """Return the exact output probabilities of input x.
@@ -306,7 +307,9 @@ class MatrixRandomizer(LocalRandomizer):
     def log_likelihood(self, reports: NDArray[Any], value: Input) -> FloatArray:
         """Return the logarithms of the output probabilities."""
         with np.errstate(divide="ignore"):
-            logs: FloatArray = np.log(self._row_masses(value).doubles())[reports]
+            logs: FloatArray = np.log(
+                self.row(value) / float(self.row_sums[self.row_number(value)])
+            )[reports]
         return logs
 
     def _decompose(self, pair: Pair, common: Masses, residual: float) -> Decomposition:

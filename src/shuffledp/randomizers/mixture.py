@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -84,8 +83,7 @@ class Mixture(LocalRandomizer):
             part.decomposition(own, x)
             for (part, own), x in zip(self._own_pairs(pair), others, strict=True)
         ]
-        weights = [Fraction(weight) for weight in self.weights]
-        return newdec.Decomposition.mixture([w / sum(weights) for w in weights], parts)
+        return newdec.Decomposition.mixture(self.weights, parts)
 
     def _mix(self, decompositions: Sequence[Decomposition]) -> Decomposition:
         """Return the weighted combination of one decomposition per part."""

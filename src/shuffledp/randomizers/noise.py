@@ -182,9 +182,9 @@ class SymmetricNoise(LocalRandomizer):
         ends = (Fraction(0), Fraction(self.largest_input))
         return self.law_at(Place(first, second, tuple(held) or ends))
 
+    @abstractmethod
     def law_at(self, place: Place) -> newdec.Decomposition:
-        """Return the decomposition into cells in balls."""
-        raise TypeError(f"{self} does not state its law in balls")
+        """Return the decomposition into cells in balls: of two inputs, and c that of the others."""
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return the end points, inputs in between reveal less; none for another pair."""

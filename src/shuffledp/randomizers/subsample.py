@@ -115,6 +115,8 @@ class Subsample(LocalRandomizer):
         return self._mixed(self.part.decomposition(pair, other))
 
     def _mixed(self, part: newdec.Decomposition) -> newdec.Decomposition:
+        if self.rate == 1:
+            return part
         rate = Fraction(self.rate)
         silent = newdec.Decomposition.silent()
         return newdec.Decomposition.mixture((rate, 1 - rate), (part, silent))

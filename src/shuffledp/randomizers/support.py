@@ -333,6 +333,27 @@ class SupportRandomizer(LocalRandomizer):
             masses[key] = masses.get(key, arb(0)) + held
         return masses
 
+    def support_law(self, named: tuple[Input, ...], held: Input | None) -> list[arb]:
+        """Return the probabilities of the ways in which a report can support some named inputs.
+
+        Args:
+            named: the inputs.
+            held: whose report it is; None for one from the law that all inputs have in common.
+        """
+        with working_digits(self.digits):
+            masses = self._patterns(named)
+            if held is None:  # whoever holds what, an output that supports all is that likely
+                masses[(1,) * len(named)] += (self.ratio - 1) * self.full_support_mass
+                whole = sum(masses.values(), arb(0))
+                masses = {supports: mass / whole for supports, mass in masses.items()}
+            else:
+                place = named.index(held)
+                masses = {
+                    supports: mass * self.ratio if supports[place] else mass
+                    for supports, mass in masses.items()
+                }
+            return [mass * arb(1, self.law_error) for mass in masses.values()]
+
     def _patterns(self, named: tuple[Input, ...]) -> dict[tuple[int, ...], arb]:
         """Return the w-mass of the outputs that support exactly some of the named inputs."""
         return {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from shuffledp.divergence import LogEnclosure
 from shuffledp.interval import Interval
 from shuffledp.rounds.curve import ComposedCurve
 from shuffledp.rounds.profile import REACHES, RoundProfile
@@ -34,20 +33,20 @@ class ComposedBound:
         self.upper = ComposedCurve(rounds, "upper", rtol)
         self.lower = ComposedCurve(rounds, "lower", rtol) if two_sided else None
 
-    def log_delta(self, epsilon: float) -> tuple[LogEnclosure, bool]:
+    def log_delta(self, epsilon: float) -> tuple[Interval, bool]:
         """Enclose log delta; also return whether that is narrow.
 
         It is if its ends are ``rtol`` apart, or less than what the curve falls from epsilon to
         epsilon (1 + rtol).
         """
-        value = LogEnclosure(-math.inf, math.inf)
+        value = Interval(-math.inf, math.inf)
         for halvings in range(_MAX_HALVINGS + 1):
             upper = self.upper.log_delta(epsilon, halvings)
             if self.lower is None:
-                return LogEnclosure(-math.inf, upper), True
+                return Interval(-math.inf, upper), True
             if upper <= _DEEPEST:
-                return LogEnclosure(-math.inf, upper), upper == -math.inf
-            value = LogEnclosure(self.lower.log_delta(epsilon, halvings), upper)
+                return Interval(-math.inf, upper), upper == -math.inf
+            value = Interval(self.lower.log_delta(epsilon, halvings), upper)
             if value.width <= self.rtol:
                 return value, True
             if self.upper.log_delta(epsilon * (1 + self.rtol), halvings) <= value.lower:

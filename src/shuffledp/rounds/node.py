@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shuffledp.divergence import LogEnclosure
-from shuffledp.interval import exp_down, exp_up
+from shuffledp.interval import Interval, exp_down, exp_up
 
 _STEPS = 4  # doubles by which an exponential is moved outwards: it is good to two
 
@@ -36,12 +35,12 @@ class Node:
 START = Node(Point(Fraction(-1), Fraction(1)), Point(Fraction(-1), Fraction(1)))
 
 
-def node_at(epsilon: float, log_delta: LogEnclosure) -> Node:
+def node_at(epsilon: float, log_delta: Interval) -> Node:
     r"""Return the node at :math:`\lambda=e^\varepsilon`, epsilon at least 0.
 
     A profile falls, so its bound from above holds further right, that from below further left.
 
-    >>> node = node_at(1.0, LogEnclosure(-3.0, -2.0))
+    >>> node = node_at(1.0, Interval(-3.0, -2.0))
     >>> node.below.x < node.above.x, node.below.y < node.above.y
     (True, True)
     """
@@ -53,13 +52,13 @@ def node_at(epsilon: float, log_delta: LogEnclosure) -> Node:
     return Node(Point(_moved(x, math.inf), upper), Point(_moved(x, 0.0), lower))
 
 
-def reversed_node_at(epsilon: float, log_delta: LogEnclosure) -> Node:
+def reversed_node_at(epsilon: float, log_delta: Interval) -> Node:
     r"""Return the node at :math:`\lambda=e^{-\varepsilon}`, epsilon above 0.
 
     ``log_delta`` is that of the exchanged pair at epsilon: taking complements of events,
     :math:`H(\lambda)=1-\lambda+\lambda H_{rev}(1/\lambda)`, which is computed exactly.
 
-    >>> node = reversed_node_at(1.0, LogEnclosure(-3.0, -2.0))
+    >>> node = reversed_node_at(1.0, Interval(-3.0, -2.0))
     >>> node.above.x < node.below.x < 0, float(node.below.y) > 1 - math.exp(-1.0)
     (True, True)
     """
@@ -76,7 +75,7 @@ def reversed_node_at(epsilon: float, log_delta: LogEnclosure) -> Node:
     )
 
 
-def _ends(log_delta: LogEnclosure) -> tuple[Fraction, Fraction]:
+def _ends(log_delta: Interval) -> tuple[Fraction, Fraction]:
     return (
         Fraction(min(exp_up(log_delta.upper), 1.0)),
         Fraction(min(exp_down(log_delta.lower), 1.0)),

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shuffledp.divergence import LogEnclosure
 from shuffledp.errors import MAX_EPSILON0
-from shuffledp.interval import exp_up
+from shuffledp.interval import Interval, exp_up
 from shuffledp.rounds.dominated import dominated
 from shuffledp.rounds.dominating import dominating
 from shuffledp.rounds.grid import epsilons, scale_of
@@ -41,8 +40,8 @@ class RoundProfile:
 
     def __init__(
         self,
-        forward: Callable[[float], LogEnclosure],
-        backward: Callable[[float], LogEnclosure],
+        forward: Callable[[float], Interval],
+        backward: Callable[[float], Interval],
         end: float,
         rtol: float,
         floor: float = 0.0,
@@ -50,7 +49,7 @@ class RoundProfile:
         self.forward, self.backward, self.rtol = forward, backward, rtol
         self.floor = Fraction(floor)
         self.end = min(end, MAX_EPSILON0)
-        self._values: dict[tuple[bool, float], LogEnclosure] = {}
+        self._values: dict[tuple[bool, float], Interval] = {}
         self._grids: dict[Fineness, tuple[float, ...]] = {}
         self._laws: dict[tuple[Side, tuple[float, ...]], LossLaw] = {}
 
@@ -82,7 +81,7 @@ class RoundProfile:
             if self.log_delta(epsilon) <= REACHES[fineness.reach]:
                 break
 
-    def forward_value(self, epsilon: float) -> LogEnclosure:
+    def forward_value(self, epsilon: float) -> Interval:
         """Enclose log delta of the laws in their order."""
         return self._value(True, epsilon)
 
@@ -90,7 +89,7 @@ class RoundProfile:
         """Return the upper bound on log delta, the larger one of both orders."""
         return max(self._value(way, epsilon).upper for way in (True, False))
 
-    def _value(self, forward: bool, epsilon: float) -> LogEnclosure:
+    def _value(self, forward: bool, epsilon: float) -> Interval:
         forward = forward or self.backward is self.forward
         key = forward, epsilon
         if key not in self._values:
@@ -106,9 +105,9 @@ def largest_profile(profiles: Sequence[RoundProfile]) -> RoundProfile:
     if len(profiles) == 1:
         return profiles[0]
 
-    def largest(epsilon: float) -> LogEnclosure:
+    def largest(epsilon: float) -> Interval:
         values = [profile.forward_value(epsilon) for profile in profiles]
-        return LogEnclosure(max(v.lower for v in values), max(v.upper for v in values))
+        return Interval(max(v.lower for v in values), max(v.upper for v in values))
 
     end = max(profile.end for profile in profiles)
     return RoundProfile(largest, largest, end, min(profile.rtol for profile in profiles))

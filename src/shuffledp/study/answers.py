@@ -43,12 +43,15 @@ class Place:
     Attributes:
         label: the value.
         share: its estimated share.
-        wrong: about the probability that the next value is really larger.
+        p_value: with which probability two values of equal shares would seem at least as far apart
+            as this one and the next, whichever of them seems larger; None for the last value. It
+            is not the probability that the order is wrong: that depends on what shares are likely
+            before anything is known, and values of nearly equal shares come in any order.
     """
 
     label: str
     share: float
-    wrong: float
+    p_value: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +167,11 @@ class Answers:
         return Quantile(first(cumulated), first([c + e for c, e in pairs]), labels[last + 1])
 
     def top(self, count: int) -> list[Place]:
-        """Return the largest shares, each with how probably the next one is really larger.
+        r"""Return the largest shares, each with the p-value of its lead over the next one.
+
+        The reports say which of two values seems larger, so both directions count: the lead
+        d with the standard error s has :math:`2\Phi(-d/s)`. Whatever the shares are, a lead of a
+        p-value up to p in the wrong direction is no more frequent than p.
 
         Raises:
             ValueError: if it is an attribute without labels.
@@ -176,14 +183,15 @@ class Answers:
         order = np.argsort(-shares.values, kind="stable").tolist()
         found = []
         for place, following in zip(order[:count], [*order[1:], None], strict=False):
-            wrong = 0.0
+            p_value = None
             if following is not None:
                 weights = np.zeros(shares.values.size)
                 weights[[place, following]] = 1.0, -1.0
                 apart = self._difference(weights)
                 error = float(apart.standard_errors[0])
-                wrong = NormalDist().cdf(-float(apart.values[0]) / error) if error > 0 else 0.0
-            found.append(Place(self.labels[place], float(shares.values[place]), wrong))
+                lead = max(float(apart.values[0]), 0.0)
+                p_value = 2 * NormalDist().cdf(-lead / error) if error > 0 else float(lead == 0)
+            found.append(Place(self.labels[place], float(shares.values[place]), p_value))
         return found
 
     def _difference(self, weights: FloatArray) -> Estimate:

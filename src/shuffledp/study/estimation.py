@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from shuffledp.collection import Aggregator, Estimate
 from shuffledp.collection.cross import CrossTable
 from shuffledp.collection.moments import Moments
-from shuffledp.errors import check_epsilon, check_integer, check_probability
+from shuffledp.errors import (
+    check_epsilon,
+    check_integer,
+    check_probability,
+    check_type,
+    check_types,
+)
 from shuffledp.extras import import_extra
 from shuffledp.files import Column, DataError, Estimation, Guarantee, Section, Sidecar
 from shuffledp.files.chunk import rows_per_chunk
@@ -175,6 +181,7 @@ class StudyEstimation(Estimation):
 
 def estimate_reports(collected: StudyReports) -> StudyEstimate:
     """Estimate from reports in memory."""
+    check_type("collected", collected, StudyReports)
     sums = [_Sums(collected.design, one) for one in collected.design.shuffles]
     for own, reports in zip(sums, collected.reports, strict=True):
         own.add(reports)
@@ -201,6 +208,7 @@ def estimate_study_files(paths: Sequence[Path]) -> StudyEstimation:
         DataError: if a file or its sidecar cannot be read or does not match the other, or files are
             of different plans, or equal.
     """
+    paths = check_types("paths", paths, Path)
     sidecars = tuple(checked_sidecar(path) for path in paths)
     for i, sidecar in enumerate(sidecars):
         if sidecar.plan is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shuffledp.errors import NoAnswerError
+from shuffledp.arrays import usual_errors
+from shuffledp.errors import NoAnswerError, check_type
 from shuffledp.study.block import blocks_of, shuffled_apart
 from shuffledp.study.composed import best_composed
 from shuffledp.study.gaussian import gaussian_epsilon, gaussian_spread
@@ -21,6 +22,7 @@ _NO_CROSSES = "its reports cannot give cross tables"
 _Search = Callable[[], StudyOption]
 
 
+@usual_errors
 def plan_study(study: Study, *, on_done: Callable[[int, int], None] | None = None) -> StudyPlan:
     """Find the strategy of least error whose reports together meet the study's epsilon and delta.
 
@@ -45,8 +47,9 @@ def plan_study(study: Study, *, on_done: Callable[[int, int], None] | None = Non
 
     Raises:
         NoAnswerError: if no strategy meets the target.
+        TypeError: if it is no study, but a plan for example.
     """
-    searches = _searches(study)
+    searches = _searches(check_type("study", study, Study))
     options, left_out = [], []
     for done, (name, search) in enumerate(searches.items(), start=1):
         if search is None:

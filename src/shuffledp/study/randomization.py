@@ -17,7 +17,7 @@ from shuffledp._version import __version__
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.collection import shuffle
-from shuffledp.errors import check_integer
+from shuffledp.errors import check_integer, check_type
 from shuffledp.files import Column, DataError, Guarantee, Ledger, Sidecar
 from shuffledp.files.buckets import Buckets, buckets_for
 from shuffledp.files.chunk import rows_per_chunk
@@ -76,6 +76,7 @@ def randomize_frame(
         DataError: if a cell does not fit the study, or so few rows do not meet its target.
         ValueError: if a column is missing.
     """
+    check_type("design", design, StudyDesign)
     names = [attribute.name for attribute in design.study.attributes]
     found: list[list[NDArray[Any]]] = [[] for _ in design.shuffles]
     for batch in _reports(design, chunks(frame, names, _rows(design)), rng, "the frame"):
@@ -128,6 +129,7 @@ def randomize_file(
     if ledger is not None and seed is not None:
         raise ValueError("reports from a seed have no guarantee, so no ledger records them")
     rng = None if seed is None else np.random.default_rng(check_integer("seed", seed, 0))
+    check_type("design", design, StudyDesign)
     names = [attribute.name for attribute in design.study.attributes]
     parts = parts_of(source)
     tables = [table_in(part, names, booleans=True) for part in parts]

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from shuffledp.errors import check_epsilon, check_probability, check_users
+from shuffledp.errors import check_epsilon, check_probability, check_types, check_users
 from shuffledp.rounding import plain
 from shuffledp.study.attribute import Attribute
 from shuffledp.study.frames import columns_of, propose, titles
@@ -221,9 +221,7 @@ def _all_different(attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
         TypeError: if something else is among them.
         ValueError: if two have the same name.
     """
-    found = tuple(attributes)
-    if not all(isinstance(attribute, Attribute) for attribute in found):
-        raise TypeError(f"attributes must be made by Attribute, got {found!r}")
+    found = check_types("attributes", attributes, Attribute)
     names = [attribute.name for attribute in found]
     for name in names:
         if names.count(name) > 1:

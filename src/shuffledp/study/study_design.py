@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp._version import __version__
-from shuffledp.errors import check_epsilon
+from shuffledp.errors import check_epsilon, check_type, check_types
 from shuffledp.planning import Prediction
 from shuffledp.randomizers import Joint, parse
 from shuffledp.sealed import seal, unseal
@@ -43,6 +43,8 @@ class StudyDesign:
 
     def __post_init__(self) -> None:
         """Check that mechanisms and attributes fit."""
+        check_type("study", self.study, Study)
+        check_types("shuffles", self.shuffles, Shuffle)
         names = [name for shuffle in self.shuffles for name in shuffle.names]
         if sorted(names) != sorted(a.name for a in self.study.attributes):
             raise ValueError(f"shuffles must be about every attribute once, got {names}")
@@ -80,7 +82,7 @@ class StudyDesign:
     @classmethod
     def of(cls, study: Study, option: StudyOption) -> StudyDesign:
         """Return what an option of a plan runs."""
-        expected = option.expected.by_name
+        expected = check_type("option", option, StudyOption).expected.by_name
         errors = {
             name: _errors(worst, expected[name])
             for name, worst in option.predictions.by_name.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -10,10 +11,10 @@ import pytest
 from rational import exact_delta
 
 from shuffledp.bounds.root import epsilon_above
-from shuffledp.bounds.tiers.pool import Pool
-from shuffledp.engine.balls import ball, precision
+from shuffledp.bounds.tiers.pool import Pool, has_common_law
+from shuffledp.engine.balls import ball, lower_log, precision, upper_log
 from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import KRR, Pair
+from shuffledp.randomizers import KRR, Pair, parse
 
 
 def response(k: int, odds: Fraction) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
@@ -59,11 +60,54 @@ def test_bounds_are_above_the_exact_mean_and_close(seed):
     ]
     growth = Fraction(int(rng.choice([10, 11, 14])), 10)
     exact = exact_pool(k, odds, [s for s, n in groups for _ in range(n)], growth)
-    found = pool(k, odds, groups).above(math.log(growth)).log
+    curve = pool(k, odds, groups)
+    upper, lower = curve.above(math.log(growth)).log, curve.below(math.log(growth)).log
     if exact == 0:
-        assert found < -30
+        assert upper < -30
         return
-    assert math.log(exact) - 1e-12 <= found <= math.log(exact) + 0.01
+    true = math.log(exact)
+    assert true - 0.01 <= lower <= true + 1e-12
+    assert true - 1e-12 <= upper <= true + 0.01
+    if groups:
+        with precision():
+            above, below = (curve._mean(math.log(growth), side)[0] for side in ("upper", "lower"))
+            ends = below._integral(curve._more), above._integral(curve._fewer)
+        assert true - 0.02 <= lower_log(ends[0]) <= true + 1e-12
+        assert true - 1e-12 <= upper_log(ends[1]) <= true + 0.02
+
+
+#: k, E of the victim, E of the others, lambda: e_1 and the two biased bounds, all exact rationals.
+BIASED = [
+    (3, 3, [2, 2, 5, 5, 8, 8], 1.1, 0.17245688775510204, 0.16812938687035509, 0.1808576832706767),
+    (2, 8, [2, 3, 3, 8, 8, 8, 8], 1.25, 0.2931884430727023, 0.2815126216041499, 0.3096185794848346),
+    (10, 7, [3] * 5 + [20] * 5, 1.2, 0.19030531583984533, 0.1882268238929423, 0.19617050037859735),
+]
+
+
+@pytest.mark.parametrize(("k", "own", "others", "growth", "value", "low", "high"), BIASED)
+def test_both_biased_bounds(k, own, others, growth, value, low, high):
+    """The share of one of the others for the user in question: the smallest, and the largest."""
+    shares = [(Fraction(k, ratio + k - 1), n) for ratio, n in Counter(others).items()]
+    curve, epsilon = pool(k, Fraction(own), shares), math.log(growth)
+    with precision():
+        least = lower_log(curve._mean(epsilon, "lower")[0].biased(curve._more, -1))
+        most = upper_log(curve._mean(epsilon, "upper")[0].biased(curve._fewer, 0))
+    assert math.log(low) - 1e-3 <= least <= math.log(low) + 1e-12
+    assert math.log(high) - 1e-12 <= most <= math.log(high) + 1e-3
+    assert curve.below(epsilon).log - 1e-12 <= math.log(value) <= curve.above(epsilon).log + 1e-12
+    assert curve.above(epsilon).log - curve.below(epsilon).log < 2e-3
+
+
+def test_tails_that_are_given_away_leave_no_common_law():
+    """Normal noise: ratios are unbounded, and cells beyond the last one count as singular."""
+    laplace, normal = (
+        parse(text).decomposition(Pair(0, 1)) for text in ("laplace(1)", "gaussian(sigma=1)")
+    )
+    assert has_common_law(laplace)
+    assert not has_common_law(normal)
+    nothing = [Fraction(0)] * 2
+    disjoint = Decomposition.from_coefficients([1, 0], [0, 1], nothing)
+    assert not has_common_law(disjoint)
 
 
 REFERENCE = [

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from flint import arb
 
+from shuffledp.arrays import usual_errors
 from shuffledp.bounds.swap.examined import Examined
 from shuffledp.bounds.swap.far import FarTypes
 from shuffledp.bounds.swap.lead import ranked_types
@@ -52,6 +53,7 @@ _FEW_TYPES = 5
 _FAR_MORE = 20
 
 
+@usual_errors
 def swap_log_delta(slots: Slots, n: int, rtol: float) -> float:
     """Return a proved upper bound on log delta over all datasets of n users.
 
@@ -97,6 +99,7 @@ class Found:
     excess: float
 
 
+@usual_errors
 def evaluate(slots: Slots, n: int, plan: SwapPlan) -> Found | None:
     """Prove the bound of one plan, whatever it is; None if that takes too long."""
     with precision():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray
+from shuffledp.arrays import FloatArray, usual_errors
 from shuffledp.bounds.swap.slots import Slots
 from shuffledp.engine.proposals import Doubles, Plan
 
@@ -44,6 +44,7 @@ class Stack:
             self.values[row, : values.size] = values
             self.masses[row, : masses.size] = masses
 
+    @usual_errors
     def cumulants(self, theta: float) -> tuple[FloatArray, FloatArray]:
         """Return log E exp(theta G) and its derivative, of each law."""
         exponents = np.where(self.masses > 0, theta * self.values, -math.inf)

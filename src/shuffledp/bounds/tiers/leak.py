@@ -23,13 +23,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from flint import acb, arb
 
 from shuffledp.arrays import FloatArray
 from shuffledp.bounds.curve import Curve, Proved
-from shuffledp.engine.balls import lower_log, precision, total
+from shuffledp.engine.balls import (
+    lower_double,
+    lower_log,
+    precision,
+    total,
+    upper_double,
+    upper_log,
+)
 from shuffledp.engine.contour import Transform
 from shuffledp.engine.proposals import Doubles
 from shuffledp.engine.sums import Law
@@ -38,8 +46,14 @@ from shuffledp.interval import Interval
 #: How much noise, in units of one over the tilt.
 _NOISE = 0.1
 
-#: Aliases and what is cut off are at most about e to minus this, relative to delta.
-_DEPTH = 14.0
+#: Aliases are at most about e to minus this, in units of the moment generating function.
+_DEPTH = 40.0
+
+#: The last node, in units of one over the noise.
+_REACH = 7.0
+
+#: At which multiples of the tilt aliases are bounded; the best one counts.
+_ALIAS_TILTS = (1.25, 1.5, 2.0)
 
 #: More nodes take longer than anybody waits.
 _MAX_NODES = 4000
@@ -75,36 +89,34 @@ class TierLeak(Curve):
 
     def _log_attained(self, epsilon: float) -> float:
         scores = self._scores(epsilon)
-        theta, depth = self._tilt(scores, epsilon)
-        if not 0 < theta < math.inf or np.ptp(scores) == 0:
+        if not scores.max() > 0 or np.ptp(scores) == 0:
             return -math.inf
-        tau, period = _NOISE / theta, 4 * (depth + _DEPTH) / theta
-        reach = math.sqrt(2 * (depth + _DEPTH)) if depth > 2 else 6.0
-        nodes = math.ceil(reach * period / (2 * math.pi * tau))
-        if nodes > _MAX_NODES:
+        theta, period = self._tilt_and_period(scores)
+        tau = _NOISE / theta
+        nodes = math.ceil(_REACH * period / (2 * math.pi * tau))
+        if not nodes <= _MAX_NODES:
             return -math.inf
         with precision():
             return lower_log(self._attained(scores, epsilon, theta, tau, period, nodes))
 
     def _scores(self, epsilon: float) -> FloatArray:
-        first, second = (np.array([float(p) for p in law]) for law in (self.first, self.second))
+        first, second = _doubles(self.first), _doubles(self.second)
         users = 1 + sum(count for _, count in self.others)
         average = (first + second) / 2 / users
         for law, count in self.others:
-            average = average + np.array([float(p) for p in law]) * (count / users)
+            average = average + _doubles(law) * (count / users)
         gain = first - math.exp(epsilon) * second
         scores: FloatArray = np.divide(gain, average, out=np.zeros_like(gain), where=average > 0)
         return scores
 
-    def _tilt(self, scores: FloatArray, epsilon: float) -> tuple[float, float]:
-        """Return the saddle point of the test's probability, and about how rare it accepts."""
+    def _tilt_and_period(self, scores: FloatArray) -> tuple[float, float]:
+        """Return the saddle point of the test's probability, and a period with small aliases."""
         laws = [(self.first, 1), *self.others]
-        doubles = Doubles(
-            [(scores, np.array([float(p) for p in law]), count) for law, count in laws]
-        )
-        if not scores.max() > 0:
-            return math.nan, 0.0
-        return doubles.theta, max(-doubles.at_saddle[0], 0.0)
+        doubles = Doubles([(scores, _doubles(law), count) for law, count in laws])
+        theta, log_mgf = doubles.theta, doubles.at_saddle[0]
+        growths = [(a - 1, doubles.cumulants(a * theta)[0] - log_mgf) for a in _ALIAS_TILTS]
+        above = min((growth + _DEPTH) / distance for distance, growth in growths)
+        return theta, max(_DEPTH - log_mgf, above) / theta
 
     def _attained(
         self,
@@ -145,12 +157,14 @@ class TierLeak(Curve):
 
     def _aliases(self, scores: FloatArray, theta: arb, tau: arb, period: arb) -> arb:
         before = (-theta * period).exp()
-        s = theta * 3 / 2
-        after = (-(s - theta) * period).exp()
-        laws = [(self.first, 1), *self.others]
-        log = total(n * _log_mgf(_law(scores, law), s) for law, n in laws)
-        log += tau * tau * s * s / 2
-        return before / (1 - before) + log.exp() * after / (1 - after)
+        laws = [(_law(scores, law), n) for law, n in [(self.first, 1), *self.others]]
+        bounds = []
+        for tilt in _ALIAS_TILTS:
+            s = theta * tilt
+            after = (-(s - theta) * period).exp()
+            log = total(n * _log_mgf(law, s) for law, n in laws) + tau * tau * s * s / 2
+            bounds.append(log.exp() * after / (1 - after))
+        return before / (1 - before) + min(bounds, key=upper_log)
 
     def estimate(self, epsilon: float, like: Proved | None = None) -> float:
         """Return what the saddle-point formula says of equal users with the average law."""
@@ -158,19 +172,36 @@ class TierLeak(Curve):
         if not scores.max() > 0:
             return -math.inf
         users = 1 + sum(count for _, count in self.others)
-        blocks = [
-            (scores, np.array([float(p) for p in law]), count) for law, count in self.others
-        ] or [(scores, np.array([float(p) for p in self.first]), 1)]
+        blocks = [(scores, _doubles(law), count) for law, count in self.others]
+        blocks = blocks or [(scores, _doubles(self.first), 1)]
         return Doubles(blocks).log_estimate - math.log(users)
 
-    @property
+    @cached_property
     def end(self) -> Interval:
-        """Nothing is known of where delta becomes 0."""
-        return Interval(0.0, math.inf)
+        r"""Enclose where delta becomes 0: the ratio of the two laws is a mean of P(y)/Q(y).
+
+        That mean is over the reports y of all users; it is largest if all have the same one, where
+        all of them may have it.
+        """
+        lower = upper = 0.0
+        with precision():
+            rows = zip(self.first, self.second, *(law for law, _ in self.others), strict=True)
+            for p, q, *others in rows:
+                if p.is_zero():
+                    continue
+                log = (p / q).log()  # not a number if q is 0, which is rounded to infinities
+                upper = max(upper, upper_double(log))
+                if all(mass > 0 for mass in (p, *others)):
+                    lower = max(lower, lower_double(log))
+        return Interval(lower, upper)
 
     def __str__(self) -> str:
         """Name it."""
         return f"attack({self.where})"
+
+
+def _doubles(law: Sequence[arb]) -> FloatArray:
+    return np.array([float(mass) for mass in law])
 
 
 def _law(scores: FloatArray, masses: Sequence[arb]) -> Law:

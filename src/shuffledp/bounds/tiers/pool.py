@@ -13,12 +13,13 @@ the probabilities :math:`\alpha_j`, and :math:`\delta\le e_1=E\varphi(M)` with t
 because both are :math:`E[K\varphi(K)]/EK` for the number K of all successes. The first summand has
 :math:`e_1`. The others have :math:`e_1` with one :math:`\alpha_j` replaced by :math:`\alpha_1`, and
 :math:`\varphi` falls: all are at least :math:`e_1` if :math:`\alpha_1` is the smallest one of the
-others. That is about 1/n above :math:`e_1`. A few others with a very small alpha would spoil it;
-without them it is a bound, too.
+others, and at most :math:`e_1` if it is the largest one. The two are about 1/n apart. A few others
+with a very small alpha would spoil the upper one; without them it is a bound, too.
 
-Closer: :math:`e_1=\int_0^\infty h(v)\,dv` with :math:`h(v)=E[e^{-vM}(L_1+\dots+L_M)_+]`, a mixture
-of falling exponentials. All its derivatives of even order are positive, so Gauss-Lobatto sums are
-above the integral over a panel, and beyond V it is at most h(V), since M is at least 1. And
+Closer: for few others the mean over M, term by term. For many :math:`e_1=\int_0^\infty h(v)\,dv`
+with :math:`h(v)=E[e^{-vM}(L_1+\dots+L_M)_+]`, a mixture of falling exponentials. All its
+derivatives of even order are positive, so Gauss-Lobatto sums are above the integral over a panel,
+Gauss-Legendre sums below, and beyond V it is at most h(V), since M is at least 1. And
 :math:`h(v)=e^{-v}\prod_j(1-\alpha_j+\alpha_je^{-v})\,E[(L_1+\sum B_jL_j)_+]` with the smaller
 shares :math:`\alpha_je^{-v}/(1-\alpha_j+\alpha_je^{-v})`.
 """
@@ -26,27 +27,38 @@ shares :math:`\alpha_je^{-v}/(1-\alpha_j+\alpha_je^{-v})`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 from flint import arb
 
 from shuffledp.bounds.curve import Curve, Proved
-from shuffledp.engine.balls import precision, total, upper_log
-from shuffledp.engine.coarsening import FEW, coarse, sorted_law
+from shuffledp.engine.balls import lower_log, precision, total, upper_log
+from shuffledp.engine.coarsening import FEW, Side, coarse, sorted_law
 from shuffledp.engine.mean import log_mean
 from shuffledp.engine.proposals import Doubles
 from shuffledp.engine.sums import Block, Law, Sum
 from shuffledp.interval import Interval
-from shuffledp.newdec.decomposition import Decomposition
+from shuffledp.newdec.decomposition import Component, Decomposition
+
+#: How many others have which share of the common law, the smallest share first.
+Others = Sequence[tuple[arb, int]]
 
 #: Times what leaving users out may gain is what they may be worth.
 _WORTH = 2.0
 
+#: Up to so many others, every size of the pool is summed over: that takes less time than nodes.
+_FEW_OTHERS = 36
+
 #: Panels of the integral, in units of one over the mean size of the pool; one more follows.
 _EDGES = (0, 2, 5, 9, 15, 25, 45)
+
+#: Nodes in each panel.
+_NODES = 6
 
 #: Relative accuracy of delta: an epsilon of some width asks for no less and no more.
 _FINEST, _COARSEST = 1e-5, 1e-2
@@ -56,11 +68,11 @@ _SHIFT = 1e-3
 
 
 class Pool(Curve):
-    """The bound for one user, from a blanket and the shares of all others.
+    """The bound :math:`e_1` for one user, from a blanket and the shares of all others.
 
     Args:
         blanket: the decomposition at the pair of inputs between which the user's changes; c is a
-            multiple of the common law.
+            multiple of the common law, see :func:`has_common_law`.
         others: how many others have which share of it.
         rtol: relative width of epsilon to aim for.
         where: what the curve belongs to.
@@ -69,55 +81,57 @@ class Pool(Curve):
     def __init__(
         self,
         blanket: Decomposition,
-        others: Sequence[tuple[arb, int]],
+        others: Others,
         rtol: float,
         where: object = None,
     ) -> None:
         self.blanket, self.rtol, self.where = blanket, rtol, where
-        kept = [(share, count) for share, count in others if count > 0]
-        #: The smallest shares first.
-        self.others = sorted(kept, key=lambda other: float(other[0]))
+        with precision():
+            self._lower, self._upper = _within_common(blanket), _within_common(blanket.upper)
+            self._fewer = _sorted((share.lower(), n) for share, n in others)
+            self._more = _sorted((min(share.upper(), arb(1)), n) for share, n in others)
 
     def above(self, epsilon: float) -> Proved:
-        """Prove the smallest of some bounds on e_1."""
+        """Prove an upper bound on log e_1."""
         if epsilon >= self.end.upper:
             return Proved(-math.inf, self.where)
-        rtol = self._accuracy(epsilon)
         with precision():
-            gains = self.blanket.at(epsilon)
-            law = self._common(gains.upper, rtol)
-            best = min(
-                (self._mean(law, self.others[i:], rtol) for i in self._starts), key=upper_log
-            )
-            if self.others and rtol * self._users < 1:  # about 1/n is more than rtol
-                best = min(best, self._integral(law, rtol), key=upper_log)
-            return Proved(upper_log(best + gains.exposed[1]), self.where)
+            mean, rest = self._mean(epsilon, "upper")
+            best = min((mean.biased(self._fewer[i:], 0) for i in self._starts), key=upper_log)
+            if mean.rtol < self._gap(epsilon):
+                best = min(best, mean.closer(self._fewer), key=upper_log)
+            return Proved(upper_log(best + rest), self.where)
 
     def below(self, epsilon: float) -> Proved:
-        """Prove nothing: what a bound leaves open may be 0."""
-        return Proved(-math.inf, self.where)
+        """Prove a lower bound on log e_1."""
+        with precision():
+            mean, rest = self._mean(epsilon, "lower")
+            best = mean.biased(self._more, -1)
+            if mean.rtol < self._gap(epsilon):
+                best = max(best, mean.closer(self._more), key=lower_log)
+            return Proved(lower_log(best + rest), self.where)
+
+    def _mean(self, epsilon: float, side: Side) -> tuple[_PooledMean, arb]:
+        """Return the law of L or one beside it, and what is to be added to bounds on delta."""
+        rtol = self._accuracy(epsilon)
+        gains = (self._lower if side == "lower" else self._upper).at(epsilon)
+        law = gains.lower
+        if len(law.atoms) > FEW:
+            law = coarse(sorted_law(law), max(round(self._users), 1), rtol, side)
+        return _PooledMean(law, side, rtol), gains.exposed[0]
 
     def _accuracy(self, epsilon: float) -> float:
         """Return which relative accuracy of delta an epsilon of width ``rtol`` needs."""
-        if epsilon == 0:
+        here = self.estimate(epsilon)
+        if epsilon == 0 or here == -math.inf:
             return max(self.rtol, _FINEST)
-        change = self.estimate(epsilon * (1 - _SHIFT)) - self.estimate(epsilon)
+        change = self.estimate(epsilon * (1 - _SHIFT)) - here
         return min(max(self.rtol / _SHIFT * change / 2, _FINEST), _COARSEST)
 
     @cached_property
     def _users(self) -> float:
         """The mean size of the pool."""
-        return 1 + sum(float(share) * count for share, count in self.others)
-
-    def _common(self, gains: Law, rtol: float) -> Law:
-        """Return the law of L, or one of fewer atoms above it: that of the gains given c."""
-        mass = self.blanket.upper.mass
-        inside = len(self.blanket.upper.components)
-        atoms = ((mass * value, weight / mass) for value, weight in gains.atoms[:inside])
-        law = Law.of(atoms)
-        if len(law.atoms) <= FEW:
-            return law
-        return coarse(sorted_law(law), max(round(self._users), 1), rtol, "upper")
+        return 1 + sum(float(share) * count for share, count in self._fewer)
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -127,63 +141,30 @@ class Pool(Curve):
         lost by a small :math:`\alpha_1`; the users left out are worth the sum of their shares.
         """
         starts, left_out = [0], 0.0
-        for i, ((share, count), (following, _)) in enumerate(pairwise(self.others), 1):
+        for i, ((share, count), (following, _)) in enumerate(pairwise(self._fewer), 1):
             left_out += count * float(share)
-            if left_out <= _WORTH * float(following - self.others[0][0]):
+            if left_out <= _WORTH * float(following - self._fewer[0][0]):
                 starts.append(i)
         return starts
 
-    def _mean(self, law: Law, others: Sequence[tuple[arb, int]], rtol: float) -> arb:
-        r"""Bound :math:`E[(\sum B_iL_i)_+]/\sum\alpha_i`, :math:`\alpha_1` the smallest share."""
-        if not others:
-            return _positive([(law, 1)], rtol)
-        shares = [share for share, _ in others]
-        counts = [1 + others[0][1], *(count for _, count in others[1:])]
-        blocks = [(_thinned(law, share), n) for share, n in zip(shares, counts, strict=True)]
-        return _positive(blocks, rtol) / total(
-            share * n for share, n in zip(shares, counts, strict=True)
-        )
-
-    def _integral(self, law: Law, rtol: float) -> arb:
-        """Bound the integral of h."""
-        scale = arb(self._users)
-        edges = [arb(edge) / scale for edge in _EDGES]
-        edges.append(edges[-1] + scale.log() / scale)
-        heights = [self._height(law, edge, rtol) for edge in edges]
-        sums = [heights[-1]]
-        for (start, end), ends in zip(pairwise(edges), pairwise(heights), strict=True):
-            half = (end - start) / 2
-            sums.append(half * (ends[0] + ends[1]) / 15)
-            for node, weight in _lobatto():
-                for sign in (1, -1):
-                    place = start + half * (1 + sign * node)
-                    sums.append(half * weight * self._height(law, place, rtol))
-        return total(sums)
-
-    def _height(self, law: Law, v: arb, rtol: float) -> arb:
-        """Bound h(v)."""
-        shrunk = (-v).exp()
-        blocks, log_left = [(law, 1)], -v
-        for share, count in self.others:
-            left = 1 + share * (-v).expm1()
-            blocks.append((_thinned(law, share * shrunk / left), count))
-            log_left += count * left.log()
-        return log_left.exp() * _positive(blocks, rtol)
+    def _gap(self, epsilon: float) -> float:
+        """Return about how far apart the logarithms of the biased bounds are."""
+        if len(self._fewer) < 2:
+            return 0.0
+        most = self.estimate(epsilon)
+        return most - self._estimate(epsilon, self._fewer, -1) if most > -math.inf else 0.0
 
     def estimate(self, epsilon: float, like: Proved | None = None) -> float:
-        """Return the saddle-point formula of the first bound."""
-        upper = self.blanket.upper
-        mass = float(upper.mass)
-        values = mass * (upper.ratio0 - math.exp(epsilon) * upper.ratio1)
+        """Return the saddle-point formula of the smallest biased bound."""
+        return min(self._estimate(epsilon, self._fewer[i:], 0) for i in self._starts)
+
+    def _estimate(self, epsilon: float, others: Others, index: int) -> float:
+        values = self._upper.ratio0 - math.exp(epsilon) * self._upper.ratio1
         if values.max() <= 0:
             return -math.inf
-        shares = [(float(share), count) for share, count in self.others] or [(1.0, 0)]
-        (least, first), *rest = shares
-        shares = [(least, first + 1), *rest]
-        masses = upper.weight / mass
-        blocks = [
-            (np.append(values, 0.0), np.append(share * masses, 1 - share), n) for share, n in shares
-        ]
+        values, masses = np.append(values, 0.0), self._upper.weight
+        shares = [(float(share), n) for share, n in _with_one_more(others, index)]
+        blocks = [(values, np.append(share * masses, 1 - share), n) for share, n in shares]
         return Doubles(blocks).log_estimate - math.log(sum(share * n for share, n in shares))
 
     @cached_property
@@ -194,6 +175,110 @@ class Pool(Curve):
     def __str__(self) -> str:
         """Name it."""
         return f"pool({self.where})"
+
+
+def has_common_law(blanket: Decomposition) -> bool:
+    """Whether c is a multiple of one law, also where cells are spread to their ends.
+
+    Cells of unbounded ratios are not: outputs of the tails count as if they gave the input away.
+    """
+    spread = blanket.spread
+    return blanket.size > 0 and (spread is None or not spread.singular)
+
+
+@dataclass(frozen=True)
+class _PooledMean:
+    r"""Bounds from one side on :math:`E\varphi(M)`, by a law of L on that side of the true one."""
+
+    law: Law
+    side: Side
+    rtol: float
+
+    def biased(self, others: Others, index: int) -> arb:
+        r"""Bound :math:`E[(\sum B_iL_i)_+]/\sum\alpha_i`, with the share of one of the others."""
+        everybody = _with_one_more(others, index)
+        blocks = [Block(_thinned(self.law, share), n) for share, n in everybody]
+        return self._positive(blocks) / total(share * n for share, n in everybody)
+
+    def closer(self, others: Others) -> arb:
+        r"""Bound :math:`E\varphi(M)` itself."""
+        few = sum(n for _, n in others) <= _FEW_OTHERS
+        return self._sum_over_sizes(others) if few else self._integral(others)
+
+    def _sum_over_sizes(self, others: Others) -> arb:
+        """Bound the mean over how many others are in the pool."""
+        sizes = [arb(1)]
+        for share in (share for share, n in others for _ in range(n)):
+            stay, join = _rest(share), share
+            pairs = zip([*sizes, arb(0)], [arb(0), *sizes], strict=True)
+            sizes = [stay * as_before + join * one_less for as_before, one_less in pairs]
+        means = (self._positive([Block(self.law, m)]) / m for m in range(1, len(sizes) + 1))
+        return total(p * phi for p, phi in zip(sizes, means, strict=True))
+
+    def _integral(self, others: Others) -> arb:
+        """Bound the integral of h."""
+        scale = arb(1 + sum(float(share) * n for share, n in others))
+        edges = [arb(edge) / scale for edge in _EDGES]
+        edges.append(edges[-1] + scale.log() / scale)
+        panels = list(pairwise(edges))
+        if self.side == "lower":
+            return total(self._panel(others, panel, _legendre()) for panel in panels)
+        heights = [self._height(others, edge) for edge in edges]
+        ends = 2 / arb(_NODES * (_NODES - 1))
+        sums = [
+            (stop - start) / 2 * ends * (left + right)
+            for (start, stop), (left, right) in zip(panels, pairwise(heights), strict=True)
+        ]
+        inner = [self._panel(others, panel, _inner_lobatto()) for panel in panels]
+        return total([heights[-1], *sums, *inner])
+
+    def _panel(
+        self, others: Others, panel: tuple[arb, arb], rule: Iterator[tuple[arb, arb]]
+    ) -> arb:
+        half, middle = (panel[1] - panel[0]) / 2, (panel[0] + panel[1]) / 2
+        return half * total(w * self._height(others, middle + half * node) for node, w in rule)
+
+    def _height(self, others: Others, v: arb) -> arb:
+        """Bound h(v)."""
+        shrunk = (-v).exp()
+        blocks, log_left = [Block(self.law, 1)], -v
+        for share, count in others:
+            left = 1 + share * (-v).expm1()
+            blocks.append(Block(_thinned(self.law, share * shrunk / left), count))
+            log_left += count * left.log()
+        return log_left.exp() * self._positive(blocks)
+
+    def _positive(self, blocks: Sequence[Block]) -> arb:
+        """Bound the mean of the positive part of a sum."""
+        found = log_mean(Sum(tuple(blocks)), self.rtol)
+        log = found.lower if self.side == "lower" else found.upper
+        return arb(log).exp() if log > -math.inf else arb(0)
+
+
+def _within_common(part: Decomposition) -> Decomposition:
+    """Return the decomposition with the common law itself for c, so that gains are those of L."""
+    log_mass = part.mass.log()
+
+    def component(c: Component) -> Component:
+        log0, log1 = (None if log is None else log + log_mass for log in (c.log0, c.log1))
+        return Component(log0, log0 if c.log0 is c.log1 else log1, c.weight / part.mass)
+
+    return Decomposition(tuple(map(component, part.components)), arb(0), part.singular)
+
+
+def _sorted(others: Iterable[tuple[arb, int]]) -> Others:
+    """Return the shares, which are exact numbers, in order."""
+    return sorted((other for other in others if other[1] > 0), key=itemgetter(0))
+
+
+def _with_one_more(others: Others, index: int) -> Others:
+    """Return all users, the one in question with the share of one of the others."""
+    if not others:
+        return [(arb(1), 1)]
+    everybody = list(others)
+    share, count = everybody[index]
+    everybody[index] = share, count + 1
+    return everybody
 
 
 def _thinned(law: Law, share: arb) -> Law:
@@ -207,13 +292,14 @@ def _rest(share: arb) -> arb:
     return rest if rest >= 0 else arb(0).union(rest.upper())
 
 
-def _positive(blocks: Sequence[tuple[Law, int]], rtol: float) -> arb:
-    """Bound the mean of the positive part of a sum."""
-    found = log_mean(Sum(tuple(Block(law, n) for law, n in blocks)), rtol).upper
-    return arb(found).exp() if found > -math.inf else arb(0)
+def _legendre() -> Iterator[tuple[arb, arb]]:
+    """Yield nodes between -1 and 1, and their weights."""
+    return (arb.legendre_p_root(_NODES, k, weight=True) for k in range(_NODES))
 
 
-def _lobatto() -> list[tuple[arb, arb]]:
-    """Return the inner nodes above 0 and the weights of six points; the ends have 1/15."""
+def _inner_lobatto() -> Iterator[tuple[arb, arb]]:
+    """Yield the four nodes of six that are no ends, and their weights; the ends have 1/15."""
     root = arb(7).sqrt()
-    return [(((7 + sign * 2 * root) / 21).sqrt(), (14 - sign * root) / 30) for sign in (1, -1)]
+    for sign in (1, -1):
+        node, weight = ((7 + sign * 2 * root) / 21).sqrt(), (14 - sign * root) / 30
+        yield from ((-node, weight), (node, weight))
