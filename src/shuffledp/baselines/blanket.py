@@ -153,8 +153,8 @@ def _measure(randomizer: LocalRandomizer) -> tuple[Measured, ...]:
     """Return L for every pair of inputs; both inequalities use it, and blankets can take long."""
     views = []
     for pair in pairs_to_compare(randomizer):
-        blanket = randomizer.blanket(pair)
-        cut = blanket.upper.singular0.size > blanket.singular0.size
+        blanket = randomizer.decomposition(pair)
+        cut = len(blanket.upper.singular) > len(blanket.singular)
         if cut and randomizer.epsilon0 == math.inf:  # tails had to be cut off
             raise NoAnswerError(
                 "it needs outputs whose ratios to the blanket are bounded, and those of this "

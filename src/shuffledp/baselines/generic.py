@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from shuffledp.baselines.numeric import NumericBaseline
-from shuffledp.decomposition import Decomposition
+from shuffledp.newdec import Decomposition
 from shuffledp.randomizers import AnyPureLDP
 
 
@@ -36,4 +36,4 @@ class RestoredGeneric(NumericBaseline):
         """Return the blanket of binary randomized response of the same level."""
         generic = AnyPureLDP(epsilon0=self._level())
         (pair,) = generic.neighbours()
-        return generic.blanket(pair)
+        return generic.decomposition(pair)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar, Literal
 
-import numpy as np
+from flint import arb
 
-from shuffledp.arrays import UNIT
 from shuffledp.baselines.numeric import NumericBaseline
-from shuffledp.decomposition import Decomposition
+from shuffledp.engine.balls import precision
 from shuffledp.errors import NoAnswerError
+from shuffledp.newdec import Component, Decomposition
 from shuffledp.randomizers import KRR
 
 
@@ -47,15 +46,11 @@ class GhaziUniform(NumericBaseline):
         mechanism = self.randomizer
         if type(mechanism) is not KRR:  # one derived from it may state another law
             raise NoAnswerError("it is known for k-ary randomized response (krr) only")
-        k, level = mechanism.k, mechanism.epsilon0
-        scale = math.log1p(math.expm1(level) / k)  # log((E+k-1)/k)
-        high, low = level - scale, -scale
-        outputs = np.array([1, 1, k - 2])
-        kept = outputs > 0
-        return Decomposition(
-            log_ratio0=np.array([high, low, low])[kept],
-            log_ratio1=np.array([low, high, low])[kept],
-            weight=outputs[kept] / k,
-            residual=0.0,
-            log_ratio_error=np.array(8 * UNIT * (level + scale)),
-        )
+        with precision():
+            k, level = mechanism.k, arb(mechanism.epsilon0)
+            low = -(level.expm1() / k).log1p()  # log(k/(E+k-1))
+            high, share = level + low, arb(1) / k
+            components = [Component(high, low, share), Component(low, high, share)]
+            if k > 2:
+                components.append(Component(low, low, (k - 2) * share))
+            return Decomposition(tuple(components), arb(0))

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
+from flint import arb
 
 from shuffledp.arrays import UNIT, FloatArray
 from shuffledp.baselines.decimals import precise
-from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.arithmetic import finite_or_zero
+from shuffledp.engine.balls import lower_double, precision, total, upper_double
+from shuffledp.newdec import Component, Decomposition
 
 _SMALL = Decimal("1e-10")
-_ZERO, _ONE = Decimal(0), Decimal(1)
+_ZERO = Decimal(0)
 
 
 @dataclass(frozen=True)
@@ -64,65 +66,55 @@ class Measured(View):
     """
 
     def __init__(self, decomposition: Decomposition) -> None:
-        self.end = max(decomposition.max_epsilon, 0.0)
+        self.decomposition, self.end = decomposition, decomposition.max_epsilon
         upper = decomposition.upper
-        at_zero = decomposition.at(0.0).upper
-        self.slack = (upper.size + 16) * UNIT
-        difference, error = at_zero.values[: upper.size], at_zero.value_error[: upper.size]
-        second = np.exp(upper.log_ratio1)
-        relative = upper.log_ratio_error + UNIT * (8 + np.abs(finite_or_zero(upper.log_ratio1)))
-        with np.errstate(over="ignore"):
-            weight = upper.weight * (1 + upper.weight_error)
-            self.square = tuple(
-                float(weight @ product)
-                for product in (difference**2, difference * second, second**2)
+        with precision():
+            parts = [(*_lines(c), c.weight) for c in upper.components]
+            self.square = (
+                total(d * d * weight for d, _, weight in parts),
+                total(d * r * weight for d, r, weight in parts),
+                total(r * r * weight for _, r, weight in parts),
             )
-            self.errors = tuple(math.sqrt(float(weight @ e**2)) for e in (error, relative * second))
-        self.finite = all(map(math.isfinite, (*self.square, *self.errors)))
-        self.top = _envelope(difference + error, second * (1 - relative))
-        self.bottom = _envelope(error - difference, -second * (1 + relative))
-        self.gamma = (
-            Decimal(float((upper.weight * (1 - upper.weight_error)).sum()) * (1 - self.slack)),
-            min(Decimal(float(weight.sum()) * (1 + self.slack)), _ONE),
-        )
-        self.exposed = decomposition if upper.singular0.size else None
-        slack = upper.singular_error + (upper.singular0.size + 8) * UNIT
-        self.lost = (
-            Decimal(float(upper.singular0.sum()) * (1 - slack)),
-            Decimal(float(upper.singular1.sum()) * (1 + slack)),
-        )
+            self.top = _envelope([(upper_double(d), lower_double(r)) for d, r, _ in parts])
+            self.bottom = _envelope([(upper_double(-d), lower_double(-r)) for d, r, _ in parts])
+            self.lost = total(s.a for s in upper.singular), total(s.b for s in upper.singular)
+            self.gamma = lower_double(upper.mass), min(upper_double(upper.mass), 1.0)
 
     def at(self, epsilon: float) -> Moments:
         """Return the moments of L, which is gamma times G: its mean square is gamma times G's."""
-        mu = math.expm1(epsilon)
-        low, high = self.gamma
-        singular = 0.0 if self.exposed is None else self.exposed.at(epsilon).singular_upper
+        low, high = map(Decimal, self.gamma)
+        square, mixed, other = self.square
+        with precision():
+            mu = arb(epsilon).expm1()
+            drift = lower_double(mu - (1 + mu) * self.lost[1] + self.lost[0])
+            mean_square = upper_double(square - 2 * mu * mixed + mu**2 * other)
+            top = _highest(self.top, lower_double(mu))
+            bottom = _highest(self.bottom, upper_double(mu))
+            singular = upper_double(self.decomposition.at(epsilon).exposed[1])
+        if not all(map(math.isfinite, (mean_square, top, bottom))):
+            drift = 0.0  # of which nobody makes a bound
         with precise():
-            excess = _expm1(Decimal(epsilon))
-            drift = excess - (1 + excess) * self.lost[1] + self.lost[0]
             return Moments(
                 gamma_low=low,
                 gamma_high=high,
-                drift=drift if self.finite else _ZERO,
-                smallest=-high * Decimal(_highest(self.bottom, mu)),
-                largest=high * Decimal(_highest(self.top, mu)),
-                square=high * self._mean_square(excess) if self.finite else _ZERO,
+                drift=Decimal(drift),
+                smallest=-high * Decimal(bottom),
+                largest=high * Decimal(top),
+                square=high * Decimal(mean_square),
                 singular=Decimal(singular),
             )
 
-    def _mean_square(self, mu: Decimal) -> Decimal:
-        """Bound E[G^2]: the root of the computed one plus those of its errors (Minkowski)."""
-        square, mixed, other = map(Decimal, self.square)
-        # |E[dr]| is at most the root of E[d^2] E[r^2], so the size of all terms is this square.
-        size = (square.sqrt() + mu * other.sqrt()) ** 2
-        computed = max(square - 2 * mu * mixed + mu**2 * other, _ZERO)
-        exact = computed + 4 * Decimal(self.slack) * size
-        own, second = map(Decimal, self.errors)
-        return (exact.sqrt() + 2 * own + 2 * mu * second) ** 2
+
+def _lines(component: Component) -> tuple[arb, arb]:
+    """Return a/c - b/c and b/c."""
+    log0, log1, _ = component
+    first, second = (arb(0) if log is None else log.exp() for log in (log0, log1))
+    return (arb(0) if log0 is log1 else first - second), second
 
 
-def _envelope(intercept: FloatArray, fall: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _envelope(lines: Sequence[tuple[float, float]]) -> tuple[FloatArray, FloatArray]:
     """Keep the lines intercept - mu fall that are highest somewhere on mu >= 0, or nearly so."""
+    intercept, fall = np.array(lines, dtype=np.float64).reshape(-1, 2).T
     order = np.lexsort((-intercept, fall))
     intercept, fall = intercept[order], fall[order]
     record = np.maximum.accumulate(intercept)
@@ -131,13 +123,17 @@ def _envelope(intercept: FloatArray, fall: FloatArray) -> tuple[FloatArray, Floa
 
 
 def _highest(lines: tuple[FloatArray, FloatArray], mu: float) -> float:
-    """Return the highest line at mu, rounded up; 0 if the blanket is empty and there is none."""
+    """Return the highest line at mu, rounded up; 0 if the blanket is empty and there is none.
+
+    Three operations round; what underflows is less than 1e-300.
+    """
     intercept, fall = lines
     if not intercept.size:
         return 0.0
     with np.errstate(over="ignore", invalid="ignore"):
-        rounding = 8 * UNIT * (np.abs(intercept) + mu * np.abs(fall))
-        return float((intercept - mu * fall + rounding).max())
+        rounding = 8 * UNIT * (np.abs(intercept) + mu * np.abs(fall)) + 1e-300
+        highest = float((intercept - mu * fall + rounding).max())
+    return math.inf if math.isnan(highest) else highest
 
 
 class Assumed(View):

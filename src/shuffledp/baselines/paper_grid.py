@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from shuffledp.arrays import FloatArray
-from shuffledp.decomposition import GPARV, Decomposition
+from shuffledp.engine.balls import lower_double, precision, upper_double
 from shuffledp.errors import (
     MAX_EPSILON0,
     check_delta,
@@ -22,6 +22,7 @@ from shuffledp.errors import (
     check_rtol,
     check_users,
 )
+from shuffledp.newdec import Decomposition, Gains
 
 Rounding: TypeAlias = Literal["up", "down"]
 
@@ -44,15 +45,14 @@ def paper_interval_length(epsilon0: float) -> float:
     return math.expm1(check_epsilon0(epsilon0)) / 1200
 
 
-def grid_delta(gparv: GPARV, n: int, *, interval_length: float, rounding: Rounding = "up") -> float:
+def grid_delta(gains: Gains, n: int, *, interval_length: float, rounding: Rounding = "up") -> float:
     r"""Return the bound on delta that the paper's FFT algorithm gives (section 5.2).
 
     With the grid step :math:`l`, every value of G is rounded to a multiple of it,
 
     .. math:: \bar G = l\lceil G/l\rceil \quad\text{or}\quad \bar G = l\lfloor G/l\rfloor,
 
-    (a value that is known up to rounding errors counts with them, so that one on a grid line moves
-    to the next line on every machine), the law of the sum of n copies is
+    (a value that is no double counts as the next double up or down), the law of the sum of n copies is
     :math:`\mathrm{FFT}^{-1}(\mathrm{FFT}(\bar G)^n)`, and the answer is
 
     .. math:: \delta = \frac1n \sum_{x > 0} x\,\Pr[\bar G_1+\dots+\bar G_n = x]
@@ -68,7 +68,7 @@ def grid_delta(gparv: GPARV, n: int, *, interval_length: float, rounding: Roundi
     Time is :math:`O(N\log N)` for :math:`N = n\,(\max G-\min G)/l` points, so it grows with n.
 
     Args:
-        gparv: the law of G; ``upper`` is rounded up, ``lower`` is rounded down.
+        gains: the law of G; ``upper`` is rounded up, ``lower`` is rounded down.
         n: number of users, the victim included.
         interval_length: grid step l, see :func:`paper_interval_length`.
         rounding: "up" for an upper bound, "down" for a lower bound.
@@ -82,22 +82,20 @@ def grid_delta(gparv: GPARV, n: int, *, interval_length: float, rounding: Roundi
     """
     n = check_users(n)
     step = check_positive("interval_length", interval_length)
-    if _rounds_up(rounding):
-        law, singular = gparv.upper, gparv.singular_upper
-    else:
-        law, singular = gparv.lower, gparv.singular_lower
+    up = _rounds_up(rounding)
+    law, bound = (gains.upper, upper_double) if up else (gains.lower, lower_double)
+    with precision():
+        values = np.array([bound(atom.value) for atom in law.atoms])
+        singular = bound(gains.exposed[up])
     with np.errstate(over="ignore", invalid="ignore"):
-        if rounding == "up":
-            ticks = np.ceil((law.values + law.value_error) / step)
-        else:
-            ticks = np.floor((law.values - law.value_error) / step)
+        ticks = np.ceil(values / step) if up else np.floor(values / step)
         span = float(ticks.max() - ticks.min())
     if not n * span < MAX_POINTS:
         raise ValueError(
             f"interval_length {interval_length!r} needs a grid of {n * span:.3g} points at n = {n},"
             f" more than {MAX_POINTS}; use a larger step or fewer users"
         )
-    return _mean_positive_part(ticks, law.weights, n) * step + singular
+    return _mean_positive_part(ticks, law.masses, n) * step + singular
 
 
 def _mean_positive_part(ticks: FloatArray, weights: FloatArray, n: int) -> float:

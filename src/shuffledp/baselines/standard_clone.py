@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from decimal import Decimal
 from typing import ClassVar
 
-import numpy as np
+from flint import arb
 
-from shuffledp.arrays import UNIT
 from shuffledp.baselines.base import Baseline
 from shuffledp.baselines.decimals import float_up, precise
 from shuffledp.baselines.numeric import NumericBaseline
-from shuffledp.decomposition import Decomposition
+from shuffledp.engine.balls import precision
 from shuffledp.errors import NoAnswerError
+from shuffledp.newdec import Component, Decomposition
 from shuffledp.rounding import plain, round_down
 
 
@@ -45,16 +44,12 @@ class StandardClone(NumericBaseline):
 
     def decomposition(self) -> Decomposition:
         """Return the decomposition of the reduction, with ratios E s and s, s = 2E/(E+1)."""
-        level = self._level()
-        shared = -math.log1p(math.expm1(-level) / 2)
-        return Decomposition(
-            log_ratio0=np.array([level + shared, shared]),
-            log_ratio1=np.array([shared, level + shared]),
-            weight=np.full(2, math.exp(-level) / 2),
-            residual=-math.expm1(-level),
-            log_ratio_error=np.array(4 * UNIT * (level + shared)),
-            weight_error=np.array(4 * UNIT),
-        )
+        with precision():
+            level = arb(self._level())
+            low = -((-level).expm1() / 2).log1p()
+            weight = (-level).exp() / 2
+            components = Component(level + low, low, weight), Component(low, level + low, weight)
+            return Decomposition(components, -(-level).expm1())
 
 
 class StandardCloneClosedForm(Baseline):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from shuffledp.baselines.numeric import NumericBaseline
-from shuffledp.decomposition import Decomposition
 from shuffledp.errors import NoAnswerError
+from shuffledp.newdec import Decomposition
 from shuffledp.randomizers.masses import working_digits
 from shuffledp.randomizers.support import SupportRandomizer
 

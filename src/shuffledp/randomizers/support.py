@@ -24,19 +24,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import newdec
 from shuffledp.arrays import FloatArray, IntArray
-from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0, check_size
 from shuffledp.randomizers.base import LocalRandomizer
 from shuffledp.randomizers.domain import Domain, Integers
 from shuffledp.randomizers.input_types import InputTypes, NamedTypes
-from shuffledp.randomizers.masses import (
-    DIGITS,
-    Level,
-    decimal_digits,
-    decimal_of,
-    decompose,
-    working_digits,
-)
+from shuffledp.randomizers.masses import DIGITS, working_digits
 from shuffledp.randomizers.pair import Input, Pair
 from shuffledp.sampling.checks import check_integers
 
@@ -98,11 +90,6 @@ class SupportRandomizer(LocalRandomizer):
     def digits(self) -> int:
         """With how many digits masses are computed; thirty must survive every difference."""
         return DIGITS
-
-    @property
-    def log_ratio_error(self) -> float:
-        """Absolute rounding error of ``epsilon0``; 0 where it is a parameter."""
-        return 0.0
 
     @property
     def law_error(self) -> float:
@@ -207,35 +194,12 @@ class SupportRandomizer(LocalRandomizer):
         """Return one pair: the law of the ratio is the same for all inputs."""
         return (Pair(0, 0),)
 
-    def blanket(self, pair: Pair) -> Decomposition:
-        """Return the five-point decomposition in doubles."""
-        with working_digits(self.digits):
-            return self.decompose(*self._blanket(pair))
-
-    def background(self, pair: Pair, other: Input) -> Decomposition:
-        """Group the outputs by which of the three inputs they support, in doubles."""
-        with working_digits(self.digits):
-            return self.decompose(self._background(pair, other), arb(0))
-
     def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
         """Return the five-point decomposition, or that of the outputs' support of three inputs."""
         with working_digits(self.digits):
             if other is None:
-                masses, residual = self._blanket(pair)
-            else:
-                masses, residual = self._background(pair, other), arb(0)
-            if not all(mass >= 0 for mass in (*masses.values(), residual)):
-                raise ValueError(
-                    f"masses must be at least 0, got {masses} and the residual {residual}"
-                )
-            logs = {-1: -self.log_ratio, 0: arb(0), 1: self.log_ratio}
-            law = arb(1, self.law_error)
-            components = tuple(
-                newdec.Component(logs[i], logs[j], mass * law)
-                for (i, j), mass in masses.items()
-                if not mass.is_zero()
-            )
-            return newdec.Decomposition(components, residual * law)
+                return self.decompose(*self._blanket(pair))
+            return self.decompose(self._background(pair, other), arb(0))
 
     def _blanket(self, pair: Pair) -> tuple[dict[tuple[int, int], arb], arb]:
         r"""Return the c-masses of the five-point decomposition, and its residual.
@@ -284,13 +248,20 @@ class SupportRandomizer(LocalRandomizer):
             )
         return partial
 
-    def decompose(self, masses: Mapping[tuple[int, int], arb], residual: arb) -> Decomposition:
+    def decompose(
+        self, masses: Mapping[tuple[int, int], arb], residual: arb
+    ) -> newdec.Decomposition:
         """Return the decomposition with c-mass ``masses[i, j]`` at log ratios i and j epsilon0."""
-        with decimal_digits(self.digits):
-            ratio = decimal_of(self.ratio)
-            level = Level(log=self.epsilon0, ratio=ratio, log_error=self.log_ratio_error)
-            doubles = {key: decimal_of(mass) for key, mass in masses.items()}
-            return decompose(level, doubles, decimal_of(residual), self.law_error)
+        if not all(mass >= 0 for mass in (*masses.values(), residual)):
+            raise ValueError(f"masses must be at least 0, got {masses} and the residual {residual}")
+        logs = {-1: -self.log_ratio, 0: arb(0), 1: self.log_ratio}
+        law = arb(1, self.law_error)
+        components = tuple(
+            newdec.Component(logs[i], logs[j], mass * law)
+            for (i, j), mass in masses.items()
+            if not mass.is_zero()
+        )
+        return newdec.Decomposition(components, residual * law)
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return the two inputs of the pair and a third one if there is one."""
