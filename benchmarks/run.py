@@ -131,7 +131,7 @@ def get_epsilon(randomizer: LocalRandomizer, n: int, delta: float) -> Callable[[
 
 def paper(randomizer: KRR, n: int, delta: float) -> Callable[[], float]:
     """Return a call of the paper's algorithm with its own step."""
-    decomposition = randomizer.blanket(randomizer.neighbours()[0])
+    decomposition = randomizer.decomposition(randomizer.neighbours()[0])
     length = paper_interval_length(randomizer.epsilon0)
     return lambda: grid_epsilon(
         decomposition, n, target_delta=delta, interval_length=length, rounding="up"

@@ -200,10 +200,9 @@ def gparv(path: Path) -> None:
     """The atoms of G, and how the mean of many copies leaves the positive side."""
     figure, (left, right) = _figure(2)
     epsilon, mechanism = 0.4, KRR(k=10, epsilon0=2.0)
-    decomposition = mechanism.blanket(mechanism.neighbours()[0])
-    ratio0, ratio1 = np.exp(decomposition.log_ratio0), np.exp(decomposition.log_ratio1)
-    values = np.append(ratio0 - math.exp(epsilon) * ratio1, 0.0)
-    masses = np.append(decomposition.weight, decomposition.residual)
+    decomposition = mechanism.decomposition(mechanism.neighbours()[0])
+    law = decomposition.at(epsilon).lower
+    values, masses = law.values, law.masses
     colours = [ORANGE if value > 0 else BLUE for value in values]
     left.vlines(values, 0, masses, colors=colours, lw=4)
     for value, mass in zip(values, masses, strict=True):

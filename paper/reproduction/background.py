@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from shuffledp.baselines.numeric import NumericBaseline
-from shuffledp.decomposition import Decomposition
+from shuffledp.newdec import Decomposition
 
 
 class SecondInputBackground(NumericBaseline):
@@ -28,4 +28,4 @@ class SecondInputBackground(NumericBaseline):
     def decomposition(self) -> Decomposition:
         """Return the decomposition with c the law of the second input."""
         pair = self.randomizer.neighbours()[0]
-        return self.randomizer.background(pair, pair.second)
+        return self.randomizer.decomposition(pair, pair.second)

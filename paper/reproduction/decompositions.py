@@ -12,7 +12,7 @@ from reproduction.formula import FINITE, LIMIT, PRINTED, Row
 from reproduction.item import Item, Result
 from reproduction.settings import Settings
 from reproduction.table import Cell, Table, number
-from shuffledp.decomposition import Decomposition
+from shuffledp.newdec import Decomposition
 from shuffledp.randomizers import (
     KRR,
     OUE,
@@ -49,18 +49,15 @@ _LIBRARY: dict[str, Callable[[float, int | None], LocalRandomizer]] = {
 def library_blanket(name: str, epsilon0: float, size: int | None) -> Decomposition:
     """Return the decomposition behind the library's bounds; no size is the limit."""
     randomizer = _LIBRARY[name](epsilon0, size)
-    return randomizer.blanket(randomizer.neighbours()[0])
+    return randomizer.decomposition(randomizer.neighbours()[0])
 
 
 def library_coefficients(name: str, epsilon0: float, size: int | None) -> Coefficients:
     """Return p, q, r of the library's decomposition."""
     blanket = library_blanket(name, epsilon0, size)
-    masses = {
-        (log0 > epsilon0 / 2, log1 > epsilon0 / 2): weight
-        for log0, log1, weight in zip(
-            blanket.log_ratio0, blanket.log_ratio1, blanket.weight.tolist(), strict=True
-        )
-    }
+    middle = math.exp(epsilon0 / 2)
+    ratios = zip(blanket.ratio0 > middle, blanket.ratio1 > middle, strict=True)
+    masses = dict(zip(ratios, blanket.weight.tolist(), strict=True))
     patterns = ((True, False), (True, True), (False, False))
     return Coefficients(*(masses.get(pattern, 0.0) for pattern in patterns))
 

@@ -38,7 +38,7 @@ def library_law(name: str, size: int | None, places: Sequence[float]) -> list[fl
     """
     law = library_blanket(name, _LEVEL, size).at(_EPSILON).lower
     found = [0.0] * len(places)
-    for value, weight in zip(law.values.tolist(), law.weights.tolist(), strict=True):
+    for value, weight in zip(law.values.tolist(), law.masses.tolist(), strict=True):
         near = [i for i, place in enumerate(places) if abs(value - place) < _SAME]
         if len(near) != 1:
             raise ArithmeticError(f"G takes the value {value!r}, which the paper does not list")

@@ -53,9 +53,9 @@ def cell_law(ts: Sequence[float], level: float, epsilon: float) -> list[float]:
     L is the GPARV on the blanket, times the mass gamma of the blanket.
     """
     laplace = Laplace(epsilon0=level)
-    blanket = laplace.blanket(laplace.neighbours()[0])
+    blanket = laplace.decomposition(laplace.neighbours()[0])
     law = blanket.at(epsilon).lower
-    values, weights = law.values[: blanket.size], law.weights[: blanket.size]
+    values, weights = law.values[: blanket.size], law.masses[: blanket.size]
     gamma = float(weights.sum())
     order = np.argsort(values)
     total: FloatArray = np.append(0.0, np.cumsum(weights[order]) / gamma)

@@ -35,10 +35,10 @@ from shuffledp.collection import (
     simulate,
 )
 from shuffledp.comparison import Comparison, Curves, compare, curve
-from shuffledp.decomposition import Decomposition
 from shuffledp.errors import AccuracyWarning, ClaimError, ContradictionError, NoAnswerError
 from shuffledp.files import BudgetExceededError, Ledger
 from shuffledp.interval import Interval
+from shuffledp.newdec import Decomposition
 from shuffledp.planning import plan
 from shuffledp.randomizers import (
     KRR,

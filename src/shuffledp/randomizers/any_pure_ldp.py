@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shuffledp import newdec
-from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_epsilon0
 from shuffledp.interval import exp_down
 from shuffledp.randomizers.base import LocalRandomizer, SlotLaws, Values
@@ -92,10 +91,6 @@ class AnyPureLDP(LocalRandomizer):
     def _cannot_run(self) -> str:
         return f"{self} stands for many mechanisms and cannot run; give one of them, such as krr"
 
-    def blanket(self, pair: Pair) -> Decomposition:
-        """Return the blanket of binary randomized response."""
-        return KRR(k=2, epsilon0=self.epsilon0).blanket(pair)
-
     def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
         """Return that of binary randomized response, or of ternary if others hold 2."""
         k = 3 if other == 2 else 2
@@ -121,8 +116,3 @@ class AnyPureLDP(LocalRandomizer):
     def accepts(self, other: Input) -> bool:
         """Whether ``other`` is one of these."""
         return other in (0, 1, 2)
-
-    def background(self, pair: Pair, other: Input) -> Decomposition:
-        """Return what binary (others hold 0 or 1) or ternary (2) randomized response reveals."""
-        k = 3 if other == 2 else 2
-        return KRR(k=k, epsilon0=self.epsilon0).background(pair, other)

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from shuffledp import newdec
 from shuffledp.arrays import FloatArray
-from shuffledp.decomposition import Decomposition
 from shuffledp.markup import facts
 from shuffledp.randomizers.aggregate import Aggregate, OnlyMultiset
-from shuffledp.randomizers.conversion import to_doubles
 from shuffledp.randomizers.domain import Domain
 from shuffledp.randomizers.input_types import InputTypes
 from shuffledp.randomizers.pair import Input, Pair
@@ -156,22 +154,6 @@ class LocalRandomizer(ABC):
         >>> KRR(k=2, epsilon0=1.0).decomposition(Pair(0, 1))
         Decomposition(components=2, singular=0, residual=0.462117)
         """
-
-    def __init_subclass__(cls, **arguments: Any) -> None:
-        """Take both laws in doubles from the one in balls, where a class states only that one."""
-        super().__init_subclass__(**arguments)
-        if "decomposition" in vars(cls):
-            for name in ("blanket", "background"):
-                if name not in vars(cls):
-                    setattr(cls, name, vars(LocalRandomizer)[name])
-
-    def blanket(self, pair: Pair) -> Decomposition:
-        """Return the optimal decomposition for a pair, in doubles with stated errors."""
-        return to_doubles(self.decomposition(pair))
-
-    def background(self, pair: Pair, other: Input) -> Decomposition:
-        """Return the decomposition with c = R(other), in doubles with stated errors."""
-        return to_doubles(self.decomposition(pair, other))
 
     @abstractmethod
     def common_inputs(self, pair: Pair) -> Sequence[Input]:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.decomposition.masses import Masses
 
-#: Quotients are computed to this many binary digits. Entries and sums of rows are multiples of
-#: 2**-883 (entries are 0 or at least 1e-250), so two different probabilities are 2**-1768 apart.
-_DIGITS = 2048
+
+class Extreme(NamedTuple):
+    """The smallest, or the largest, probability of every output over all inputs.
+
+    Attributes:
+        rows: inputs that attain it.
+        law: the probabilities.
+    """
+
+    rows: IntArray
+    law: list[Fraction]
 
 
 def exact_sum(values: Iterable[float]) -> Fraction:
@@ -33,8 +40,8 @@ def exact_sum(values: Iterable[float]) -> Fraction:
     return total
 
 
-def extreme_rows(matrix: FloatArray, sums: Sequence[Fraction], *, largest: bool) -> IntArray:
-    """Return for every column a row whose entry, divided by the sum of its row, is extreme.
+def extreme(matrix: FloatArray, sums: Sequence[Fraction], *, largest: bool) -> Extreme:
+    """Return for every column the extreme entry, divided by the sum of its row.
 
     Doubles decide unless entries are so close that rounding could; then fractions do.
     """
@@ -52,36 +59,5 @@ def extreme_rows(matrix: FloatArray, sums: Sequence[Fraction], *, largest: bool)
             rows[y] = select(quotients, key=quotients.__getitem__)
         else:
             rows[y] = next(iter(different.values()))
-    return rows
-
-
-@dataclass(frozen=True, eq=False)
-class Infimum:
-    """The smallest probability of every output over all inputs.
-
-    Attributes:
-        rows: inputs that attain it.
-        masses: the probabilities.
-        residual: exactly 1 minus their sum, rounded once.
-    """
-
-    rows: IntArray
-    masses: Masses
-    residual: float
-
-    @classmethod
-    def of(
-        cls, matrix: FloatArray, sums: Sequence[Fraction], rows: IntArray, masses: Masses
-    ) -> Infimum:
-        """Sum the entries that attain the infimum, row by row."""
-        used = np.unique(rows).tolist()
-        covered = sum(_digits(exact_sum(matrix[x, rows == x].tolist()) / sums[x]) for x in used)
-        missing = (1 << _DIGITS) - covered
-        # Every quotient was rounded down. If laws differ, far more than that is missing.
-        if missing <= len(used):
-            return cls(rows, masses, 0.0)
-        return cls(rows, masses, float(Fraction(missing, 1 << _DIGITS)))
-
-
-def _digits(value: Fraction) -> int:
-    return (value.numerator << _DIGITS) // value.denominator
+    entries = zip(rows.tolist(), matrix[rows, np.arange(rows.size)].tolist(), strict=True)
+    return Extreme(rows, [Fraction(entry) / sums[x] for x, entry in entries])

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shuffledp import newdec
-from shuffledp.arrays import UNIT, FloatArray, IntArray
+from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.errors import check_epsilon0, check_integer
 from shuffledp.randomizers.aggregate import Aggregate, GeometricSum, OnlyMultiset
 from shuffledp.randomizers.base import SlotLaws, Values
 from shuffledp.randomizers.lattice_types import lattice_types
-from shuffledp.randomizers.noise import CELLS, HalfCells, SymmetricNoise
+from shuffledp.randomizers.noise import SymmetricNoise
 from shuffledp.randomizers.noise_laws import Place, discrete_laplace_decomposition
 from shuffledp.randomizers.pair import Pair
 from shuffledp.sampling import Bits
@@ -43,7 +43,7 @@ class DiscreteLaplace(SymmetricNoise):
         bound: the largest input B, at least 1.
 
     >>> d = DiscreteLaplace(epsilon0=1.0, bound=2)
-    >>> d.blanket(d.neighbours()[0]).size
+    >>> d.decomposition(d.neighbours()[0]).size
     3
     """
 
@@ -79,7 +79,7 @@ class DiscreteLaplace(SymmetricNoise):
         )
 
     def law_at(self, place: Place) -> newdec.Decomposition:
-        """Return the decomposition into cells in balls."""
+        """Return the decomposition into cells."""
         return discrete_laplace_decomposition(Fraction(self.epsilon0) / self.bound, place)
 
     @property
@@ -125,43 +125,3 @@ class DiscreteLaplace(SymmetricNoise):
             return None
         types = lattice_types(Fraction(self.epsilon0) / self.bound, self.bound)
         return SlotLaws(self.decomposition(pair), *types)
-
-    def half_cells(self) -> HalfCells:
-        """Return runs of consecutive outputs (single ones up to B = 8192) and the end atom.
-
-        Errors in units: the rate 1, logarithms 2 of themselves, which are at most twice the mean of
-        a run; exponents as much, ``count`` 6, ``share`` 5, masses 17 besides the exponent's,
-        the residual 19.
-        """
-        rate, bound = self.epsilon0 / self.bound, self.bound
-        inside = (bound - 1) // 2  # outputs 1..inside are nearer to 0; B/2 belongs to both
-        run = max(1, math.ceil(inside / CELLS))
-        first = np.arange(1, inside + 1, run, dtype=np.float64)
-        last = np.minimum(first + run - 1, inside)
-        # A run has the masses kappa (alpha^first - alpha^(last+1)) / (1 - alpha) under R(0).
-        count = -np.expm1(-rate * (last - first + 1))
-        share = 1 / (1 + math.exp(-rate))
-        near = share * np.exp(-rate * first) * count
-        far = share * np.exp(-rate * (bound - last)) * count
-        outer, inner = rate * (bound - 2 * first), rate * (bound - 2 * last)
-        mean = rate * (bound - first - last)
-        middle = bound % 2 == 0
-        # Half of the mass of the output B/2, which is (1-alpha)/(1+alpha) alpha^(B/2).
-        half = -math.expm1(-rate) * share * math.exp(-self.epsilon0 / 2) / 2
-        centre = np.zeros(int(middle))
-        # 1 - 2 alpha^((B+1)/2)/(1+alpha) for odd B, 1 - alpha^(B/2) for even B.
-        residual = -math.expm1(-self.epsilon0 / 2)
-        if not middle:
-            shifted = math.exp(-rate) * math.expm1(-rate * inside)
-            residual = -share * (math.expm1(-rate * (inside + 1)) + shifted)
-        log_ratio = np.concatenate([mean, centre, [self.epsilon0]])
-        return HalfCells(
-            outer=np.concatenate([outer, centre, [self.epsilon0]]),
-            inner=np.concatenate([inner, centre, [self.epsilon0]]),
-            log_ratio=log_ratio,
-            near=np.concatenate([near, centre + half, [share]]),
-            far=np.concatenate([far, centre + half, [share * math.exp(-self.epsilon0)]]),
-            error=np.concatenate([4 * UNIT * mean, centre, [0.0]]),
-            mass_error=np.full(log_ratio.size, UNIT * (24 + 2 * self.epsilon0)),
-            residual=residual,
-        )

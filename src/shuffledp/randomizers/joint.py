@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from shuffledp import newdec
 from shuffledp.arrays import FloatArray
-from shuffledp.decomposition import Decomposition, product_of
 from shuffledp.errors import check_integer
 from shuffledp.interval import sum_up
 from shuffledp.randomizers.aggregate import Aggregate, OnlyMultiset, SeparateSums
@@ -106,16 +105,6 @@ class Joint(Composition):
                     )
                 )
 
-    def blanket(self, pair: Pair) -> Decomposition:
-        """Return the product of the attributes' blankets."""
-        pairs = zip(self.parts, split(pair), strict=True)
-        return product_of([part.blanket(own) for part, own in pairs])
-
-    def background(self, pair: Pair, other: Input) -> Decomposition:
-        """Return the product of the attributes' backgrounds."""
-        parts = zip(self.parts, split(pair), self.entries(other), strict=True)
-        return product_of([_background(part, own, x) for part, own, x in parts])
-
     def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
         """Return the product of those of the attributes."""
         others = [None] * len(self.parts) if other is None else self.entries(other)
@@ -151,12 +140,6 @@ class Joint(Composition):
 def _decomposition(part: LocalRandomizer, pair: Pair, other: Input | None) -> newdec.Decomposition:
     """Return that of one attribute, the same object for all that have it in common."""
     return part.decomposition(pair, other)
-
-
-@lru_cache(maxsize=64)
-def _background(part: LocalRandomizer, pair: Pair, other: Input) -> Decomposition:
-    """Return the background of one attribute, the same object for all that have it in common."""
-    return part.background(pair, other)
 
 
 def joint(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -10,13 +9,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from shuffledp import newdec
-from shuffledp.arrays import UNIT, FloatArray, IntArray
+from shuffledp.arrays import FloatArray, IntArray
 from shuffledp.errors import check_epsilon0
 from shuffledp.randomizers.aggregate import Aggregate, LaplaceSum, OnlyMultiset
 from shuffledp.randomizers.base import SlotLaws
 from shuffledp.randomizers.continuous_noise import ContinuousNoise
 from shuffledp.randomizers.interval_types import interval_types
-from shuffledp.randomizers.noise import CELLS, HalfCells, HalfDensity
 from shuffledp.randomizers.noise_laws import Place, laplace_decomposition
 from shuffledp.randomizers.pair import Pair
 from shuffledp.sampling import Bits
@@ -24,9 +22,6 @@ from shuffledp.sampling.checks import check_reals
 from shuffledp.sampling.rounded_noise import rounded_laplace
 
 _DOMAINS = ("binary", "interval")
-
-#: Beyond this level the law spreads over so many orders of magnitude that cells do better.
-_MAX_SMOOTH = 8.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +87,7 @@ class Laplace(ContinuousNoise):
         return LaplaceSum(self.epsilon0, self.steps) if type(self) is Laplace else OnlyMultiset()
 
     def law_at(self, place: Place) -> newdec.Decomposition:
-        """Return the decomposition into cells in balls."""
+        """Return the decomposition into cells."""
         return laplace_decomposition(Fraction(self.epsilon0), place)
 
     @property
@@ -135,44 +130,3 @@ class Laplace(ContinuousNoise):
             return None if types is None else SlotLaws(self.decomposition(pair), *types)
         blanket, *backgrounds = (self.decomposition(pair, v) for v in (None, 0, 1))
         return SlotLaws(blanket, tuple(backgrounds))
-
-    def half_cells(self, count: int = CELLS) -> HalfCells:
-        """Return cells of equal width in v, the placement of least loss, and the atom.
-
-        Errors in units: the width 4, its multiples 5, their logarithms 9 of themselves, the sum of
-        two 10; the masses 9 and 14 besides the absolute error of the logarithm;
-        the residual 4.
-        """
-        scale = math.exp(-self.epsilon0 / 2) / 2
-        width = math.expm1(self.epsilon0 / 2) / count
-        log_v = np.log1p(width * np.arange(count + 1))
-        log_v[-1] = self.epsilon0 / 2
-        log_ratio = log_v[1:] + log_v[:-1]
-        near = np.full(count, scale * width)
-        far = near * np.exp(-log_ratio)
-        return HalfCells(
-            outer=np.append(2 * log_v[1:], self.epsilon0),
-            inner=np.append(2 * log_v[:-1], self.epsilon0),
-            log_ratio=np.append(log_ratio, self.epsilon0),
-            near=np.append(near, 0.5),
-            far=np.append(far, math.exp(-self.epsilon0) / 2),
-            error=np.append(20 * UNIT * log_v[1:], 0.0),
-            mass_error=np.append(UNIT * (16 + 10 * log_ratio), 8 * UNIT),
-            residual=-math.expm1(-self.epsilon0 / 2),
-        )
-
-    def half_density(self) -> HalfDensity | None:
-        r"""Return the density :math:`\frac14e^{-\varepsilon_0/2-s/2}`, s = log u, and the atom."""
-        # Exactly this class: one derived from it may state another law.
-        if type(self) is not Laplace or self.epsilon0 > _MAX_SMOOTH:
-            return None
-        return HalfDensity(
-            log_scale=-math.log(4) - self.epsilon0 / 2,
-            curvature=0.0,
-            slope=0.5,
-            rate=1.0,
-            length=self.epsilon0,
-            residual=-math.expm1(-self.epsilon0 / 2),
-            panel=2.0,
-            end=(0.5, math.exp(-self.epsilon0) / 2),
-        )

@@ -16,14 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import newdec
 from shuffledp.arrays import UNIT, FloatArray, IntArray
-from shuffledp.decomposition import Decomposition
-from shuffledp.decomposition.masses import Masses, log_of
 from shuffledp.engine.balls import ball, lower_double, precision, upper_double
 from shuffledp.errors import check_real
 from shuffledp.interval import Interval
 from shuffledp.randomizers.aggregate import Aggregate, SameAsMultiset
 from shuffledp.randomizers.base import LocalRandomizer, Values
-from shuffledp.randomizers.channel import Infimum, exact_sum, extreme_rows
+from shuffledp.randomizers.channel import Extreme, exact_sum, extreme
 from shuffledp.randomizers.domain import Domain, Integers
 from shuffledp.randomizers.input_types import InputTypes, NamedTypes
 from shuffledp.randomizers.pair import Input, Pair
@@ -134,7 +132,7 @@ class MatrixRandomizer(LocalRandomizer):
     def epsilon0_interval(self) -> Interval:
         """An enclosure of the LDP level."""
         ratios = []
-        for low, high in zip(self._smallest, self.largest_law(), strict=True):
+        for low, high in zip(self.infimum.law, self.largest_law(), strict=True):
             if high > low == 0:
                 return Interval(math.inf, math.inf)
             if high > 0:
@@ -149,33 +147,17 @@ class MatrixRandomizer(LocalRandomizer):
         return tuple(exact_sum(row) for row in self.matrix.tolist())
 
     @cached_property
-    def infimum(self) -> Infimum:
-        """The smallest probability of every output, and what is missing to 1."""
-        lowest = extreme_rows(self.matrix, self.row_sums, largest=False)
-        return Infimum.of(self.matrix, self.row_sums, lowest, self._masses(lowest))
+    def infimum(self) -> Extreme:
+        """The exact smallest probability of every output over all inputs."""
+        return extreme(self.matrix, self.row_sums, largest=False)
 
     def smallest_law(self) -> list[Fraction]:
         """Return the exact smallest probability of every output over all inputs."""
-        return self._extremes(self.infimum.rows)
+        return self.infimum.law
 
     def largest_law(self) -> list[Fraction]:
         """Return the exact largest probability of every output over all inputs."""
-        return self._extremes(extreme_rows(self.matrix, self.row_sums, largest=True))
-
-    def _extremes(self, rows: IntArray) -> list[Fraction]:
-        entries = self.matrix[rows, np.arange(rows.size)].tolist()
-        sums = (self.row_sums[x] for x in rows.tolist())
-        return [Fraction(entry) / total for entry, total in zip(entries, sums, strict=True)]
-
-    @cached_property
-    def _log_scales(self) -> FloatArray:
-        """Minus the logarithms of the row sums."""
-        return np.array([-log_of(total) for total in self.row_sums])
-
-    def _masses(self, rows: IntArray) -> Masses:
-        """Return the probability of every output under the row named for it."""
-        columns = np.arange(self.matrix.shape[1])
-        return Masses(self.matrix[rows, columns], self._log_scales[rows])
+        return extreme(self.matrix, self.row_sums, largest=True).law
 
     def probabilities(self) -> FloatArray:
         """Return all output probabilities, to two units of round-off."""
@@ -209,11 +191,6 @@ class MatrixRandomizer(LocalRandomizer):
         """Return the numbers of the rows that differ from all rows before them."""
         return sorted(set(self._first_equal))
 
-    def blanket(self, pair: Pair) -> Decomposition:
-        """Return the decomposition with c the smallest probability of each output."""
-        smallest = self.infimum
-        return self._decompose(pair, smallest.masses, smallest.residual)
-
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return all inputs."""
         return range(self.matrix.shape[0])
@@ -239,19 +216,11 @@ class MatrixRandomizer(LocalRandomizer):
         """Whether ``other`` is the number of a row."""
         return isinstance(other, int) and 0 <= other < self.matrix.shape[0]
 
-    def background(self, pair: Pair, other: Input) -> Decomposition:
-        """Return the decomposition with c the row of ``other``."""
-        return self._decompose(pair, self._row_masses(other), 0.0)
-
     def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
         """Return that of the exact rows, or the smallest probabilities."""
-        common = self._smallest if other is None else self._exact_row(self.row_number(other))
+        common = self.infimum.law if other is None else self._exact_row(self.row_number(other))
         first, second = (self._exact_row(self.row_number(x)) for x in (pair.first, pair.second))
         return newdec.Decomposition.from_coefficients(first, second, common)
-
-    @cached_property
-    def _smallest(self) -> list[Fraction]:
-        return self.smallest_law()
 
     @cached_property
     def _exact_rows(self) -> dict[int, list[Fraction]]:
@@ -274,9 +243,6 @@ class MatrixRandomizer(LocalRandomizer):
                 f"inputs of matrix are row numbers from 0 to {self.matrix.shape[0] - 1}, got {x!r}"
             )
         return x
-
-    def _row_masses(self, x: Input) -> Masses:
-        return Masses(self.row(x), self._log_scales[self.row_number(x)])
 
     @property
     def aggregate(self) -> Aggregate:
@@ -311,15 +277,6 @@ class MatrixRandomizer(LocalRandomizer):
                 self.row(value) / float(self.row_sums[self.row_number(value)])
             )[reports]
         return logs
-
-    def _decompose(self, pair: Pair, common: Masses, residual: float) -> Decomposition:
-        return Decomposition.from_masses(
-            self._row_masses(pair.first),
-            self._row_masses(pair.second),
-            common,
-            residual=residual,
-            residual_error=2 * UNIT,
-        ).merge()
 
     def __str__(self) -> str:
         """Return ``matrix('path')`` if read from a file, else the rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from shuffledp import newdec
 from shuffledp.arrays import FloatArray
-from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_positive
 from shuffledp.randomizers.base import LocalRandomizer, Values, count_users, take
 from shuffledp.randomizers.composition import check_parts
@@ -67,15 +66,6 @@ class Mixture(LocalRandomizer):
         firsts, seconds = self.entries(pair.first), self.entries(pair.second)
         return zip(self.parts, map(Pair, firsts, seconds), strict=True)
 
-    def blanket(self, pair: Pair) -> Decomposition:
-        """Return the mixture of the parts' blankets."""
-        return self._mix([part.blanket(own) for part, own in self._own_pairs(pair)])
-
-    def background(self, pair: Pair, other: Input) -> Decomposition:
-        """Return the mixture of the parts' backgrounds."""
-        others = zip(self._own_pairs(pair), self.entries(other), strict=True)
-        return self._mix([part.background(own, x) for (part, own), x in others])
-
     def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
         """Return the mixture of those of the parts."""
         others = [None] * len(self.parts) if other is None else self.entries(other)
@@ -84,10 +74,6 @@ class Mixture(LocalRandomizer):
             for (part, own), x in zip(self._own_pairs(pair), others, strict=True)
         ]
         return newdec.Decomposition.mixture(self.weights, parts)
-
-    def _mix(self, decompositions: Sequence[Decomposition]) -> Decomposition:
-        """Return the weighted combination of one decomposition per part."""
-        return Decomposition.mixture(self.weights, decompositions).merge()
 
     @property
     def report_dtype(self) -> np.dtype[Any]:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from shuffledp import newdec
 from shuffledp.arrays import FloatArray
-from shuffledp.decomposition import Decomposition
 from shuffledp.errors import check_real
 from shuffledp.randomizers.base import (
     LocalRandomizer,
@@ -106,10 +105,6 @@ class Subsample(LocalRandomizer):
         """Return the unchanged inputs of the randomizer."""
         return self.part.unchanged()
 
-    def blanket(self, pair: Pair) -> Decomposition:
-        """Return the blanket of the randomizer, mixed with the silent output."""
-        return self._mix(self.part.blanket(pair))
-
     def decomposition(self, pair: Pair, other: Input | None = None) -> newdec.Decomposition:
         """Return that of the randomizer, mixed with the silent output."""
         return self._mixed(self.part.decomposition(pair, other))
@@ -154,10 +149,6 @@ class Subsample(LocalRandomizer):
         """Whether the randomizer accepts the input."""
         return self.part.accepts(other)
 
-    def background(self, pair: Pair, other: Input) -> Decomposition:
-        """Return the background of the randomizer, mixed with the silent output."""
-        return self._mix(self.part.background(pair, other))
-
     @property
     def report_dtype(self) -> np.dtype[Any]:
         """Whether the user takes part, and the report, all zeros if not."""
@@ -187,13 +178,6 @@ class Subsample(LocalRandomizer):
         total, present = np.zeros(reports.size), reports["present"]
         total[present] = self.part.log_likelihood(reports["report"][present], value)
         return total
-
-    def _mix(self, decomposition: Decomposition) -> Decomposition:
-        if self.rate == 1:
-            return decomposition
-        silent = Decomposition.silent()
-        weights = (self.rate, 1 - self.rate)
-        return Decomposition.mixture(weights, (decomposition, silent)).merge()
 
     def __str__(self) -> str:
         """Return the text form."""
