@@ -44,7 +44,7 @@ READING = "shuffledp.files.buckets Buckets add 5"
 PHASES = {
     "reading": READING,
     "accounting": "shuffledp.accounting ShuffleAccountant epsilon_report 1",
-    "writing": "shuffledp.files.csv_reports CsvReports _text 5",
+    "writing": "shuffledp.files.report_files CsvReports _text 5",
     "describing": "shuffledp.files.sidecar Sidecar to_json 1",
     "renaming": "pathlib Path replace 2",
 }

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from shuffledp import parse
 from shuffledp.files import Column, Randomization
-from shuffledp.files.formats import reports_in
+from shuffledp.files.report_files import reports_in
 
 #: The noise is so small that every report is the value behind it: each user has another one.
 USERS = 200

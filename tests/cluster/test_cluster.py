@@ -33,8 +33,8 @@ from shuffledp.files import (
 from shuffledp.files.draft import draft
 from shuffledp.files.estimation import together
 from shuffledp.files.frame_table import FrameTable
-from shuffledp.files.parts import parts_of
 from shuffledp.files.sidecar import read_sidecar
+from shuffledp.files.tables import parts_of
 
 KRR = "krr(k=10, epsilon0=2)"
 

@@ -10,8 +10,8 @@ import pytest
 from shuffledp import Aggregator, cluster, parse
 from shuffledp.cluster import ClusterError
 from shuffledp.files import Column, DataError, Randomization, estimate_files, estimate_frame
-from shuffledp.files.frame_reports import FrameReports
-from shuffledp.files.reports import TITLE
+from shuffledp.files.frame_estimation import FrameReports
+from shuffledp.files.report_files import TITLE
 
 dask = pytest.importorskip("dask")
 pandas = pytest.importorskip("pandas")

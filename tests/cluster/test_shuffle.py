@@ -17,7 +17,7 @@ from shuffledp.files import (
     estimate_files,
     spread_buckets,
 )
-from shuffledp.files.formats import reports_in
+from shuffledp.files.report_files import reports_in
 
 KRR = "krr(k=10, epsilon0=2)"
 

@@ -20,9 +20,8 @@ from shuffledp.files import (
     sidecar_path,
 )
 from shuffledp.files.buckets import Buckets
-from shuffledp.files.csv_reports import CsvReports
 from shuffledp.files.draft import draft
-from shuffledp.files.parquet_reports import ParquetReports
+from shuffledp.files.report_files import CsvReports, ParquetReports
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

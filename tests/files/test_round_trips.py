@@ -11,7 +11,7 @@ from answers import MECHANISMS, answers, make_reports
 from shuffledp import Aggregator, Estimate, ShuffleAccountant, parse
 from shuffledp.files import chunk, estimate_files, sidecar_path
 from shuffledp.files import randomization as module
-from shuffledp.files.formats import reports_in
+from shuffledp.files.report_files import reports_in
 
 
 def leaves(estimates):

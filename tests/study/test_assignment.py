@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from shuffledp import ShuffleAccountant
 from shuffledp.files import DataError, Guarantee
+from shuffledp.files.chunk import even_batches
 from shuffledp.study import Shuffle, estimate_study_files, randomize_file, randomize_frame
 from shuffledp.study.assignment import PARTS, Assignment
-from shuffledp.study.batches import even_batches
 from shuffledp.study.option import certified
 from shuffledp.study.shuffle import users_of
 

@@ -27,8 +27,7 @@ from shuffledp.cli.terminal import progress
 from shuffledp.cli.tiers import read_groups
 from shuffledp.errors import MAX_SIZE
 from shuffledp.files import DataError, Estimation, PooledEstimation, Section
-from shuffledp.files.formats import SUFFIXES
-from shuffledp.files.parts import parts_of
+from shuffledp.files.tables import SUFFIXES, parts_of
 from shuffledp.randomizers import Relation, parse
 from shuffledp.rounding import decade, plain, round_down, round_up, share_up
 from shuffledp.study import StudyEstimation

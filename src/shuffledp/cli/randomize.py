@@ -20,7 +20,7 @@ from shuffledp.cli.study_reports import plan_json, plan_text
 from shuffledp.cli.terminal import progress, row_counter
 from shuffledp.cluster import Client
 from shuffledp.files import Column, DataError, Ledger, Randomization, Sidecar, sidecar_path
-from shuffledp.files.formats import is_csv
+from shuffledp.files.tables import is_csv
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import plain, round_down, round_up
 from shuffledp.study import StudyDesign, randomize_file

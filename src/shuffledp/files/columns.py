@@ -207,6 +207,11 @@ def _real(cell: Any) -> float:
         raise ValueError(f"{echo(cell)} is not a number") from None
 
 
+def objects(cells: Cells) -> Sequence[object]:
+    """Return cells as Python objects."""
+    return cells.tolist() if isinstance(cells, np.ndarray) else cells
+
+
 def is_empty(cell: object) -> bool:
     """Whether there is nothing in a cell."""
     return cell is None or cell == ""

@@ -21,12 +21,11 @@ from shuffledp.errors import check_types
 from shuffledp.files.attributes import Attribute, Shape
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
-from shuffledp.files.formats import is_csv, reports_in
-from shuffledp.files.parts import parts_of
 from shuffledp.files.problems import DataError
 from shuffledp.files.published import attributes_of, read_published
-from shuffledp.files.reports import Reports
+from shuffledp.files.report_files import Reports, reports_in
 from shuffledp.files.sidecar import Sidecar, read_sidecar, sidecar_path
+from shuffledp.files.tables import is_csv, parts_of
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
 from shuffledp.randomizers.composition import Composition
 from shuffledp.wording import counted
@@ -111,7 +110,7 @@ def estimate_files(
 
     Args:
         paths: the files; also folders of such files, or patterns for their names, see
-            :func:`shuffledp.files.parts.parts_of`.
+            :func:`shuffledp.files.tables.parts_of`.
         corrupted: how many users may have chosen their reports, a number or a share.
         client: of a dask cluster. Its workers then add up and merge; they must see the files.
 

@@ -22,16 +22,15 @@ from shuffledp.files.buckets import Buckets, buckets_for
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.draft import draft
-from shuffledp.files.formats import reports_in, table_in
 from shuffledp.files.frame_table import DaskFrame, FrameTable, partitions
 from shuffledp.files.ledger import Ledger
 from shuffledp.files.mechanism_text import self_contained
-from shuffledp.files.parts import parts_of, would_join
 from shuffledp.files.problems import DataError
 from shuffledp.files.published import attributes_of, totals_of
+from shuffledp.files.report_files import reports_in
 from shuffledp.files.sidecar import Guarantee, Sidecar, digest, sidecar_path
 from shuffledp.files.spread_buckets import SpreadBuckets
-from shuffledp.files.table import Table
+from shuffledp.files.tables import Table, parts_of, table_in, would_join
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.support import SupportRandomizer
@@ -95,7 +94,7 @@ class Randomization:
 
         Args:
             source: the file with the columns; also a folder of such files, or a pattern for their
-                names, see :func:`shuffledp.files.parts.parts_of`; or a dask DataFrame.
+                names, see :func:`shuffledp.files.tables.parts_of`; or a dask DataFrame.
             out: the file of reports.
             target_delta: the delta at which the guarantee is stated.
             assumptions: what the guarantee rests on, besides what every answer assumes.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp.arrays import FloatArray, IntArray
-from shuffledp.files.columns import Cells
+from shuffledp.files.columns import Cells, objects
 from shuffledp.files.problems import DataError
 from shuffledp.randomizers import DiscreteLaplace, LocalRandomizer
 from shuffledp.randomizers.support import SupportRandomizer
@@ -182,11 +181,6 @@ def is_missing(cell: object) -> bool:
     if isinstance(cell, str):
         return not cell.strip()
     return isinstance(cell, float | np.floating) and math.isnan(cell)
-
-
-def objects(cells: Cells) -> Sequence[object]:
-    """Return cells as Python objects."""
-    return cells.tolist() if isinstance(cells, np.ndarray) else cells
 
 
 def _whole(text: str) -> str | None:

@@ -24,8 +24,9 @@ from shuffledp.extras import import_extra
 from shuffledp.files import Column, DataError, Estimation, Guarantee, Section, Sidecar
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.estimation import checked_sidecar
-from shuffledp.files.formats import is_csv, reports_in
+from shuffledp.files.report_files import reports_in
 from shuffledp.files.sidecar import read_sidecar
+from shuffledp.files.tables import is_csv
 from shuffledp.randomizers import Joint
 from shuffledp.study.answers import Answers
 from shuffledp.study.randomization import StudyReports

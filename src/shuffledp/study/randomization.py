@@ -20,17 +20,16 @@ from shuffledp.collection import shuffle
 from shuffledp.errors import check_integer, check_type
 from shuffledp.files import Column, DataError, Guarantee, Ledger, Sidecar
 from shuffledp.files.buckets import Buckets, buckets_for
-from shuffledp.files.chunk import rows_per_chunk
+from shuffledp.files.chunk import even_batches, rows_per_chunk
 from shuffledp.files.columns import Cells
 from shuffledp.files.draft import Draft, draft
-from shuffledp.files.formats import reports_in, table_in
-from shuffledp.files.parts import parts_of
 from shuffledp.files.randomization import SEEDED
+from shuffledp.files.report_files import reports_in
 from shuffledp.files.sidecar import digest, sidecar_path
+from shuffledp.files.tables import parts_of, table_in
 from shuffledp.rounding import plain, round_up
 from shuffledp.sampling import Bits
 from shuffledp.study.assignment import Assignment
-from shuffledp.study.batches import even_batches
 from shuffledp.study.frames import chunks
 from shuffledp.study.option import certified
 from shuffledp.study.shuffle import Shuffle, users_of
@@ -109,7 +108,8 @@ def randomize_file(
     Args:
         design: what to run, from a plan.
         source: a CSV or Parquet file with the columns of the study, one user per row; or a folder
-            of such files, or a pattern for their names, see :func:`shuffledp.files.parts.parts_of`.
+            of such files, or a pattern for their names, see
+            :func:`shuffledp.files.tables.parts_of`.
         out: the file of reports; if there are several shuffles, each has a file of its own, whose
             name also says which attribute it is about.
         seed: makes the reports repeatable, for simulations; None takes secure random bits.
