@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
+
+from flint import arb
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class GeometricSum:
     bound: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BitSums:
     """How many reports have the bit of each value, bits being independent.
 
@@ -62,15 +63,13 @@ class BitSums:
         own: the probabilities of 1 and 0 at the true value.
         other: the probabilities at any other value; 1 is rarer there.
         two_values: whether there are no more than two values.
-        epsilon0: the LDP level, or the next double above it.
-        ones: the probabilities of 1 at the true value and at another, to more digits.
+        level: the exact LDP level.
     """
 
-    own: tuple[float, float]
-    other: tuple[float, float]
+    own: tuple[arb, arb]
+    other: tuple[arb, arb]
     two_values: bool
-    epsilon0: float
-    ones: tuple[Fraction, Fraction]
+    level: arb
 
 
 @dataclass(frozen=True)

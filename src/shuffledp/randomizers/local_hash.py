@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from shuffledp.errors import check_size
 from shuffledp.randomizers.aggregate import Aggregate, BitSums, OnlyMultiset
 from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.krr import KRR
-from shuffledp.randomizers.masses import fraction_of, working_digits
+from shuffledp.randomizers.masses import working_digits
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.randomizers.tuning import nearest_to_exp
 from shuffledp.sampling import Bits
@@ -98,16 +97,8 @@ class _LocalHash(SupportRandomizer):
         if size is None or AllFunctions(buckets, size).words > _MAX_WORDS:
             return OnlyMultiset(_LIMITED if size is None else _TOO_LARGE)
         with working_digits(self.digits):
-            rest = (buckets - 1) / (self.ratio + (buckets - 1))
-            own, other = fraction_of(1 - rest), Fraction(1, buckets)
-            zero = float(rest)
-        return BitSums(
-            (float(own), zero),
-            (float(other), float(1 - other)),
-            size == 2,
-            self.epsilon0,
-            (own, other),
-        )
+            rest, other = (buckets - 1) / (self.ratio + (buckets - 1)), 1 / arb(buckets)
+            return BitSums((1 - rest, rest), (other, 1 - other), size == 2, self.log_ratio)
 
     def support_mass(self, supported: int, named: int) -> arb:
         r"""Return :math:`\frac{g}{E+g-1}\,g^{-m}(1-1/g)^{t-m}`: hash values are independent."""

@@ -13,12 +13,12 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from shuffledp.arrays import UNIT, IntArray
+from shuffledp.arrays import IntArray
 from shuffledp.engine.balls import upper_double
 from shuffledp.errors import check_epsilon0, check_probability
 from shuffledp.randomizers.aggregate import Aggregate, BitSums, OnlyMultiset
 from shuffledp.randomizers.base import Values
-from shuffledp.randomizers.masses import DIGITS, fraction_of, working_digits
+from shuffledp.randomizers.masses import DIGITS, working_digits
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling import Bits, Logistic, Probability, Rational, decide, decide_packed
 from shuffledp.sampling.layout import as_bytes, packed_bits
@@ -63,9 +63,7 @@ class _Unary(SupportRandomizer):
         with working_digits(self.digits):
             one, zero = self.noise
             rest = self.low_ratio * zero
-            own, other = (float(1 - rest), float(rest)), (float(one), float(zero))
-            ones = fraction_of(1 - rest), fraction_of(one)
-        return BitSums(own, other, self.domain_size == 2, self.epsilon0, ones)
+            return BitSums((1 - rest, rest), (one, zero), self.domain_size == 2, self.log_ratio)
 
     def support_mass(self, supported: int, named: int) -> arb:
         r"""Return :math:`\frac{1-a}{1-b}b^m(1-b)^{t-m}`."""
@@ -227,11 +225,6 @@ class UnaryEncoding(_Unary):
     def epsilon0(self) -> float:
         """|logit p - logit q|, rounded up."""
         return _level(self.p, self.q)
-
-    @property
-    def log_ratio_error(self) -> float:
-        """One unit in the last place."""
-        return 2 * UNIT * self.epsilon0
 
     @property
     def digits(self) -> int:

@@ -43,8 +43,14 @@ class Shape:
     def visible(self, n: int, shift: float, epsilon: float) -> int:
         """Return how many of n are enough for a delta that is too small to be written."""
         theta = epsilon / shift
-        fall = theta * self._slope(theta) - self._logarithm(theta)
+        fall, _ = self.fall_and_bend(theta)
         return min(n, math.ceil(_INVISIBLE / fall)) if fall > 0 else n
+
+    def fall_and_bend(self, theta: float) -> tuple[float, float]:
+        """Return theta K' - K and K'', K being the logarithm."""
+        gap = self._gap(theta)
+        slope = self._slope(theta)
+        return theta * slope - self._logarithm(theta), math.cosh(theta) / (2 * gap) + slope**2
 
     def line(self, n: int, t: float, epsilon: float, depth: float) -> Line | None:
         """Return a line whose errors are about e^(-depth) of the unit; None if it is too long."""

@@ -43,7 +43,16 @@ def normal_log_delta(sigma: float, n: int, epsilon: float) -> Interval:
     >>> abs(one.upper - math.log(0.126936737506644)) < 1e-13, one.width < 1e-8
     (True, True)
     """
-    return _in_logs(lambda: enclose_normal_sum(ball(sigma), n, ball(epsilon), _RTOL))
+    found = _in_logs(lambda: enclose_normal_sum(ball(sigma), n, ball(epsilon), _RTOL))
+    return found if found.upper < 0 else Interval(-math.inf, _log_normal_tail(sigma, n, epsilon))
+
+
+def _log_normal_tail(sigma: float, n: int, epsilon: float) -> float:
+    r"""Return a bound for tails that take too many bits: :math:`\bar\Phi(x)\le e^{-x^2/2}/2`."""
+    with precision():
+        deviation = ball(sigma) * arb(n).sqrt()
+        x = ball(epsilon) * deviation - 1 / (2 * deviation)
+        return upper_log((-x * x / 2).exp() / 2 + _ROUNDED) if x > 0 else 0.0
 
 
 def laplace_log_delta(epsilon0: float, steps: int, n: int, epsilon: float) -> Interval:
