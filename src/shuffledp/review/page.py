@@ -18,10 +18,8 @@ from shuffledp.certification.known_sums import why_unknown
 from shuffledp.comparison import OURS
 from shuffledp.figures import Chart, picture
 from shuffledp.markup import render
-from shuffledp.review.cover import Cover
-from shuffledp.review.definitions import definitions, two_values, whatever
+from shuffledp.review.cover import Cover, Whole
 from shuffledp.review.findings import Findings
-from shuffledp.review.whole import Whole
 from shuffledp.rounding import exp_above, exp_below, given_or_up, plain, round_down, round_up
 from shuffledp.wording import counted, shorten
 
@@ -73,7 +71,6 @@ def write_page(
         cover=cover,
         found=found,
         report=report,
-        seen=found.seen,
         certificate=certificate,
         whole=whole,
         mechanism=shorten(str(report.randomizer), _MAX_TEXT),
@@ -85,10 +82,7 @@ def write_page(
         right=math.nextafter((1 + found.advantage) / 2, 1.0),
         level=_level(found),
         level_meaning=LEVEL,
-        whatever=whatever(found.relation),
         of_whatever=_whatever(found),
-        two_values=two_values(found.relation),
-        told="about one person" if found.relation.replaces_input else "about such a change",
         what_ifs=list(_what_ifs(found)),
         hits=[(f"{plain(100 * rate)} %", f"{_percent(hit)} %") for rate, hit in found.hits],
         published=[row.cells[:3] for row in found.comparison.rows if row.epsilon is not None],
@@ -99,7 +93,6 @@ def write_page(
         proof=_PROOFS[report.bound],
         commands=list(commands(found)),
         proof_command=proof_command(found),
-        definitions=definitions(found.seen, found.relation, found.basis),
         percent=_percent,
         picture=_picture,
     )
