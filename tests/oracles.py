@@ -9,15 +9,21 @@ from itertools import product
 from math import prod
 
 import numpy as np
+from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.decomposition import Law
+from shuffledp.engine.sums import Law
+
+
+def law_of(values: ArrayLike, masses: ArrayLike) -> Law:
+    """The law with these doubles for its values and masses."""
+    return Law.of(zip(map(arb, np.ravel(values)), map(arb, np.ravel(masses)), strict=True))
 
 
 def stop_loss(law: Law, thresholds: ArrayLike) -> NDArray[np.float64]:
     """E(G - t)_+ for every threshold t: two laws of equal mean are ordered by it."""
     gaps = law.values[None, :] - np.asarray(thresholds, dtype=np.float64)[:, None]
-    return np.maximum(gaps, 0.0) @ law.weights
+    return np.maximum(gaps, 0.0) @ law.masses
 
 
 def thresholds(*laws: Law, count: int = 101) -> NDArray[np.float64]:
@@ -37,7 +43,7 @@ def enumerated_delta(law: Law, n: int) -> float:
     sums, weights = np.zeros(1), np.ones(1)
     for _ in range(n):
         sums = np.add.outer(sums, law.values).ravel()
-        weights = np.outer(weights, law.weights).ravel()
+        weights = np.outer(weights, law.masses).ravel()
     return float(np.maximum(sums, 0.0) @ weights) / n
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 from rational import exact_delta
 
-from shuffledp.decomposition import Decomposition
+from shuffledp.newdec import Decomposition
 
 #: Probabilities are multiples of 1/256, so doubles hold them exactly.
 GRAIN = 256
@@ -33,9 +33,7 @@ class Coefficients:
         return [(a, b) for a, b, c in zip(self.a, self.b, self.c, strict=True) if not c]
 
     def decomposition(self) -> Decomposition:
-        return Decomposition.from_coefficients(
-            *(list(map(float, x)) for x in (self.a, self.b, self.c))
-        )
+        return Decomposition.from_coefficients(self.a, self.b, self.c)
 
     def delta(self, n: int, exp_epsilon: Fraction) -> Fraction:
         covered = [(a / c, b / c, c) for a, b, c in zip(self.a, self.b, self.c, strict=True) if c]

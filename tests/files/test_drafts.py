@@ -16,7 +16,7 @@ from shuffledp.files import (
     DataError,
     Randomization,
     estimate_files,
-    randomization,
+    sidecar,
     sidecar_path,
 )
 from shuffledp.files.buckets import Buckets
@@ -121,13 +121,13 @@ def test_a_failure_between_the_two_files_leaves_no_sidecar_of_others(source, mon
 
 @pytest.mark.parametrize("existing", ["reports.csv", "reports.csv.json"])
 def test_files_that_appear_during_the_work_are_not_replaced(source, monkeypatch, existing):
-    digest = randomization.digest
+    digest = sidecar.digest
 
     def create(path):
         source.with_name(existing).write_text("mine")
         return digest(path)
 
-    monkeypatch.setattr(randomization, "digest", create)
+    monkeypatch.setattr(sidecar, "digest", create)
     with pytest.raises(DataError, match=f"{existing}' exists already"):
         run(source, source.with_name("reports.csv"))
     assert source.with_name(existing).read_text() == "mine"

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from fractions import Fraction
 from itertools import combinations, product
 
 import mpmath
 import numpy as np
+from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.decomposition import Decomposition, Law
+from shuffledp.engine.balls import ball, total
+from shuffledp.engine.balls import precision as balls
+from shuffledp.engine.sums import Law
+from shuffledp.newdec import Decomposition
 from shuffledp.randomizers import LocalRandomizer, Pair
 
 Matrix = NDArray[np.float64]
@@ -97,13 +102,9 @@ def clamped_geometric_matrix(bound: int, epsilon0: float) -> Matrix:
 def atoms(decomposition: Decomposition, tolerance: float = 1e-10) -> list[list[float]]:
     """[log(a/c), log(b/c), c] of each component, those of equal ratios put together."""
     found: list[list[float]] = []
-    rows = zip(
-        decomposition.log_ratio0.tolist(),
-        decomposition.log_ratio1.tolist(),
-        decomposition.weight.tolist(),
-        strict=True,
-    )
-    for log0, log1, weight in rows:
+    for component in decomposition.components:
+        log0, log1 = (-math.inf if log is None else float(log) for log in component[:2])
+        weight = float(component.weight)
         for atom in found:
             if abs(atom[0] - log0) <= tolerance and abs(atom[1] - log1) <= tolerance:
                 atom[2] += weight
@@ -125,13 +126,38 @@ def assert_same_law(
         assert abs(log1 - log1_) <= tolerance, (left, right)
         assert abs(weight - weight_) <= tolerance, (left, right)
     assert abs(actual.residual - expected.residual) <= tolerance
-    assert actual.singular0.size == expected.singular0.size == 0
+    assert not actual.singular
+    assert not expected.singular
+
+
+def encloses(found: arb, number: mpmath.mpf | Fraction, digits: int = 40) -> bool:
+    """Whether a small ball holds a number that is itself known to so many digits."""
+    with balls(2000):
+        if isinstance(number, Fraction):
+            exact = ball(number)
+        else:
+            exact = arb(int(number.man)) * arb(2) ** int(number.exp)
+            exact = -exact if number < 0 else exact
+        near = found.rad() <= abs(exact) * 2.0**-47
+        return bool(near and found.overlaps(exact * arb(1, 10.0**-digits)))
+
+
+def assert_masses_of_laws(decomposition: Decomposition) -> None:
+    """a and b sum to 1, and so do c and the residual; of cells that holds on both sides."""
+    one = arb(1, 1e-20)
+    for part in (decomposition, decomposition.upper):
+        for place in (0, 1):
+            logs = ((c[place], c.weight) for c in part.components)
+            covered = total(weight * log.exp() for log, weight in logs if log is not None)
+            assert (covered + total(s[place] for s in part.singular)).overlaps(one)
+        assert (part.mass + part.residual).overlaps(one)
+        assert all(float(c.weight.rad()) <= 1e-14 * float(c.weight) for c in part.components)
 
 
 def excess(law: Law, thresholds: ArrayLike) -> NDArray[np.float64]:
     """E(G - t)_+ at every t; for equal means it decides the convex order."""
     gaps = np.subtract.outer(law.values, np.asarray(thresholds, dtype=np.float64))
-    return law.weights @ np.maximum(gaps, 0.0)
+    return law.masses @ np.maximum(gaps, 0.0)
 
 
 def levels(*laws: Law, count: int = 41) -> NDArray[np.float64]:
@@ -145,10 +171,10 @@ def assert_dominated(smaller: Law, larger: Law, slack: float = 1e-12) -> None:
     """``smaller`` is below ``larger`` in convex order, up to rounding."""
     thresholds = levels(smaller, larger)
     scale = float(np.abs(thresholds).max())
-    assert abs(smaller.values @ smaller.weights - larger.values @ larger.weights) <= slack * scale
+    assert abs(smaller.values @ smaller.masses - larger.values @ larger.masses) <= slack * scale
     assert (excess(smaller, thresholds) <= excess(larger, thresholds) + slack * scale).all()
 
 
 def backgrounds(randomizer: LocalRandomizer, pair: Pair) -> list[Decomposition]:
     """The decompositions for lower bounds, one per common input of the others."""
-    return [randomizer.background(pair, x) for x in randomizer.common_inputs(pair)]
+    return [randomizer.decomposition(pair, x) for x in randomizer.common_inputs(pair)]

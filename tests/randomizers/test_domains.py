@@ -151,10 +151,10 @@ def test_noise_at_an_inner_pair_is_bounded_by_its_end_points():
     noise = mixed.parts[1]
     assert mixed.common_inputs(Pair(0, 1)) == ()
     assert mixed.common_inputs(Pair(0, 2)) == (0, 2)
-    inner, ends = noise.blanket(Pair(0, 1)), noise.blanket(Pair(0, 2))
+    inner, ends = noise.decomposition(Pair(0, 1)), noise.decomposition(Pair(0, 2))
     assert (inner.weight == ends.weight).all()
     with pytest.raises(ValueError, match="end points"):
-        noise.background(Pair(0, 1), 0)
+        noise.decomposition(Pair(0, 1), 0)
 
 
 def test_levels_over_all_inputs():

@@ -7,7 +7,7 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
-from blankets import blanket_accountant
+from blankets import blanket_accountant, enclose_epsilon, enclose_log_delta
 from enumeration import assert_dominated, assert_same_law, clamped_geometric_matrix, krr_matrix
 
 from shuffledp import (
@@ -28,7 +28,7 @@ from shuffledp import (
     joint,
     subsample,
 )
-from shuffledp.divergence import log_delta
+from shuffledp.newdec import Component
 from shuffledp.randomizers import Pair
 
 MECHANISMS = {
@@ -61,7 +61,7 @@ def kron(*parts: MatrixRandomizer) -> MatrixRandomizer:
 
 
 def blanket_delta(randomizer, pair: Pair, n: int, epsilon: float) -> float:
-    value = log_delta(randomizer.blanket(pair).at(epsilon), n, rtol=1e-5)
+    value = enclose_log_delta(randomizer.decomposition(pair), n, epsilon, 1e-5)
     return math.exp((value.lower + value.upper) / 2)
 
 
@@ -91,10 +91,12 @@ def test_joint_of_matrices_is_the_kronecker_product(seed):
     inputs = list(product(range(shapes[0][0]), range(shapes[1][0])))
     for (i, first), (j, second) in product(enumerate(inputs), repeat=2):
         if i != j:
-            assert_same_law(both.blanket(Pair(first, second)), whole.blanket(Pair(i, j)))
+            assert_same_law(
+                both.decomposition(Pair(first, second)), whole.decomposition(Pair(i, j))
+            )
             for k, other in enumerate(inputs):
-                mine = both.background(Pair(first, second), other)
-                assert_same_law(mine, whole.background(Pair(i, j), k))
+                mine = both.decomposition(Pair(first, second), other)
+                assert_same_law(mine, whole.decomposition(Pair(i, j), k))
     for n in (1, 5, 1000):
         assert overlap(delta(both, n, 0.1), delta(whole, n, 0.1))
 
@@ -111,30 +113,30 @@ def test_joint_of_matrices_with_zeros_is_the_kronecker_product():
 @pytest.mark.parametrize("count", [2, 3, 5, 16])
 def test_folds_of_a_five_point_mechanism_stay_small(part, count):
     whole = joint(*[part] * count)
-    assert whole.blanket(whole.neighbours()[0]).size <= (count + 1) ** 2
+    assert whole.decomposition(whole.neighbours()[0]).size <= (count + 1) ** 2
 
 
 @pytest.mark.parametrize("part", FIVE_POINT, ids=str)
 @pytest.mark.parametrize("count", [2, 3])
 def test_folds_equal_the_product_component_by_component(part, count):
-    single = part.blanket(part.neighbours()[0])
-    log0, log1, weight = [], [], []
-    for choice in product(range(single.size), repeat=count):
-        log0.append(sum(single.log_ratio0[j] for j in choice))
-        log1.append(sum(single.log_ratio1[j] for j in choice))
-        weight.append(math.prod(single.weight[j] for j in choice))
+    single = part.decomposition(part.neighbours()[0])
     explicit = Decomposition(
-        log_ratio0=np.array(log0),
-        log_ratio1=np.array(log1),
-        weight=np.array(weight),
-        residual=1 - (1 - single.residual) ** count,
+        tuple(
+            Component(
+                sum(c.log0 for c in choice),
+                sum(c.log1 for c in choice),
+                math.prod(c.weight for c in choice),
+            )
+            for choice in product(single.components, repeat=count)
+        ),
+        1 - (1 - single.residual) ** count,
     )
     whole = joint(*[part] * count)
-    folded = whole.blanket(whole.neighbours()[0])
+    folded = whole.decomposition(whole.neighbours()[0])
     assert_same_law(folded, explicit)
-    assert_same_law(explicit.merge(), explicit)
+    assert_same_law(explicit.merged(), explicit)
     for n in (1, 100):
-        one, other = (log_delta(d.at(0.2), n) for d in (folded, explicit))
+        one, other = (enclose_log_delta(d, n, 0.2) for d in (folded, explicit))
         assert one.lower == pytest.approx(other.lower, rel=3e-5)
 
 
@@ -163,7 +165,7 @@ def test_order_does_not_matter():
 
 def test_a_joint_of_one_is_that_one():
     part = KRR(k=5, epsilon0=1.0)
-    assert_same_law(joint(part).blanket(Pair((0,), (1,))), part.blanket(Pair(0, 1)))
+    assert_same_law(joint(part).decomposition(Pair((0,), (1,))), part.decomposition(Pair(0, 1)))
 
 
 # Which pair is worst
@@ -300,12 +302,12 @@ def test_gaussian_parts_are_proved_too():
 def test_no_pair_of_the_product_exceeds_the_proved_one(proved, parts):
     """In convex order, hence for every n; also pairs that agree in an attribute."""
     explicit = kron(*map(MatrixRandomizer, parts))
-    claimed = proved.blanket(proved.neighbours()[0])
+    claimed = proved.decomposition(proved.neighbours()[0])
     rows = range(explicit.matrix.shape[0])
     for epsilon in (0.0, 0.2, 1.2):
         law = claimed.at(epsilon).upper
         for x, y in product(rows, repeat=2):
-            assert_dominated(explicit.blanket(Pair(x, y)).at(epsilon).lower, law)
+            assert_dominated(explicit.decomposition(Pair(x, y)).at(epsilon).lower, law)
     for n, epsilon in ((2, 0.1), (200, 0.1)):
         assert overlap(delta(proved, n, epsilon), delta(explicit, n, epsilon))
 
@@ -435,9 +437,9 @@ def test_bad_parts():
 def test_inputs_must_be_tuples():
     whole = joint(KRR(k=2, epsilon0=1.0), KRR(k=2, epsilon0=1.0))
     with pytest.raises(TypeError, match="tuples"):
-        whole.blanket(Pair(0, 1))
+        whole.decomposition(Pair(0, 1))
     with pytest.raises(TypeError, match="tuples"):
-        whole.background(Pair((0, 0), (1, 1)), 0)
+        whole.decomposition(Pair((0, 0), (1, 1)), 0)
     assert not whole.accepts(0)
     assert not whole.accepts((0,))
     assert not whole.accepts((0, 2))
@@ -452,12 +454,7 @@ def standard_clone_epsilon(epsilon0: float, n: int, target: float) -> float:
     E = math.exp(epsilon0)
     high, low = E / (E + 1), 1 / (E + 1)
     clone = Decomposition.from_coefficients([high, low], [low, high], [0.5 / E] * 2)
-    left, right = 0.0, epsilon0
-    for _ in range(60):
-        middle = (left + right) / 2
-        safe = log_delta(clone.at(middle), n).upper <= math.log(target)
-        left, right = (left, middle) if safe else (middle, right)
-    return right
+    return enclose_epsilon(clone, n, target).upper
 
 
 def check_gain(name: str, level: float, count: int, n: int) -> None:

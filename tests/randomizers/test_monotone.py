@@ -54,7 +54,8 @@ def test_law_grows_with_the_level(text):
         # Mechanisms alone are ordered at every epsilon, the generic bound within the level.
         epsilon = level * (max(-1.0, min(1.0, share)) if text == "any_pure_ldp()" else share)
         assert_dominated(
-            smaller.blanket(pair).at(epsilon).upper, larger.blanket(pair).at(epsilon).upper
+            smaller.decomposition(pair).at(epsilon).upper,
+            larger.decomposition(pair).at(epsilon).upper,
         )
 
     check()
@@ -63,7 +64,10 @@ def test_law_grows_with_the_level(text):
 @pytest.mark.parametrize(("low", "high"), [(0.5, 0.6), (2.0, 2.5), (5.0, 6.0)])
 def test_laplace_grows_with_the_level(low, high):
     pair = Pair(0, 1)
-    smaller, larger = Laplace(epsilon0=low).blanket(pair), Laplace(epsilon0=high).blanket(pair)
+    smaller, larger = (
+        Laplace(epsilon0=low).decomposition(pair),
+        Laplace(epsilon0=high).decomposition(pair),
+    )
     for epsilon in (-0.3 * low, 0.0, 0.4 * low, 0.9 * low):
         assert_dominated(smaller.at(epsilon).lower, larger.at(epsilon).upper)
 
@@ -98,7 +102,10 @@ def test_parameters_that_follow_the_level_are_known_to_jump():
 )
 def test_jumps_reverse_the_order(below, above):
     pair = Pair(0, 1)
-    smaller, larger = below.blanket(pair).at(0.3).upper, above.blanket(pair).at(0.3).upper
+    smaller, larger = (
+        below.decomposition(pair).at(0.3).upper,
+        above.decomposition(pair).at(0.3).upper,
+    )
     thresholds = levels(smaller, larger)
     assert below.epsilon0 < above.epsilon0
     assert (excess(smaller, thresholds) > excess(larger, thresholds) + 1e-3).any()

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from oracles import thresholds
 from random_mechanisms import channels, ldp_matrices
 
-from shuffledp.decomposition import Decomposition
+from shuffledp.newdec import Decomposition
 from shuffledp.randomizers import MatrixRandomizer, Pair
 
 exp_epsilons = st.floats(0.2, 8.0)
 
 
 def law_of(matrix: MatrixRandomizer, pair: Pair, exp_epsilon: float):
-    return matrix.blanket(pair).at(math.log(exp_epsilon)).upper
+    return matrix.decomposition(pair).at(math.log(exp_epsilon)).upper
 
 
 @settings(max_examples=100)

@@ -52,10 +52,10 @@ def test_parallel_of_matrices_is_the_stacked_matrix(seed):
     whole = stack((weight, 1 - weight), a.matrix, b.matrix)
     for x, y in product(range(inputs), repeat=2):
         if x != y:
-            assert_same_law(mixed.blanket(Pair(x, y)), whole.blanket(Pair(x, y)))
+            assert_same_law(mixed.decomposition(Pair(x, y)), whole.decomposition(Pair(x, y)))
             for z in range(inputs):
-                mine = mixed.background(Pair(x, y), z)
-                assert_same_law(mine, whole.background(Pair(x, y), z))
+                mine = mixed.decomposition(Pair(x, y), z)
+                assert_same_law(mine, whole.decomposition(Pair(x, y), z))
     for n in (1, 5, 1000):
         assert overlap(delta(mixed, n, 0.1), delta(whole, n, 0.1))
     assert mixed.epsilon0 == pytest.approx(whole.epsilon0)
@@ -64,7 +64,7 @@ def test_parallel_of_matrices_is_the_stacked_matrix(seed):
 def test_parallel_of_randomized_responses_is_the_stacked_matrix():
     mixed = parallel({KRR(k=3, epsilon0=1.0): 0.25, KRR(k=3, epsilon0=2.0): 0.75})
     whole = stack((0.25, 0.75), krr_matrix(3, 1.0), krr_matrix(3, 2.0))
-    assert_same_law(mixed.blanket(Pair(0, 1)), whole.blanket(Pair(0, 1)))
+    assert_same_law(mixed.decomposition(Pair(0, 1)), whole.decomposition(Pair(0, 1)))
     report = blanket_accountant(mixed, 40).delta_report(0.1)
     assert report.pairs == "proved"
     reference = blanket_accountant(whole, 40).delta_report(0.1)
@@ -96,9 +96,11 @@ def test_mixing_a_randomizer_with_itself_changes_nothing():
     """Equal ratios merge; naming the part that was used reveals nothing."""
     part = KRR(k=4, epsilon0=1.0)
     mixed = Parallel((part, part, part), (0.5, 0.25, 0.25))
-    assert_same_law(mixed.blanket(Pair(0, 1)), part.blanket(Pair(0, 1)))
-    assert mixed.blanket(Pair(0, 1)).size == part.blanket(Pair(0, 1)).size
-    assert_same_law(Parallel((part,), (1.0,)).blanket(Pair(0, 1)), part.blanket(Pair(0, 1)))
+    assert_same_law(mixed.decomposition(Pair(0, 1)), part.decomposition(Pair(0, 1)))
+    assert mixed.decomposition(Pair(0, 1)).size == part.decomposition(Pair(0, 1)).size
+    assert_same_law(
+        Parallel((part,), (1.0,)).decomposition(Pair(0, 1)), part.decomposition(Pair(0, 1))
+    )
 
 
 def test_nested_parallels_multiply_their_weights():

@@ -12,9 +12,8 @@ from shuffledp import ShuffleAccountant
 from shuffledp.files import DataError, Guarantee
 from shuffledp.files.chunk import even_batches
 from shuffledp.study import Shuffle, estimate_study_files, randomize_file, randomize_frame
-from shuffledp.study.assignment import PARTS, Assignment
 from shuffledp.study.option import certified
-from shuffledp.study.shuffle import users_of
+from shuffledp.study.shuffle import PARTS, Assignment, users_of
 
 ONE = Guarantee(epsilon=2.0, delta=1e-6, lower_bound=1.9)
 CERTIFIED = ONE, (ONE,) * 4

@@ -9,18 +9,30 @@ from functools import cache, lru_cache
 
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.joint_sums import JointSums
 from shuffledp.accounting.report import Bound
-from shuffledp.accounting.sum_view import View, is_exact, is_one_number, tells_less
+from shuffledp.accounting.sum_view import (
+    View,
+    is_exact,
+    is_one_number,
+    sum_of_bits,
+    sum_of_noise,
+    tells_less,
+)
+from shuffledp.bounds.binary_response import MOST_USERS, BinaryResponse
+from shuffledp.bounds.chernoff import users_aside
 from shuffledp.bounds.curve import (
     UNKNOWN,
     Curve,
     Deferred,
+    Proof,
     Proved,
     Remembered,
     largest,
     smallest,
 )
 from shuffledp.bounds.decomposed import FINEST, Decomposed
+from shuffledp.bounds.sums.curve import NoisySum
 from shuffledp.bounds.swap.curve import Swapped
 from shuffledp.engine.balls import lower_double
 from shuffledp.interval import Interval
@@ -34,9 +46,11 @@ from shuffledp.randomizers import (
     pairs_to_compare,
 )
 from shuffledp.randomizers.base import SlotLaws
+from shuffledp.randomizers.joint import Joint
 
-MOST_USERS = 0
-BinaryResponse = Adaptive = None  # PENDING
+#: The probabilities that too few of those set aside are in the pool; the best one is taken.
+_RISKS = tuple(10.0**-exponent for exponent in (3, 6, 12, 24, 48, 96, 192, 300))
+
 #: Up to this many pairs, what datasets attain is looked for at all of them; beyond, at the pair
 #: whose blanket is worst.
 _MAX_ATTACKED = 64
@@ -98,10 +112,43 @@ def choose(
     multiset = _of_multiset(randomizer, crowd, bound, rtol, finest)
     known = is_exact if view == "sum" else is_one_number
     if known(randomizer, crowd):
-        return multiset  # SUMS
+        name: Proof = "blanket" if view == "multiset" and bound == "blanket" else "exact"
+        return _of_sum(randomizer, crowd, bound, rtol, multiset, name)
     if view == "sum" and tells_less(randomizer):
-        return replace(multiset, attack=largest([]))
+        return replace(multiset, attack=largest([]), encloses_blanket=False)
     return multiset
+
+
+def _of_sum(
+    randomizer: LocalRandomizer,
+    crowd: Crowd,
+    bound: Bound,
+    rtol: float,
+    multiset: Choice,
+    name: Proof,
+) -> Choice:
+    """Return what is known of the sum itself; a sum reveals no more than the multiset."""
+    noise = sum_of_noise(randomizer, crowd.honest, name)
+    if noise is not None:
+        return replace(_alone(multiset, noise), is_sharp=True)
+    bits = sum_of_bits(randomizer, crowd.honest)
+    if bits is not None:
+        return _alone(multiset, bits)
+    if isinstance(randomizer, Joint):
+        return _alone(multiset, JointSums(randomizer, crowd, bound, rtol))
+    raise TypeError(f"what the sum of reports of {randomizer} reveals is not known")
+
+
+def _alone(multiset: Choice, own: Curve) -> Choice:
+    """Return the bounds on a sum whose own curve is known."""
+    own = Remembered(own)
+    return replace(
+        multiset,
+        guarantee=own if isinstance(own.curve, NoisySum) else smallest([own, multiset.guarantee]),
+        attack=own,
+        encloses_blanket=False,
+        reason=None,
+    )
 
 
 def _of_multiset(
@@ -120,7 +167,7 @@ def _of_multiset(
 
     own = all_neighbours(crowd.honest)
     if adaptive and pairs:
-        own = Adaptive(all_neighbours, crowd.honest, adaptive, _pool(randomizer, pairs))
+        own = _adaptive(all_neighbours, crowd.honest, adaptive, _pool(randomizer, pairs))
     blanket = Remembered(own)
     # As if those whose reports are learned afterwards were fixed, too: that reveals less.
     attack = Remembered(_attack(randomizer, pairs, blanket, crowd.honest - adaptive, rtol, finest))
@@ -141,6 +188,26 @@ def _of_multiset(
     if tuple(known) != pairs:
         guarantee = smallest([blanket, guarantee])
     return Choice(Remembered(guarantee), attack, blanket, pairs, encloses_blanket=False)
+
+
+def _adaptive(curve_of: Callable[[int], Curve], n: int, f: int, pool: float) -> Curve:
+    r"""Return the bound if the analyst chooses whose reports to learn after seeing them shuffled.
+
+    Let every other user be in the pool with probability :math:`\gamma`, the mass of the blanket,
+    and :math:`\varphi(m)` be the bound for a pool of m. Seen from the pool's multiset, the reports
+    of its members are assigned to them at random, so the f that are learned, in whatever order they
+    are chosen, might as well be any fixed f, and :math:`\delta\le E\varphi(\max(1,1+K-f))` with
+    :math:`K\sim\mathrm{Bin}(n-1,\gamma)`. Split off m users, X of whom are in the pool: where
+    :math:`X\ge f` the other users' pool is left whole, so
+
+    .. math:: \delta\le\delta_{n-m}+P(\mathrm{Bin}(m,\gamma)<f)\qquad\text{for every }m.
+    """
+    curves = [curve_of(1)]  # all others are exposed
+    for risk in _RISKS:
+        aside = users_aside(f, pool, risk, n)
+        if aside is not None:
+            curves.append(curve_of(n - aside).plus(risk))
+    return smallest(curves)
 
 
 def _attack(

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shuffledp.accounting.best_bound import Bounded
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.inversion import log_gap
-from shuffledp.accounting.report import Bound, Proof, check_order
-from shuffledp.accounting.sum_view import Attained
-from shuffledp.divergence import LogEnclosure
+from shuffledp.accounting.report import Bound
+from shuffledp.bounds.curve import Curve, Proved
 from shuffledp.errors import MAX_EPSILON0, wide_is_enough
-from shuffledp.interval import Interval, exp_up
+from shuffledp.interval import Interval
 from shuffledp.randomizers import Input, Pair
 from shuffledp.randomizers.joint import Joint
 
@@ -26,8 +22,8 @@ if TYPE_CHECKING:
 _RTOL = 1e-3  # relative width of what is composed
 
 
-class JointSums:
-    r"""The privacy of one sum for each attribute, or that of the multiset where it is smaller.
+class JointSums(Curve):
+    r"""The privacy of one sum for each attribute.
 
     Every user randomizes each attribute on its own, so given the data the sums are independent:
     two neighbouring datasets have the laws :math:`\prod_jP_j` and :math:`\prod_jQ_j`, in which only
@@ -41,79 +37,38 @@ class JointSums:
         crowd: the users; nobody is corrupted adaptively.
         bound: which bound of the multiset counts.
         rtol: relative width of enclosures.
-        multiset: bounds log delta from above if all reports are seen, and says what proves it.
-        root: bounds epsilon from above if all reports are seen.
     """
 
-    def __init__(
-        self,
-        randomizer: Joint,
-        crowd: Crowd,
-        bound: Bound,
-        rtol: float,
-        multiset: Callable[[float], tuple[float, Proof]],
-        root: Callable[[float], float],
-    ) -> None:
+    def __init__(self, randomizer: Joint, crowd: Crowd, bound: Bound, rtol: float) -> None:
         self.randomizer, self.crowd, self.bound = randomizer, crowd, bound
-        self.rtol, self.multiset, self.root = max(rtol, _RTOL), multiset, root
-        self._known: dict[float, tuple[float, Proof]] = {}
+        self.rtol = max(rtol, _RTOL)
 
-    def log_delta(self, epsilon: float) -> Bounded[LogEnclosure]:
-        """Enclose the logarithm of the true delta."""
-        upper, proof = self.proved(epsilon)
-        lower = check_order(self.leak.lower_log_delta(epsilon), upper)
-        where = self.where(epsilon)
-        return Bounded(
-            LogEnclosure(lower, upper),
-            LogEnclosure(upper, upper),
-            LogEnclosure(lower, lower),
-            where,
-            where,
-            proof,
-        )
-
-    def epsilon(self, delta: float) -> Bounded[Interval]:
-        """Enclose the true epsilon.
-
-        The upper end keeps its word: ``log_delta`` there ends at or below the target.
-        """
-        upper, proof = self._root(delta)
-        lower = check_order(self.leak.lower_epsilon(delta), upper)
-        where = self.where(lower)
-        return Bounded(
-            Interval(lower, upper),
-            Interval(upper, upper),
-            Interval(lower, lower),
-            where,
-            where,
-            proof,
-        )
-
-    def proved(self, epsilon: float) -> tuple[float, Proof]:
-        """Return an upper bound on log delta, and what proves it."""
-        if epsilon not in self._known:
-            with wide_is_enough():
-                composed = self._answers.proved_log_delta(epsilon)[0].upper
-                bound, proof = self.multiset(epsilon)
-            self._known[epsilon] = (bound, proof) if bound < composed else (composed, "composition")
-        return self._known[epsilon]
-
-    def gap(self, epsilon: float, delta: float) -> float:
-        """Return how far ``log_delta`` ends above the logarithm of ``delta``, about."""
-        return log_gap(self.proved(epsilon)[0], delta)
-
-    def _root(self, delta: float) -> tuple[float, Proof]:
+    def above(self, epsilon: float) -> Proved:
+        """Prove an upper bound on log delta."""
         with wide_is_enough():
-            composed = self._answers.proved_epsilon(delta)[0].upper
-            if composed <= MAX_EPSILON0 and exp_up(self.multiset(composed)[0]) > delta:
-                return composed, "composition"  # the multiset's epsilon is larger
-            multiset = self.root(delta)
-        if multiset > MAX_EPSILON0:  # nobody can ask back
-            return (multiset, "blanket") if multiset < composed else (composed, "composition")
-        bound, proof = self.proved(multiset)
-        if multiset < composed and exp_up(bound) <= delta:
-            return multiset, proof
-        return composed, "composition"
+            log = self._answers.proved_log_delta(epsilon)[0].upper
+        return Proved(log, self._at(epsilon), "composition")
+
+    def below(self, epsilon: float) -> Proved:
+        """Prove what datasets attain."""
+        with wide_is_enough():
+            log = self._leak.lower_log_delta(epsilon)
+        return Proved(log, self._at(epsilon), "composition")
+
+    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
+        """Return log delta in doubles, about."""
+        return self._answers.estimate(epsilon)
+
+    @cached_property
+    def end(self) -> Interval:
+        """Enclose where delta becomes 0."""
+        with wide_is_enough():
+            upper = self._answers.proved_epsilon(0.0)[0].upper
+            return Interval(min(self._leak.lower_epsilon(0.0), upper), upper)
+
+    def __str__(self) -> str:
+        """Name it."""
+        return f"composition of the sums of {len(self.randomizer.parts)} attributes"
 
     @property
     def _most(self) -> int:
@@ -146,7 +101,7 @@ class JointSums:
         return ManyRounds(self._kinds, self._most, self.rtol)
 
     @cached_property
-    def leak(self) -> ManyRounds | SingleRound:
+    def _leak(self) -> ManyRounds | SingleRound:
         """What the datasets reveal."""
         from shuffledp.accounting.single_round import SingleRound
 
@@ -164,7 +119,7 @@ class JointSums:
         with wide_is_enough():
             return [(max(self._kinds, key=lambda k: k.accountant.delta_lower_bound(0.0)), 1)]
 
-    def where(self, epsilon: float) -> Attained:
+    def _at(self, epsilon: float) -> Datasets:
         """Return the datasets behind lower bounds."""
         left = {kind.key: times for kind, times in self._changing}
         entries: list[tuple[Input, Input, Input]] = []
@@ -180,7 +135,7 @@ class JointSums:
             other = pair.first if datasets is None else datasets.other
             entries.append((pair.first, pair.second, other))
         first, second, others = zip(*entries, strict=True)
-        return Attained(Pair(first, second), others)
+        return Datasets(Pair(first, second), others)
 
     def _datasets(self, kind: RoundKind, epsilon: float) -> Datasets | None:
         """Return those of an attribute that changes."""
@@ -190,20 +145,3 @@ class JointSums:
             with wide_is_enough():
                 return kind.accountant.delta_report(min(epsilon, MAX_EPSILON0)).datasets
         return dict(zip(self._kinds, self._answers.datasets, strict=True))[kind]
-
-
-class JointLeak:
-    """What concrete datasets reveal, as lower bounds are asked for."""
-
-    def __init__(self, sums: JointSums) -> None:
-        self.sums = sums
-
-    def log_delta(self, epsilon: float) -> tuple[LogEnclosure, Attained]:
-        """Return a log delta that they attain."""
-        lower = self.sums.leak.lower_log_delta(epsilon)
-        return LogEnclosure(lower, lower), self.sums.where(epsilon)
-
-    def epsilon(self, delta: float) -> tuple[Interval, Attained]:
-        """Return an epsilon below which they exceed delta."""
-        lower = self.sums.leak.lower_epsilon(delta)
-        return Interval(lower, lower), self.sums.where(lower)

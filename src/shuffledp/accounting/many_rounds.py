@@ -87,6 +87,10 @@ class ManyRounds:
             return -math.inf if self.epsilon(delta)[0].upper <= epsilon else math.inf
         return self._bound.upper.gap(epsilon, log_target(delta))
 
+    def estimate(self, epsilon: float) -> float:
+        """Return log delta of the bound in doubles, about."""
+        return self._bound.upper.estimate(epsilon) if epsilon < self._end else -math.inf
+
     def lower_epsilon(self, delta: float) -> float:
         """Return the epsilon that datasets attain."""
         if delta in (0, 1):

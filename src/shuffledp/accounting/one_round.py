@@ -12,14 +12,22 @@ from shuffledp.accounting.choice import choose
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import Bound
-from shuffledp.accounting.sum_view import View, in_logs, is_exact, search_of, tells_less
+from shuffledp.accounting.sum_view import (
+    View,
+    held_by_all,
+    is_exact,
+    sum_of_bits,
+    sum_of_noise,
+    tells_less,
+)
 from shuffledp.bounds.curve import Curve
 from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.bounds.root import delta_below
-from shuffledp.errors import wide_is_enough
+from shuffledp.bounds.sums.curve import BitSum
+from shuffledp.engine.balls import lower_log, precision, upper_log
 from shuffledp.interval import Interval
-from shuffledp.randomizers import LocalRandomizer, Pair
-from shuffledp.randomizers.aggregate import BitSums, SeparateSums
+from shuffledp.randomizers import LocalRandomizer
+from shuffledp.randomizers.aggregate import SeparateSums
 from shuffledp.rounds import RoundProfile
 from shuffledp.rounds.grid import scale_of
 
@@ -66,10 +74,15 @@ def attack(randomizer: LocalRandomizer, crowd: Crowd, view: View, rtol: float) -
     if view == "sum" and tells_less(randomizer):
         if not is_exact(randomizer, crowd) or isinstance(randomizer.aggregate, SeparateSums):
             return None
-        seen = randomizer.aggregate
-        if isinstance(seen, BitSums):
-            return _attack_on_bits(randomizer.neighbours()[0], seen, crowd, rtol)
-        return _attack_on_noise(randomizer, crowd, rtol)
+        noise, bits = (f(randomizer, crowd.honest) for f in (sum_of_noise, sum_of_bits))
+        if bits is not None:
+            held, profile = _best_on_bits(bits, rtol)
+            return Attack(held_by_all(randomizer, held), profile)
+        if noise is None:
+            return None
+        forward = enclosed(noise)  # the same whatever the others hold
+        profile = RoundProfile(forward, forward, noise.end.upper, rtol)
+        return Attack(held_by_all(randomizer, (True, False)), profile)
     n = crowd.honest - crowd.corrupted_adaptively  # as if these were fixed, too
     accountant = _accountant(randomizer, Crowd(n), "blanket", "multiset", rtol)
     scale = scale_of(accountant.delta_lower_bound(0.0))
@@ -95,44 +108,25 @@ def enclosed(curve: Curve) -> Callable[[float], Interval]:
     return enclose
 
 
-def _attack_on_noise(randomizer: LocalRandomizer, crowd: Crowd, rtol: float) -> Attack | None:
-    """Return what a shift of the sum reveals, the same whatever the others hold."""
-    accountant = _accountant(randomizer, crowd, "blanket", "sum", rtol)
-    datasets = accountant.delta_report(0.0).datasets
-    if datasets is None:
-        return None
+def _best_on_bits(curve: BitSum, rtol: float) -> tuple[tuple[bool, bool], RoundProfile]:
+    """Return which value all others hold, and what the counts of two bits reveal then."""
+    end = curve.end.upper
+    _, at_once = curve.corner(0.0)
+    held, _ = curve.corner(min(scale_of(max(float(at_once.lower), 0.0)), end / 2))
 
-    def forward(epsilon: float) -> Interval:
-        with wide_is_enough():
-            ends = accountant.log_delta_interval(epsilon)
-        return Interval(ends.lower, ends.upper)
+    def enclose(held: tuple[bool, bool]) -> Callable[[float], Interval]:
+        def enclosed_at(epsilon: float) -> Interval:
+            if epsilon >= end:
+                return Interval(-math.inf, -math.inf)
+            found = curve.all_hold(held, epsilon)
+            with precision():
+                return Interval(lower_log(found.lower), upper_log(found.upper))
 
-    end = accountant.epsilon_interval(0.0).upper
-    return Attack(datasets, RoundProfile(forward, forward, end, rtol))
+        return enclosed_at
 
-
-def _attack_on_bits(pair: Pair, seen: BitSums, crowd: Crowd, rtol: float) -> Attack:
-    """Return what the counts of two bits reveal if all others hold the same value."""
-    n, end = crowd.honest, seen.epsilon0
-    scale = scale_of(search_of(n, seen, 0.0).corners()[0].lower)
-    _, held = search_of(n, seen, min(scale, end / 2)).corners()
-
-    def forward(epsilon: float) -> Interval:
-        return _counted(n, seen, held, epsilon)
-
-    def backward(epsilon: float) -> Interval:
-        # The two values change their roles.
-        return _counted(n, seen, {0: 1, 1: 0, 2: 2}[held], epsilon)
-
-    profile = RoundProfile(forward, forward if held == 2 else backward, end, rtol)
-    return Attack(Datasets(pair, held), profile)
-
-
-def _counted(n: int, seen: BitSums, held: int, epsilon: float) -> Interval:
-    """Enclose log delta of the counts if all others hold a value, 0 and 1 being those compared."""
-    if epsilon >= seen.epsilon0:
-        return Interval(-math.inf, -math.inf)
-    return in_logs(search_of(n, seen, epsilon).all_hold(held))
+    forward = enclose(held)
+    backward = forward if held[0] == held[1] else enclose(held[::-1])  # the values change roles
+    return held, RoundProfile(forward, backward, end, rtol)
 
 
 def _accountant(

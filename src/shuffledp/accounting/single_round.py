@@ -46,6 +46,10 @@ class SingleRound:
         """Return how far the bound is above log delta."""
         return log_gap(self.log_delta(epsilon)[0].upper, delta)
 
+    def estimate(self, epsilon: float) -> float:
+        """Return log delta in doubles, about."""
+        return max(one.choice.guarantee.estimate(epsilon) for one in self.accountants)
+
     def lower_epsilon(self, delta: float) -> float:
         """Return the epsilon that datasets attain."""
         return max(one.epsilon_lower_bound(delta) for one in self.accountants)

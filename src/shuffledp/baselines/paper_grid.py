@@ -52,8 +52,8 @@ def grid_delta(gains: Gains, n: int, *, interval_length: float, rounding: Roundi
 
     .. math:: \bar G = l\lceil G/l\rceil \quad\text{or}\quad \bar G = l\lfloor G/l\rfloor,
 
-    (a value that is no double counts as the next double up or down), the law of the sum of n copies is
-    :math:`\mathrm{FFT}^{-1}(\mathrm{FFT}(\bar G)^n)`, and the answer is
+    (a value that is no double counts as the next double up or down), the law of the sum of n copies
+    is :math:`\mathrm{FFT}^{-1}(\mathrm{FFT}(\bar G)^n)`, and the answer is
 
     .. math:: \delta = \frac1n \sum_{x > 0} x\,\Pr[\bar G_1+\dots+\bar G_n = x]
               + \sum_{c_j=0} (a_j-e^\varepsilon b_j)_+ .

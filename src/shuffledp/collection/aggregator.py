@@ -15,13 +15,17 @@ from shuffledp.collection.combination import combination
 from shuffledp.collection.estimate import Estimate, Estimates
 from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.moments import Moments, Results, finish
-from shuffledp.collection.storage import Stored, read, write
 from shuffledp.collection.tally import Subject, Total, Truth, check_some, number_of
 from shuffledp.errors import check_integer, check_users
 from shuffledp.randomizers import LocalRandomizer, as_randomizer
 from shuffledp.randomizers.parts import without_paths
 from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.sampling.checks import bare_vector
+from shuffledp.sealed import seal, unseal
+from shuffledp.whole_file import write_whole
+
+#: Says what a file of sums is and how it is laid out.
+_FORMAT = "shuffledp sums of reports, 1"
 
 
 class Aggregator:
@@ -233,7 +237,13 @@ class Aggregator:
         Raises:
             OSError: if the file cannot be written.
         """
-        write(Path(path), Stored(str(self._randomizer), self._fingerprint, self._state))
+        content = {
+            "format": _FORMAT,
+            "mechanism": str(self._randomizer),
+            "fingerprint": self._fingerprint,
+            "sums": [array.tolist() for array in self._state],
+        }
+        write_whole(Path(path), seal(content).encode())
 
     @classmethod
     def load(
@@ -254,14 +264,22 @@ class Aggregator:
             OSError: if the file cannot be read.
             ValueError: if it is damaged, or for another mechanism or other candidates.
         """
-        loaded, stored = cls(randomizer, candidates=candidates), read(Path(path))
-        if stored.fingerprint != loaded._fingerprint:
+        loaded, raw = cls(randomizer, candidates=candidates), Path(path).read_bytes()
+        try:
+            content = unseal(raw, _FORMAT)
+            mechanism, fingerprint = content["mechanism"], content["fingerprint"]
+            state = [np.array(sums) for sums in content["sums"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"path {str(path)!r} does not hold sums of reports, or is damaged: {error}"
+            ) from None
+        if fingerprint != loaded._fingerprint:
             raise ValueError(
                 f"path {str(path)!r} must be for {randomizer} and the same candidates, got "
-                f"{stored.mechanism}"
+                f"{mechanism}"
             )
-        kinds = [[(x.shape, x.dtype.kind) for x in s] for s in (stored.state, loaded._state)]
+        kinds = [[(x.shape, x.dtype.kind) for x in sums] for sums in (state, loaded._state)]
         if kinds[0] != kinds[1]:
             raise ValueError(f"path {str(path)!r} does not hold sums of reports of {randomizer}")
-        loaded._add(stored.state)
+        loaded._add(state)
         return loaded

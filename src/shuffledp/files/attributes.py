@@ -11,7 +11,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
-from shuffledp.randomizers.base import Values
 from shuffledp.randomizers.composition import Composition
 from shuffledp.randomizers.continuous_noise import ContinuousNoise
 
@@ -62,7 +61,7 @@ def shape_of(randomizer: LocalRandomizer) -> Shape:
 
     >>> from shuffledp import parse
     >>> shape = shape_of(parse("joint(krr(k=3, epsilon0=1), subsample(krr(4, 1), rate=0.5))"))
-    >>> [attribute.sizes for attribute in flatten(shape)]
+    >>> [attribute.sizes for attribute in leaves(shape)]
     [[3], [4]]
     """
     return Attribute((randomizer,))
@@ -92,15 +91,21 @@ def _share(shapes: Sequence[Shape]) -> Shape:
     return tuple(_share(entries) for entries in zip(*nested, strict=True))
 
 
-def flatten(shape: Shape) -> list[Attribute]:
-    """Return the attributes from left to right."""
-    if isinstance(shape, Attribute):
-        return [shape]
-    return [attribute for entry in shape for attribute in flatten(entry)]
+def leaves(nested: Any) -> Iterator[Any]:
+    """Yield what nested tuples hold, from left to right.
+
+    >>> list(leaves((("a", "b"), "c")))
+    ['a', 'b', 'c']
+    """
+    if isinstance(nested, tuple):
+        for entry in nested:
+            yield from leaves(entry)
+    else:
+        yield nested
 
 
-def arrange(shape: Shape, columns: Iterator[NDArray[Any]]) -> Values:
-    """Return one array per attribute as the mechanism expects them."""
+def arrange(shape: Shape, entries: Iterator[Any]) -> Any:
+    """Return one entry per attribute, nested as the mechanism's inputs are."""
     if isinstance(shape, Attribute):
-        return next(columns)
-    return tuple(arrange(entry, columns) for entry in shape)
+        return next(entries)
+    return tuple(arrange(entry, entries) for entry in shape)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.collection.families import Candidates
-from shuffledp.files.attributes import Attribute, Shape, flatten, shape_of
+from shuffledp.files.attributes import Attribute, Shape, arrange, leaves, shape_of
 from shuffledp.files.problems import DataError
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.rounding import written
@@ -127,7 +127,7 @@ class ColumnReader:
     def _number(self, label: object) -> int:
         number = self._numbers.get(label)
         if number is None:
-            raise ValueError(f"{echo(label)} is not one of {_list(self.column.labels or ())}")
+            raise ValueError(f"{echo(label)} is not one of {listed(self.column.labels or ())}")
         return number
 
     def _problem(self, cell: object) -> str | None:
@@ -164,7 +164,7 @@ def readers_for(
                 f"columns must be of type Column, such as Column('page'), got {column!r}"
             )
     shape = shape_of(randomizer)
-    attributes = flatten(shape)
+    attributes = list(leaves(shape))
     if len(columns) != len(attributes):
         raise ValueError(
             f"columns must be as many as {randomizer} reads, {len(attributes)}, got {len(columns)}"
@@ -173,16 +173,9 @@ def readers_for(
 
 
 def candidates_of(shape: Shape, readers: Iterable[ColumnReader]) -> Candidates:
-    """Return which values to estimate, arranged as the attributes; None for all of them."""
-    given = iter(readers)
-
-    def walk(entry: Shape) -> Candidates:
-        if isinstance(entry, Attribute):
-            return next(given).candidates
-        entries = [walk(part) for part in entry]
-        return None if all(part is None for part in entries) else entries
-
-    return walk(shape)
+    """Return which values to estimate, arranged as the attributes, None for all."""
+    found: Candidates = arrange(shape, (reader.candidates for reader in readers))
+    return found
 
 
 def _whole(cell: object) -> int:
@@ -223,7 +216,8 @@ def echo(cell: object) -> str:
     return shorten(text, _MAX_ECHO)
 
 
-def _list(labels: Sequence[str]) -> str:
+def listed(labels: Sequence[str]) -> str:
+    """Return labels as messages show them, the first few of many."""
     shown = ", ".join(map(echo, labels[:_SHOWN]))
     rest = len(labels) - _SHOWN
     return shown if rest <= 0 else f"{shown} and {counted(rest, 'other')}"

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from itertools import count
 from pathlib import Path
-from typing import cast
+from typing import Any
+
+from numpy.typing import NDArray
 
 from shuffledp.accounting.crowd import count_of
 from shuffledp.cluster import Client, in_pairs, merged
 from shuffledp.collection import Aggregator, Estimate
-from shuffledp.collection.estimate import Estimates, FloatArray
-from shuffledp.collection.families import Candidates, tally_for
-from shuffledp.collection.tally import Truth
+from shuffledp.collection.estimate import FloatArray
+from shuffledp.collection.families import tally_for
 from shuffledp.errors import check_types
-from shuffledp.files.attributes import Attribute, Shape
+from shuffledp.files.attributes import arrange, leaves
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
 from shuffledp.files.problems import DataError
 from shuffledp.files.published import attributes_of, read_published
-from shuffledp.files.report_files import Reports, reports_in
+from shuffledp.files.report_files import ReportFile, Reports, reports_in
 from shuffledp.files.sidecar import Sidecar, read_sidecar, sidecar_path
 from shuffledp.files.tables import is_csv, parts_of
 from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
@@ -167,8 +167,8 @@ def asked(
     shape, readers = readers_for(randomizer, columns)
     candidates = candidates_of(shape, readers)
     aggregator = Aggregator(randomizer, candidates=candidates)
-    told = _told(randomizer, _places(shape, count()), candidates, None)
-    return aggregator, [(columns[i], part, mechanism) for i, part, mechanism in told]
+    nested = arrange(shape, iter(columns))
+    return aggregator, list(_told(randomizer, nested, candidates, None))
 
 
 def estimate_published(
@@ -222,7 +222,7 @@ def estimation_of(
         estimates = list(leaves(aggregator.estimate()))
         shifts: list[FloatArray | None] = [None] * len(estimates)
         if number:
-            shifts = list(_arrays(aggregator.largest_shifts(number)))
+            shifts = list(leaves(aggregator.largest_shifts(number)))
     except (TypeError, ValueError) as error:
         raise DataError(str(error)) from None
     sections = tuple(
@@ -276,28 +276,38 @@ def sums_of(file: tuple[Path, Sidecar]) -> Aggregator:
     path, sidecar = file
     sidecar.check_file(path)
     aggregator, _ = _asked(path, sidecar)
-    add_up(aggregator, reports_in(path, aggregator.randomizer.report_dtype))
-    if aggregator.n != sidecar.n:
-        raise DataError(
-            f"{str(path)!r} has {counted(aggregator.n, 'report')}, but its sidecar says "
-            f"n = {sidecar.n!r}"
-        )
+    add_file(aggregator.add, reports_in(path, aggregator.randomizer.report_dtype), sidecar)
     return aggregator
 
 
-def add_up(aggregator: Aggregator, reports: Reports) -> None:
-    """Add reports to an aggregator, a few thousand at a time.
+def add_up(add: Callable[[NDArray[Any]], None], reports: Reports) -> int:
+    """Add reports to an aggregator, a few thousand at a time; return how many there are.
 
     Raises:
         DataError: if they cannot be read, or one cannot be of this mechanism.
     """
+    done = 0
     for some in reports.chunks(rows_per_chunk(reports.dtype)):
-        first = aggregator.n + 1
         try:
-            aggregator.add(some)
+            add(some)
         except ValueError as error:
-            rows = f"rows {first} to {first + some.size - 1}"
+            rows = f"rows {done + 1} to {done + some.size}"
             raise DataError(f"{reports.label}, {rows}: {error}") from None
+        done += some.size
+    return done
+
+
+def add_file(add: Callable[[NDArray[Any]], None], file: ReportFile, sidecar: Sidecar) -> None:
+    """Add up the reports of a file, which must be as many as its sidecar says.
+
+    Raises:
+        DataError: if they are not, or as :func:`add_up` does.
+    """
+    count = add_up(add, file)
+    if count != sidecar.n:
+        raise DataError(
+            f"{file.label} has {counted(count, 'report')}, but its sidecar says n = {sidecar.n!r}"
+        )
 
 
 def together(one: Aggregator, other: Aggregator) -> Aggregator:
@@ -307,70 +317,36 @@ def together(one: Aggregator, other: Aggregator) -> Aggregator:
     return both
 
 
-#: The number of a column, or one entry per part of a composition.
-_Places = int | tuple["_Places", ...]
-
-
-def _places(shape: Shape, numbers: Iterator[int]) -> _Places:
-    """Number the attributes from left to right."""
-    if isinstance(shape, Attribute):
-        return next(numbers)
-    return tuple(_places(entry, numbers) for entry in shape)
-
-
-_Told = Iterator[tuple[int, LocalRandomizer, str | None]]
-
-
 @singledispatch
 def _told(
-    randomizer: LocalRandomizer, places: _Places, candidates: Candidates, mechanism: str | None
-) -> _Told:
+    randomizer: LocalRandomizer, columns: Any, candidates: Any, mechanism: str | None
+) -> Iterator[ToldColumn]:
     """Yield for every estimate, in order, its column, a mechanism behind it, and its name."""
-    yield cast("int", places), randomizer, mechanism
+    yield columns, randomizer, mechanism
 
 
 @_told.register
 def _told_by_some(
-    randomizer: Subsample, places: _Places, candidates: Candidates, mechanism: str | None
-) -> _Told:
-    yield from _told(randomizer.part, places, candidates, mechanism)
+    randomizer: Subsample, columns: Any, candidates: Any, mechanism: str | None
+) -> Iterator[ToldColumn]:
+    yield from _told(randomizer.part, columns, candidates, mechanism)
 
 
 @_told.register
 def _told_by_attributes(
-    randomizer: Composition, places: _Places, candidates: Candidates, mechanism: str | None
-) -> _Told:
-    own = cast("tuple[_Places, ...]", places)
-    entries = [None] * len(own) if candidates is None else candidates
-    for part, place, wanted in zip(randomizer.parts, own, entries, strict=True):
-        yield from _told(part, place, wanted, mechanism)
+    randomizer: Composition, columns: Any, candidates: Any, mechanism: str | None
+) -> Iterator[ToldColumn]:
+    for part, own, wanted in zip(randomizer.parts, columns, candidates, strict=True):
+        yield from _told(part, own, wanted, mechanism)
 
 
 @_told.register
 def _told_by_parts(
-    randomizer: Parallel, places: _Places, candidates: Candidates, mechanism: str | None
-) -> _Told:
+    randomizer: Parallel, columns: Any, candidates: Any, mechanism: str | None
+) -> Iterator[ToldColumn]:
     subjects = {tally_for(part, candidates).subject for part in randomizer.parts}
     if len(subjects) == 1:
-        yield from _told(randomizer.parts[0], places, candidates, mechanism)
+        yield from _told(randomizer.parts[0], columns, candidates, mechanism)
     else:
         for part in randomizer.parts:
-            yield from _told(part, places, candidates, str(part))
-
-
-def _arrays(shifts: Truth) -> Iterator[FloatArray]:
-    """Yield the arrays that nested tuples hold, in order."""
-    if isinstance(shifts, tuple):
-        for entry in shifts:
-            yield from _arrays(entry)
-    else:
-        yield shifts
-
-
-def leaves(estimates: Estimates) -> Iterator[Estimate]:
-    """Yield the estimates that nested tuples hold, in order."""
-    if isinstance(estimates, tuple):
-        for entry in estimates:
-            yield from leaves(entry)
-    else:
-        yield estimates
+            yield from _told(part, columns, candidates, str(part))

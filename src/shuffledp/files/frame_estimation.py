@@ -85,7 +85,7 @@ def sums_of_partition(empty: Aggregator, part: tuple[Any, int]) -> Aggregator:
     """Add up the reports of a partition, which must have as many rows as when it was counted."""
     frame, rows = part
     aggregator = copy(empty)  # a worker may have to do this once more
-    add_up(aggregator, FrameReports(frame, rows, aggregator.randomizer.report_dtype))
+    add_up(aggregator.add, FrameReports(frame, rows, aggregator.randomizer.report_dtype))
     return aggregator
 
 

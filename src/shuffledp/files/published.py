@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.collection import Aggregator
-from shuffledp.collection.tally import Total
 from shuffledp.errors import check_users
 from shuffledp.files.columns import Column
 from shuffledp.files.problems import DataError, naming
@@ -131,13 +130,6 @@ def attributes_of(randomizer: LocalRandomizer) -> list[LocalRandomizer]:
     if isinstance(randomizer, Joint):
         return [own for part in randomizer.parts for own in attributes_of(part)]
     return [randomizer]
-
-
-def totals_of(total: Total) -> list[list[int] | float]:
-    """Return the totals of an aggregator, one for each attribute."""
-    if isinstance(total, tuple):
-        return [own for part in total for own in totals_of(part)]
-    return [total]
 
 
 def _arrange(randomizer: LocalRandomizer, entries: Iterator[Any]) -> Any:

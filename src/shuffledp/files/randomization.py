@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp._version import __version__
 from shuffledp.accounting import Report, ShuffleAccountant
 from shuffledp.accounting.sum_view import View
 from shuffledp.cluster import Client
 from shuffledp.collection import Aggregator
 from shuffledp.errors import NoAnswerError, check_delta, check_integer
-from shuffledp.files.attributes import arrange
+from shuffledp.files.attributes import arrange, leaves
 from shuffledp.files.buckets import Buckets, buckets_for
 from shuffledp.files.chunk import rows_per_chunk
 from shuffledp.files.columns import Column, candidates_of, readers_for
@@ -26,9 +25,9 @@ from shuffledp.files.frame_table import DaskFrame, FrameTable, partitions
 from shuffledp.files.ledger import Ledger
 from shuffledp.files.mechanism_text import self_contained
 from shuffledp.files.problems import DataError
-from shuffledp.files.published import attributes_of, totals_of
+from shuffledp.files.published import attributes_of
 from shuffledp.files.report_files import reports_in
-from shuffledp.files.sidecar import Guarantee, Sidecar, digest, sidecar_path
+from shuffledp.files.sidecar import Guarantee, Sidecar, sidecar_path
 from shuffledp.files.spread_buckets import SpreadBuckets
 from shuffledp.files.tables import Table, parts_of, table_in, would_join
 from shuffledp.randomizers import LocalRandomizer
@@ -37,13 +36,31 @@ from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.rounding import plain
 from shuffledp.wording import counted
 
-SEEDED = (
-    "the reports come from a seed, so whoever knows it can undo them and the guarantee does not "
-    "hold: only for simulations"
-)
-
 #: So many buckets, or parts, can be shuffled at the same time also where fewer would do.
 _SIDE_BY_SIDE = 64
+
+
+def check_unseeded(ledger: Ledger | None, seed: int | None) -> None:
+    """Refuse a ledger for reports that can be repeated.
+
+    Raises:
+        ValueError: if there are both.
+    """
+    if ledger is not None and seed is not None:
+        raise ValueError("reports from a seed have no guarantee, so no ledger records them")
+
+
+def check_roles(parts: Sequence[Path], out: Path, ledger: Ledger | None) -> None:
+    """Refuse files that would be two of what is read, what is written, and a ledger.
+
+    Raises:
+        DataError: if there is one.
+    """
+    if out.exists() and any(out.samefile(part) for part in parts):
+        raise DataError(f"cannot write {str(out)!r}: it is the file that is read")
+    for path in (*parts, out, sidecar_path(out)):
+        if ledger is not None and path.exists() and path.samefile(ledger.path):
+            raise DataError(f"cannot use {str(path)!r}: it is the ledger")
 
 
 class Randomization:
@@ -69,11 +86,6 @@ class Randomization:
         self._shape, self._readers = readers_for(self._randomizer, self._columns)
         Aggregator(self._randomizer, candidates=candidates_of(self._shape, self._readers))
         self._seed = None if seed is None else check_integer("seed", seed, 0)
-
-    @property
-    def _warnings(self) -> tuple[str, ...]:
-        """What limits the guarantee."""
-        return () if self._seed is None else (SEEDED,)
 
     def run(
         self,
@@ -112,10 +124,8 @@ class Randomization:
         """
         delta, dtype = check_delta(target_delta), self._randomizer.report_dtype
         rows = rows_per_chunk(dtype)
-        parts, most = self._parts(source, out, client)
-        if ledger is not None:
-            files = [part for part in parts if isinstance(part, Path)]
-            self._check_ledger(ledger, (*files, out, sidecar_path(out)))
+        check_unseeded(ledger, self._seed)
+        parts, most = self._parts(source, out, client, ledger)
         reports_in(out, dtype)  # a wrong ending, or a missing package, is said before the work
         with (
             draft(out, force=force) as new,
@@ -128,8 +138,7 @@ class Randomization:
             if ledger is not None:
                 ledger.check(answer.randomizer, answer.n)
             reports_in(new.reports, dtype).write(buckets.empty(rows))
-            sidecar = self._sidecar(answer, new.reports, assumptions)
-            new.sidecar.write_text(sidecar.to_json() + "\n", encoding="utf-8")
+            sidecar = self._describe(new.reports, answer, assumptions)
             if ledger is not None:
                 ledger.add(answer.randomizer, answer.n, reports=sidecar.sha256)
             new.publish()
@@ -162,11 +171,11 @@ class Randomization:
         """
         delta = check_delta(target_delta)
         rng = None if self._seed is None else np.random.default_rng(self._seed)
-        parts, _ = self._parts(source, out, None)
+        parts, _ = self._parts(source, out)
         aggregator = Aggregator(
             self._randomizer, candidates=candidates_of(self._shape, self._readers)
         )
-        totals_of(aggregator.total)  # or refused before the work
+        _ = aggregator.total  # or refused before the work
         if out.suffix.lower() != ".json":
             raise DataError(f"{str(out)!r} must be a .json file, for a sum")
         with draft(out, force=force) as new:
@@ -177,15 +186,14 @@ class Randomization:
             answer = self._answer(aggregator.n, delta, "sum")
             content = self._content(aggregator)
             new.reports.write_text(json.dumps(content, allow_nan=False) + "\n", encoding="utf-8")
-            sidecar = self._sidecar(answer, new.reports, assumptions)
-            new.sidecar.write_text(sidecar.to_json() + "\n", encoding="utf-8")
+            sidecar = self._describe(new.reports, answer, assumptions)
             new.publish()
         return sidecar
 
     def _content(self, aggregator: Aggregator) -> dict[str, object]:
         """Return what the file of a sum holds."""
         entries: list[dict[str, object]] = []
-        parts, totals = attributes_of(self._randomizer), totals_of(aggregator.total)
+        parts, totals = attributes_of(self._randomizer), leaves(aggregator.total)
         for column, part, total in zip(self._columns, parts, totals, strict=True):
             entry: dict[str, object] = {"counts" if isinstance(total, list) else "sum": total}
             if column.labels is not None and isinstance(part, SupportRandomizer):
@@ -199,45 +207,38 @@ class Randomization:
         ]
         return {"n": aggregator.n, "attributes": named}
 
-    def _sidecar(self, answer: Report, reports: Path, assumptions: Sequence[str]) -> Sidecar:
-        """Return what goes with a file."""
-        return Sidecar(
-            mechanism=str(answer.randomizer),
-            n=answer.n,
-            columns=self._columns,
-            guarantee=Guarantee.of(answer),
+    def _describe(self, reports: Path, answer: Report, assumptions: Sequence[str]) -> Sidecar:
+        """Write the sidecar of a file."""
+        return Sidecar.beside(
+            reports,
+            answer.randomizer,
+            answer.n,
+            self._columns,
+            Guarantee.of(answer),
+            (*answer.assumptions, *assumptions),
             seeded=self._seed is not None,
-            warnings=self._warnings,
-            assumptions=(*answer.assumptions, *assumptions),
-            relation=answer.relation.to_dict(),
-            sha256=digest(reports),
-            size=reports.stat().st_size,
-            version=__version__,
             view=answer.view,
         )
-
-    def _check_ledger(self, ledger: Ledger, paths: Sequence[Path]) -> None:
-        if self._seed is not None:
-            raise ValueError("reports from a seed have no guarantee, so no ledger records them")
-        for path in paths:
-            if path.exists() and path.samefile(ledger.path):
-                raise DataError(f"cannot use {str(path)!r}: it is the ledger")
 
     @property
     def _names(self) -> list[str]:
         return [column.name for column in self._columns]
 
     def _parts(
-        self, source: Path | DaskFrame, out: Path, client: Client | None
+        self,
+        source: Path | DaskFrame,
+        out: Path,
+        client: Client | None = None,
+        ledger: Ledger | None = None,
     ) -> tuple[Sequence[Any], int]:
         """Return files or partitions, and no less than the number of their rows."""
         if not isinstance(source, Path):
+            check_roles([], out, ledger)
             expected = "source must be a Path or a dask DataFrame"
             return partitions(source, self._names, client, expected=expected)
         parts = parts_of(source)
         most = sum(table_in(part, self._names).max_rows for part in parts)
-        if out.exists() and any(out.samefile(part) for part in parts):
-            raise DataError(f"cannot write {str(out)!r}: it is the file that is read")
+        check_roles(parts, out, ledger)
         if would_join(source, out):
             raise DataError(f"cannot write {str(out)!r}: it would be read with {str(source)!r}")
         return parts if client is None else [part.resolve() for part in parts], most

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from shuffledp._version import __version__
 from shuffledp.accounting import Report
 from shuffledp.accounting.sum_view import View, check_view
 from shuffledp.files.columns import Column
@@ -16,6 +17,11 @@ from shuffledp.randomizers import LocalRandomizer, parse
 from shuffledp.sealed import seal, unseal
 
 _FORMAT = "shuffledp reports, 2"
+
+_SEEDED = (
+    "the reports come from a seed, so whoever knows it can undo them and the guarantee does not "
+    "hold: only for simulations"
+)
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,39 @@ class Sidecar:
     relation: Mapping[str, Any]
     view: View = "multiset"
     plan: Mapping[str, Any] | None = None
+
+    @classmethod
+    def beside(
+        cls,
+        reports: Path,
+        randomizer: LocalRandomizer,
+        n: int,
+        columns: tuple[Column, ...],
+        guarantee: Guarantee,
+        assumptions: tuple[str, ...],
+        *,
+        seeded: bool,
+        view: View = "multiset",
+        plan: Mapping[str, Any] | None = None,
+    ) -> Sidecar:
+        """Write the sidecar of a file of reports, or of their sum, that is complete."""
+        sidecar = cls(
+            mechanism=str(randomizer),
+            n=n,
+            columns=columns,
+            guarantee=guarantee,
+            seeded=seeded,
+            warnings=(_SEEDED,) if seeded else (),
+            assumptions=assumptions,
+            sha256=digest(reports),
+            size=reports.stat().st_size,
+            version=__version__,
+            relation=randomizer.relation.to_dict(),
+            view=view,
+            plan=plan,
+        )
+        sidecar_path(reports).write_text(sidecar.to_json() + "\n", encoding="utf-8")
+        return sidecar
 
     def randomizer(self) -> LocalRandomizer:
         """Return the mechanism.

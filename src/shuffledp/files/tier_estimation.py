@@ -10,11 +10,11 @@ import numpy as np
 
 from shuffledp.accounting import Group
 from shuffledp.collection.tiers import Mixture, estimate_tiers
+from shuffledp.files.attributes import leaves
 from shuffledp.files.estimation import (
     Estimation,
     Section,
     checked_sidecar,
-    leaves,
     refuse_copies,
     sums_of,
     told_columns,

@@ -47,6 +47,10 @@ class ComposedCurve:
         fineness = Fineness(self._reach_for(log_target.lower), 0)
         return self._log_delta(epsilon, fineness) - log_target.lower
 
+    def estimate(self, epsilon: float) -> float:
+        """Return the bound in doubles, about."""
+        return self._composition(Fineness(0, 0)).estimate(epsilon)
+
     def epsilon(self, log_target: Interval, halvings: int) -> float:
         """Return an epsilon at which the bound is at most the target, or for the lower side above.
 

@@ -9,8 +9,7 @@ from shuffledp.study.estimation import (
     estimate_study_files,
 )
 from shuffledp.study.option import StudyOption
-from shuffledp.study.plan import LeftOutStrategy, StudyPlan
-from shuffledp.study.planner import plan_study
+from shuffledp.study.planner import LeftOutStrategy, StudyPlan, plan_study
 from shuffledp.study.randomization import StudyReports, randomize_file, randomize_frame
 from shuffledp.study.scoring import Predictions
 from shuffledp.study.shuffle import Shuffle

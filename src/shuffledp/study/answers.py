@@ -1,8 +1,10 @@
-"""What the reports of a study tell about one attribute."""
+"""What the reports of a study tell: about one attribute, or a part of the people."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -10,15 +12,16 @@ import numpy as np
 from shuffledp.arrays import FloatArray
 from shuffledp.collection import Estimate
 from shuffledp.collection.combination import combination
+from shuffledp.collection.cross import CrossTable
 from shuffledp.collection.moments import Moments
 from shuffledp.errors import check_integer, check_probability
 from shuffledp.randomizers import DiscreteLaplace, LocalRandomizer
-from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.rounding import nearest, round_up
 from shuffledp.study.attribute import Attribute
-from shuffledp.study.cells import encoding_of
+from shuffledp.study.cells import encoding_of, support_of
+from shuffledp.wording import closest, did_you_mean
 
-_FEWEST = 4.0  # standard errors by which the share of answers must exceed 0
+_FEWEST = 4.0  # standard errors by which the share of a part must exceed 0
 
 
 @dataclass(frozen=True)
@@ -197,7 +200,7 @@ class Answers:
     def _difference(self, weights: FloatArray) -> Estimate:
         if self._leaves_out:
             return self.among_answers(weights)
-        return combination(self._support, self.moments, weights).estimate(self.n)
+        return combination(support_of(self.part), self.moments, weights).estimate(self.n)
 
     def among_answers(self, weights: FloatArray) -> Estimate:
         r"""Return a weighted sum of the shares among those who answered.
@@ -209,19 +212,13 @@ class Answers:
             ValueError: if the share of answers is not well above 0.
         """
         if not self.attribute.may_miss:
-            return combination(self._support, self.moments, weights).estimate(self.n)
+            return combination(support_of(self.part), self.moments, weights).estimate(self.n)
         held = np.append(np.asarray(weights, dtype=np.float64), 0.0)
         answered = np.append(np.ones(held.size - 1), 0.0)
-        share = combination(self._support, self.moments, answered).estimate(self.n)
-        total = float(share.values[0])
-        if not total > _FEWEST * float(share.standard_errors[0]):
-            error = round_up(float(share.standard_errors[0]), 3)
-            raise ValueError(
-                f"the share of answers about {self.attribute.name!r} is estimated as "
-                f"{nearest(total, 3)} +- {error}: too little to say something about them"
-            )
+        share = combination(support_of(self.part), self.moments, answered).estimate(self.n)
+        total = _enough(share, f"answers about {self.attribute.name!r}")
         ratio = float(held @ self.moments.values) / total
-        linear = combination(self._support, self.moments, (held - ratio * answered) / total)
+        linear = combination(support_of(self.part), self.moments, (held - ratio * answered) / total)
         return Estimate(
             np.array([ratio]), linear.estimate(self.n).standard_errors, self.n, whole_domain=False
         )
@@ -229,12 +226,6 @@ class Answers:
     @property
     def _leaves_out(self) -> bool:
         return self.attribute.missing == "leave out"
-
-    @property
-    def _support(self) -> SupportRandomizer:
-        if not isinstance(self.part, SupportRandomizer):
-            raise TypeError(f"weighted sums need a support mechanism such as krr, got {self.part}")
-        return self.part
 
     def _points(self) -> FloatArray | None:
         """Return the numbers that the values of a report stand for."""
@@ -248,3 +239,81 @@ class Answers:
             return np.array([float(label) for label in attribute.labels])
         except ValueError:
             return None
+
+
+@dataclass(frozen=True, eq=False)
+class Subgroups:
+    """A cross table with its labels.
+
+    Attributes:
+        attributes: those of the table, in its order.
+        table: the sums over the reports.
+        n: the number of users, those included who sent other reports.
+    """
+
+    attributes: tuple[Attribute, ...]
+    table: CrossTable
+    n: int
+
+    @cached_property
+    def whole(self) -> Estimate:
+        """The shares of all cells."""
+        return self.table.moments().estimate(self.n)
+
+    def shares(self, name: str, given: Mapping[str, str]) -> Estimate:
+        r"""Return the shares of one attribute's labels among those with given values of the rest.
+
+        It is a ratio r = a/b of two estimates, b the share of those with the given values (and an
+        answer, where the study leaves missing ones out). By the delta method its error is that of
+        :math:`(a-rb)/b` with r and the last b fixed at the estimates, which is right for large n.
+
+        Raises:
+            ValueError: if a given value is unknown, or the share b is not well above 0.
+        """
+        place = [attribute.name for attribute in self.attributes].index(name)
+        attribute = self.attributes[place]
+        fixed = [
+            np.ones(0) if other.name == name else _picked(other, given[other.name])
+            for other in self.attributes
+        ]
+        counted = len(attribute.counted)
+        base = np.zeros(len(attribute.values))
+        base[:counted] = 1.0
+
+        def linear(weights: FloatArray) -> Estimate:
+            vectors = [weights if i == place else one for i, one in enumerate(fixed)]
+            return self.table.combination(vectors).estimate(self.n)
+
+        shown = ", ".join(f"{key} = {value}" for key, value in given.items())
+        total = _enough(linear(base), f"people with {shown}")
+        ratios, errors = [], []
+        for own in np.eye(base.size)[:counted]:
+            ratio = float(linear(own).values[0]) / total
+            apart = linear((own - ratio * base) / total)
+            ratios.append(ratio)
+            errors.append(float(apart.standard_errors[0]))
+        return Estimate(np.array(ratios), np.array(errors), self.n, whole_domain=True)
+
+
+def _enough(share: Estimate, whose: str) -> float:
+    """Return the share of a part of the people, if it is well above 0.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    total, error = float(share.values[0]), float(share.standard_errors[0])
+    if not total > _FEWEST * error:
+        raise ValueError(
+            f"the share of {whose} is estimated as {nearest(total, 3)} +- {round_up(error, 3)}: "
+            "too little to say something about them"
+        )
+    return total
+
+
+def _picked(attribute: Attribute, value: str) -> FloatArray:
+    if value not in attribute.values:
+        guess = did_you_mean(closest(str(value), attribute.values))
+        raise ValueError(f"attribute {attribute.name!r} has no value {value!r}{guess}")
+    picked = np.zeros(len(attribute.values))
+    picked[attribute.values.index(value)] = 1.0
+    return picked

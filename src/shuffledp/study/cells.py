@@ -6,12 +6,11 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from shuffledp.arrays import FloatArray, IntArray
-from shuffledp.files.columns import Cells, objects
+from shuffledp.files.columns import Cells, echo, listed, objects
 from shuffledp.files.problems import DataError
 from shuffledp.randomizers import DiscreteLaplace, LocalRandomizer
 from shuffledp.randomizers.support import SupportRandomizer
@@ -19,10 +18,7 @@ from shuffledp.rounding import written
 from shuffledp.sampling import Bits
 from shuffledp.sampling.doubles import uniform
 from shuffledp.study.attribute import Attribute, label_text
-from shuffledp.wording import counted, shorten
 
-_MAX_ECHO = 60
-_SHOWN = 5
 _INTEGER = re.compile("-?[0-9]+")
 
 #: What stands for yes and no besides 1 and 0, in any case.
@@ -86,10 +82,8 @@ class Encoding:
         else:
             code = self._codes.get(text, self._codes.get(_whole(text)))
         if code is None:
-            shown = ", ".join(map(repr, self.attribute.labels[:_SHOWN]))
-            rest = len(self.attribute.labels) - _SHOWN
-            more = f" and {counted(rest, 'other')}" if rest > 0 else ""
-            raise DataError(f"{self._name(place)}: {_echo(cell)} is not one of {shown}{more}")
+            known = listed(self.attribute.labels)
+            raise DataError(f"{self._name(place)}: {echo(cell)} is not one of {known}")
         return code
 
     def _missing(self, place: str) -> int:
@@ -136,7 +130,7 @@ class Encoding:
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if isinstance(cell, bool | np.bool_) or math.isnan(number):
-            raise DataError(f"{self._name(place)}: {_echo(cell)} is not a number")
+            raise DataError(f"{self._name(place)}: {echo(cell)} is not a number")
         return number
 
     def _round(self, numbers: FloatArray, bits: Bits) -> IntArray:
@@ -170,6 +164,17 @@ def encoding_of(attribute: Attribute, part: LocalRandomizer) -> Encoding:
     raise ValueError(f"{part} does not fit the number {attribute.name!r}")
 
 
+def support_of(part: LocalRandomizer) -> SupportRandomizer:
+    """Return a mechanism of which weighted sums of shares can be estimated.
+
+    Raises:
+        TypeError: if it is another one.
+    """
+    if not isinstance(part, SupportRandomizer):
+        raise TypeError(f"weighted sums need a support mechanism such as krr, got {part}")
+    return part
+
+
 def is_missing(cell: object) -> bool:
     """Whether a cell holds no answer: None, NaN, pandas' NA and NaT, or an empty text.
 
@@ -187,7 +192,3 @@ def _whole(text: str) -> str | None:
     """Return 3 for 3.0, as tables with gaps write whole numbers."""
     head, point, rest = text.partition(".")
     return head if point and rest.strip("0") == "" and _INTEGER.fullmatch(head) else None
-
-
-def _echo(cell: Any) -> str:
-    return shorten(repr(cell.item() if isinstance(cell, np.generic) else cell), _MAX_ECHO)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -22,18 +22,15 @@ from shuffledp.errors import (
 )
 from shuffledp.extras import import_extra
 from shuffledp.files import Column, DataError, Estimation, Guarantee, Section, Sidecar
-from shuffledp.files.chunk import rows_per_chunk
-from shuffledp.files.estimation import checked_sidecar
+from shuffledp.files.estimation import add_file, checked_sidecar, refuse_copies
 from shuffledp.files.report_files import reports_in
 from shuffledp.files.sidecar import read_sidecar
 from shuffledp.files.tables import is_csv
 from shuffledp.randomizers import Joint
-from shuffledp.study.answers import Answers
+from shuffledp.study.answers import Answers, Subgroups
 from shuffledp.study.randomization import StudyReports
 from shuffledp.study.shuffle import Shuffle
 from shuffledp.study.study_design import StudyDesign
-from shuffledp.study.subgroups import Subgroups
-from shuffledp.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,15 +208,13 @@ def estimate_study_files(paths: Sequence[Path]) -> StudyEstimation:
     """
     paths = check_types("paths", paths, Path)
     sidecars = tuple(checked_sidecar(path) for path in paths)
-    for i, sidecar in enumerate(sidecars):
+    for path, sidecar in zip(paths, sidecars, strict=True):
         if sidecar.plan is None:
-            raise DataError(f"{str(paths[i])!r} is not of a plan, as {str(paths[0])!r} is")
-        _check_plan(paths[i], sidecar)
+            raise DataError(f"{str(path)!r} is not of a plan, as {str(paths[0])!r} is")
+        _check_plan(path, sidecar)
         if _plan(sidecar)["design"] != _plan(sidecars[0])["design"]:
-            raise DataError(f"{str(paths[i])!r} is of another plan than {str(paths[0])!r}")
-        for j in range(i):
-            if sidecars[j].sha256 == sidecar.sha256:
-                raise DataError(f"{str(paths[j])!r} and {str(paths[i])!r} hold the same reports")
+            raise DataError(f"{str(path)!r} is of another plan than {str(paths[0])!r}")
+    refuse_copies(paths, sidecars)
     try:
         design = StudyDesign.from_dict(_plan(sidecars[0])["design"])
         places = [design.shuffles[_plan(sidecar)["shuffle"]] for sidecar in sidecars]
@@ -229,7 +224,7 @@ def estimate_study_files(paths: Sequence[Path]) -> StudyEstimation:
     for path, sidecar, one in zip(paths, sidecars, places, strict=True):
         if sidecar.mechanism != str(one.mechanism):
             raise DataError(f"the sidecar of {str(path)!r} contradicts itself: two mechanisms")
-        _add(sums[one.names].add, path, sidecar, one)
+        add_file(sums[one.names].add, reports_in(path, one.mechanism.report_dtype), sidecar)
         sums[one.names].users += _users(path, sidecar, one)
     try:
         estimate = _estimate(design, sums.values())
@@ -272,21 +267,6 @@ def _users(path: Path, sidecar: Sidecar, one: Shuffle) -> int:
     if not is_count or (users != sidecar.n if one.share == 1 else users < sidecar.n):
         raise DataError(f"the sidecar of {str(path)!r} contradicts itself: {users!r} users")
     return int(users)
-
-
-def _add(add: Callable[[NDArray[Any]], None], path: Path, sidecar: Sidecar, one: Shuffle) -> None:
-    dtype, done = one.mechanism.report_dtype, 0
-    for reports in reports_in(path, dtype).chunks(rows_per_chunk(dtype)):
-        try:
-            add(reports)
-        except ValueError as error:
-            rows = f"rows {done + 1} to {done + reports.size}"
-            raise DataError(f"{str(path)!r}, {rows}: {error}") from None
-        done += reports.size
-    if done != sidecar.n:
-        raise DataError(
-            f"{str(path)!r} has {counted(done, 'report')}, but its sidecar says n = {sidecar.n!r}"
-        )
 
 
 class _Sums:

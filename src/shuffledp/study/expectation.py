@@ -17,9 +17,8 @@ from shuffledp.collection.combination import Covariances, unit_variances
 from shuffledp.planning import Prediction
 from shuffledp.planning.frequency import Frequency
 from shuffledp.randomizers import DiscreteLaplace, Joint, LocalRandomizer, OneOf
-from shuffledp.randomizers.support import SupportRandomizer
 from shuffledp.study.attribute import Attribute
-from shuffledp.study.cells import encoding_of
+from shuffledp.study.cells import encoding_of, support_of
 from shuffledp.study.scoring import Predictions
 from shuffledp.study.shuffle import Shuffle, users_of
 from shuffledp.study.study import Study
@@ -145,7 +144,7 @@ def _of_ratios(attribute: Attribute, part: LocalRandomizer) -> tuple[FloatArray,
     ratio = held / answers
     own, other = (1 - ratio) / answers, -ratio / answers
     total, squares = (1 - labels * ratio) / answers, own**2 + (labels - 1) * other**2
-    one = Covariances.of(_support(part), labels + 1)
+    one = Covariances.of(support_of(part), labels + 1)
     noise = (
         held * one.weighted(own, total, squares)
         + (answers - held) * one.weighted(other, total, squares)
@@ -174,16 +173,10 @@ def _of_mean(attribute: Attribute, part: LocalRandomizer) -> tuple[FloatArray, F
     weights = np.arange(steps + 1) / steps
     if attribute.may_miss:
         weights = np.append((weights - mean) / answers, 0.0)
-    unit = unit_variances(_support(part), weights)
+    unit = unit_variances(support_of(part), weights)
     rounded = (1 - between) * unit[below] + between * unit[np.minimum(below + 1, steps)]
     noise = levels @ rounded + (1 - answers) * unit[-1]
     return np.array([noise + rounding]), np.array([spread])
-
-
-def _support(part: LocalRandomizer) -> SupportRandomizer:
-    if not isinstance(part, SupportRandomizer):
-        raise TypeError(f"weighted sums need a support mechanism such as krr, got {part}")
-    return part
 
 
 def _cross_error(pairs: Sequence[tuple[Attribute, LocalRandomizer]], asked: _Asked) -> Prediction:

@@ -1,10 +1,19 @@
-"""Gaussian privacy losses, with which a search guesses; nothing that is certified uses them."""
+"""Halving, and Gaussian losses, with which a search guesses; nothing certified uses them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-_HALVINGS = 60
+_HALVINGS = 80
+
+
+def end_of(condition: Callable[[float], bool], low: float, high: float) -> float:
+    """Return about where a condition ends that holds from ``low`` on and not at ``high``."""
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if condition(middle) else (low, middle)
+    return high
 
 
 def gaussian_spread(epsilon: float, delta: float) -> float:
@@ -16,10 +25,7 @@ def gaussian_spread(epsilon: float, delta: float) -> float:
     low, high = 0.0, 1.0
     while _delta(high, epsilon) < delta:
         low, high = high, 2 * high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _delta(middle, epsilon) < delta else (low, middle)
-    return high
+    return end_of(lambda spread: _delta(spread, epsilon) < delta, low, high)
 
 
 def gaussian_epsilon(spread: float, delta: float) -> float:
@@ -27,10 +33,7 @@ def gaussian_epsilon(spread: float, delta: float) -> float:
     low, high = 0.0, spread
     while _delta(spread, high) > delta:
         low, high = high, 2 * high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _delta(spread, middle) > delta else (low, middle)
-    return high
+    return end_of(lambda epsilon: _delta(spread, epsilon) > delta, low, high)
 
 
 def _delta(spread: float, epsilon: float) -> float:

@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from shuffledp.arrays import usual_errors
 from shuffledp.errors import NoAnswerError, check_type
-from shuffledp.study.block import blocks_of, shuffled_apart
+from shuffledp.study.block import best_start, blocks_of, choices, shuffled_apart
 from shuffledp.study.composed import best_composed
 from shuffledp.study.gaussian import gaussian_epsilon, gaussian_spread
 from shuffledp.study.option import StudyOption
-from shuffledp.study.plan import LeftOutStrategy, StudyPlan
 from shuffledp.study.scoring import task_of
 from shuffledp.study.separate import best_separate
 from shuffledp.study.shared_out import best_shared_out
-from shuffledp.study.start import best_start, choices
 from shuffledp.study.study import Study
 
 _NO_CROSSES = "its reports cannot give cross tables"
 
 _Search = Callable[[], StudyOption]
+
+
+@dataclass(frozen=True)
+class LeftOutStrategy:
+    """A strategy that a plan does not offer, and why."""
+
+    strategy: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """The strategies that meet the target of a study.
+
+    Attributes:
+        study: the study.
+        options: sorted by score, the best first.
+        left_out: strategies that do not meet the target, or cannot give what is wanted.
+    """
+
+    study: Study
+    options: tuple[StudyOption, ...]
+    left_out: tuple[LeftOutStrategy, ...]
+
+    @property
+    def best(self) -> StudyOption:
+        """The option of least score."""
+        return self.options[0]
 
 
 @usual_errors

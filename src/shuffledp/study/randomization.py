@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp._version import __version__
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.collection import shuffle
@@ -23,16 +22,15 @@ from shuffledp.files.buckets import Buckets, buckets_for
 from shuffledp.files.chunk import even_batches, rows_per_chunk
 from shuffledp.files.columns import Cells
 from shuffledp.files.draft import Draft, draft
-from shuffledp.files.randomization import SEEDED
+from shuffledp.files.randomization import check_roles, check_unseeded
 from shuffledp.files.report_files import reports_in
-from shuffledp.files.sidecar import digest, sidecar_path
+from shuffledp.files.sidecar import sidecar_path
 from shuffledp.files.tables import parts_of, table_in
 from shuffledp.rounding import plain, round_up
 from shuffledp.sampling import Bits
-from shuffledp.study.assignment import Assignment
 from shuffledp.study.frames import chunks
 from shuffledp.study.option import certified
-from shuffledp.study.shuffle import Shuffle, users_of
+from shuffledp.study.shuffle import Assignment, Shuffle, users_of
 from shuffledp.study.study_design import StudyDesign
 from shuffledp.wording import counted
 
@@ -126,8 +124,7 @@ def randomize_file(
             rows do not meet its target.
         ValueError: if there are both a ledger and a seed, which leaves nothing to record.
     """
-    if ledger is not None and seed is not None:
-        raise ValueError("reports from a seed have no guarantee, so no ledger records them")
+    check_unseeded(ledger, seed)
     rng = None if seed is None else np.random.default_rng(check_integer("seed", seed, 0))
     check_type("design", design, StudyDesign)
     names = [attribute.name for attribute in design.study.attributes]
@@ -137,11 +134,7 @@ def randomize_file(
     paths = output_paths(design, out)
     dtypes = [one.mechanism.report_dtype for one in design.shuffles]
     for path, dtype in zip(paths, dtypes, strict=True):
-        if path.exists() and any(path.samefile(part) for part in parts):
-            raise DataError(f"cannot write {str(path)!r}: it is the file that is read")
-        for file in (*parts, path, sidecar_path(path)):
-            if ledger is not None and file.exists() and file.samefile(ledger.path):
-                raise DataError(f"cannot use {str(file)!r}: it is the ledger")
+        check_roles(parts, path, ledger)
         reports_in(path, dtype)  # a wrong ending, or a missing package, is said before the work
     with ExitStack() as stack:
         drafts = [stack.enter_context(draft(path, force=force)) for path in paths]
@@ -261,18 +254,14 @@ class _Run:
         one = self.design.shuffles[place]
         dtype, n = one.mechanism.report_dtype, bucket.size
         reports_in(new.reports, dtype).write(bucket.empty(rows_per_chunk(dtype)))
-        sidecar = Sidecar(
-            mechanism=str(one.mechanism),
-            n=n,
-            columns=_columns(self.design, one),
-            guarantee=self.each[place],
+        return Sidecar.beside(
+            new.reports,
+            one.mechanism,
+            n,
+            _columns(self.design, one),
+            self.each[place],
+            (*_ASSUMPTIONS, _PUBLIC) if self.design.is_shared_out else _ASSUMPTIONS,
             seeded=self.seeded,
-            warnings=(SEEDED,) if self.seeded else (),
-            assumptions=(*_ASSUMPTIONS, _PUBLIC) if self.design.is_shared_out else _ASSUMPTIONS,
-            sha256=digest(new.reports),
-            size=new.reports.stat().st_size,
-            version=__version__,
-            relation=one.mechanism.relation.to_dict(),
             plan={
                 "design": self.design.to_dict(),
                 "shuffle": place,
@@ -280,8 +269,6 @@ class _Run:
                 "total": asdict(self.total),
             },
         )
-        new.sidecar.write_text(sidecar.to_json() + "\n", encoding="utf-8")
-        return sidecar
 
 
 def _columns(design: StudyDesign, one: Shuffle) -> tuple[Column, ...]:

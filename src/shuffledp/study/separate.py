@@ -11,19 +11,17 @@ from shuffledp.planning.analysis import Analysis, Guarantee
 from shuffledp.planning.search import Found, least_error
 from shuffledp.planning.task import Family, Task
 from shuffledp.rounding import plain
-from shuffledp.study.block import Block
-from shuffledp.study.gaussian import gaussian_epsilon, gaussian_spread
+from shuffledp.study.block import Block, Start
+from shuffledp.study.gaussian import end_of, gaussian_epsilon, gaussian_spread
 from shuffledp.study.option import StudyOption
 from shuffledp.study.scoring import Predictions
 from shuffledp.study.shuffle import Shuffle
-from shuffledp.study.start import Start
 from shuffledp.study.study import Study
 
 _CLOSE = 0.9995  # of the target: nearer is not worth another composition
 _SETTLED = 0.9996  # of the squared error: a smaller gain is not worth one either
 _MARGIN = 0.9998
 _MAX_TRIES = 8
-_HALVINGS = 80
 _MOST = 700.0  # logarithms of what is a number
 _LEAST = 1e-100  # errors: smaller ones are 0
 _NEAR, _FAR = 0.02, 0.5  # logarithms of two spreads between which a slope is taken
@@ -117,12 +115,12 @@ class _Fit:
 
 def _split(fits: Sequence[_Fit], total: float) -> list[float]:
     """Return the spreads of least error whose squares sum to that of the total."""
-    low, high = -_MOST, _MOST
-    for _ in range(_HALVINGS):
-        price = (low + high) / 2
-        too_cheap = math.hypot(*(fit.best(price) for fit in fits)) > total
-        low, high = (price, high) if too_cheap else (low, price)
-    found = [fit.best(high) for fit in fits]
+
+    def is_too_cheap(price: float) -> bool:
+        return math.hypot(*(fit.best(price) for fit in fits)) > total
+
+    price = end_of(is_too_cheap, -_MOST, _MOST)
+    found = [fit.best(price) for fit in fits]
     return [spread * (total / math.hypot(*found)) for spread in found]
 
 

@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from shuffledp.errors import NoAnswerError
 from shuffledp.planning.analysis import BlanketOnly, Guarantee
 from shuffledp.planning.search import Found
-from shuffledp.study.assignment import Assignment
-from shuffledp.study.block import Block
+from shuffledp.study.block import Block, Start
 from shuffledp.study.composed import rounded_shares
+from shuffledp.study.gaussian import end_of
 from shuffledp.study.option import StudyOption
 from shuffledp.study.scoring import Predictions, sampled_predictions
 from shuffledp.study.separate import least_error_of
-from shuffledp.study.shuffle import Shuffle
-from shuffledp.study.start import Start
+from shuffledp.study.shuffle import Assignment, Shuffle
 from shuffledp.study.study import Study
 from shuffledp.wording import counted
 
 _ROUNDS = 3  # of fitting the errors and choosing shares anew
-_HALVINGS = 60
 
 
 def best_shared_out(
@@ -89,23 +87,18 @@ class _Fit:
 
     def share(self, price: float) -> float:
         """Return the share at which one more user is worth the price."""
-        low, high = 0.0, 1.0
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            worth = (2 * self.noise / middle + self.luck) / middle**2
-            low, high = (middle, high) if worth > price else (low, middle)
-        return high
+
+        def is_worth_it(share: float) -> bool:
+            return (2 * self.noise / share + self.luck) / share**2 > price
+
+        return end_of(is_worth_it, 0.0, 1.0)
 
 
 def _best_shares(fits: Sequence[_Fit]) -> tuple[float, ...]:
     """Return shares of least total error that sum to 1: users are worth the same everywhere."""
-    low = 0.0
-    high = max(2 * fit.noise + fit.luck for fit in fits) * len(fits) ** 3
-    for _ in range(_HALVINGS):
-        price = (low + high) / 2
-        too_cheap = sum(fit.share(price) for fit in fits) > 1
-        low, high = (price, high) if too_cheap else (low, price)
-    return rounded_shares([fit.share(high) for fit in fits])
+    most = max(2 * fit.noise + fit.luck for fit in fits) * len(fits) ** 3
+    price = end_of(lambda price: sum(fit.share(price) for fit in fits) > 1, 0.0, most)
+    return rounded_shares([fit.share(price) for fit in fits])
 
 
 def _option(

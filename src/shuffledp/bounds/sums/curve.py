@@ -17,7 +17,7 @@ from functools import cached_property
 
 from flint import arb
 
-from shuffledp.bounds.curve import Curve, Proved
+from shuffledp.bounds.curve import Curve, Proof, Proved
 from shuffledp.bounds.sums.counts import Bit, Bounds
 from shuffledp.bounds.sums.line import Shape
 from shuffledp.bounds.sums.noise import geometric_log_delta, laplace_log_delta, normal_log_delta
@@ -104,16 +104,16 @@ class NoisySum(Curve):
     the shift: the end points are the worst inputs.
     """
 
-    def __init__(self, noise: Noise, where: object = None) -> None:
-        self.noise, self.where = noise, where
+    def __init__(self, noise: Noise, where: object = None, proof: Proof = "exact") -> None:
+        self.noise, self.where, self.proof = noise, where, proof
 
     def above(self, epsilon: float) -> Proved:
         """Prove an upper bound on log delta."""
-        return Proved(self._enclosed(epsilon).upper, self.where, "exact")
+        return Proved(self._enclosed(epsilon).upper, self.where, self.proof)
 
     def below(self, epsilon: float) -> Proved:
         """Prove a lower bound on log delta."""
-        return Proved(self._enclosed(epsilon).lower, self.where, "exact")
+        return Proved(self._enclosed(epsilon).lower, self.where, self.proof)
 
     def _enclosed(self, epsilon: float) -> Interval:
         if epsilon >= self.noise.end:

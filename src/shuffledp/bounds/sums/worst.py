@@ -35,6 +35,9 @@ _MAX_WORK = 50_000_000  # counts looked at, a minute or so
 _LARGEST = 1 - 2.0**-40  # of the mass that bits have in common, where k is chosen
 _MAX_LAWS = 100  # that are kept for later
 
+#: Up to so many users the worst dataset is looked for.
+MAX_USERS = 10**7
+
 _Side = tuple[int, int]
 
 

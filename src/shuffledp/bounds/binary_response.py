@@ -13,10 +13,11 @@ of the m and i = k - 1, or n - k in reverse,
 .. math:: \max(\delta(m),\delta(n-1-m))
           =\max_i\big((p-\lambda q)Q_m(i)-(\lambda-1)\min(P(N_m>i),P(N_m<i))\big)_+ .
 
-The laws take some n log n products of polynomials with positive coefficients, so each has a
-relative error of a few n units round-off. Only a window of every law is kept. Beyond its ends a law
-is at most what it is there, since it has one maximum, inside; where that is not below the largest
-difference found, all is looked at.
+This one bound is computed in doubles. Probabilities are sums of products of positive numbers, some
+n log n of them, each rounded once, and so is each sum; 1e-9 covers more than a thousand roundings
+for each of the 2000 users. Only a window of every law is kept. Beyond its ends a law is at most
+what it is there, since it has one maximum, inside; where that is not below the largest difference
+found, all is looked at.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from flint import arb
 from numpy.lib.stride_tricks import sliding_window_view
 
-from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.arrays import FloatArray
+from shuffledp.bounds.curve import Curve, Proved
+from shuffledp.engine.balls import ball, precision, upper_log
+from shuffledp.interval import Interval
 
 #: With more users the laws take too long.
 MOST_USERS = 2000
 
-#: Relative error of a probability or a sum of them, in units round-off per user: p and q have 4
-#: units; a square of 2h factors has twice the error of h and h + 1 units for adding up, so a power
-#: up to 5 units per factor more; other products, leaves and sums of probabilities have one each.
-_UNITS_PER_USER = 16
+#: Relative error of a probability, a sum of them, or what they are multiplied by, generously.
+_SLACK = 1e-9
 
 #: What may underflow, times the number of users.
 _UNDERFLOW = 1e-290
@@ -49,46 +52,74 @@ _LEAF = 16
 _CUT = 1e-50
 
 
-class BinaryResponse:
-    """The laws of all backgrounds of n <= 2000 users.
+class BinaryResponse(Curve):
+    """The largest delta of all datasets of n <= 2000 users.
 
     >>> truth = BinaryResponse(math.log(3), 5)
-    >>> round(math.exp(truth.log_delta(math.log(5 / 4))), 12) == 81 / 512
+    >>> round(math.exp(truth.above(math.log(5 / 4)).log), 6) == round(81 / 512, 6)
     True
     """
 
-    def __init__(self, epsilon0: float, n: int) -> None:
-        self.epsilon0, self.n = epsilon0, n
-        self._q = math.exp(-epsilon0) / (1 + math.exp(-epsilon0))
-        self._laws = self._windows(_CUT)
+    def __init__(self, epsilon0: float, n: int, where: object = None) -> None:
+        self.epsilon0, self.n, self.where = epsilon0, n, where
 
-    def _windows(self, cut: float) -> list[_Window]:
-        """Return the laws of half of the backgrounds."""
-        p = 1 / (1 + math.exp(-self.epsilon0))
-        products = _Products(np.array([p, self._q]), np.array([self._q, p]), cut)
-        most = (self.n - 1) // 2
+    def above(self, epsilon: float) -> Proved:
+        """Prove an upper bound on log delta."""
+        if epsilon >= self.epsilon0:
+            return Proved(-math.inf, self.where, "exact")
+        with precision():
+            level, loss = ball(self.epsilon0), ball(epsilon)
+            gain = (level - loss).expm1() * loss.exp() / (level.exp() + 1)
+            factors = float(gain) * (1 + _SLACK), float(loss.expm1()) * (1 - _SLACK)
+            largest = max(_laws(self.epsilon0, self.n).largest(*factors), 0.0)
+            delta = arb(largest) * (1 + arb(_SLACK)) + self.n * arb(_UNDERFLOW)
+            return Proved(min(upper_log(delta), upper_log(gain)), self.where, "exact")
+
+    def below(self, epsilon: float) -> Proved:
+        """Prove nothing: datasets that attain it are looked at elsewhere."""
+        return Proved(-math.inf, self.where, "exact")
+
+    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
+        """Return the bound: once the laws are made it takes less than a millisecond."""
+        return self.above(epsilon).log
+
+    @property
+    def end(self) -> Interval:
+        """The level of one report."""
+        return Interval(self.epsilon0, self.epsilon0)
+
+    def __str__(self) -> str:
+        """Name it."""
+        return f"exact({self.where})"
+
+
+class _Laws:
+    """The laws of half of the backgrounds, as others are these in reverse."""
+
+    def __init__(self, epsilon0: float, n: int) -> None:
+        self.n = n
+        self._p = 1 / (1 + math.exp(-epsilon0))
+        self._q = math.exp(-epsilon0) / (1 + math.exp(-epsilon0))
+        self._windows = self._within(_CUT)
+
+    def largest(self, gain: float, cost: float) -> float:
+        """Return the largest difference of multiples of a probability and of rarer ones."""
+        found = max(window.largest(gain, cost) for window in self._windows)
+        if gain * max(window.beyond for window in self._windows) > found:
+            self._windows = self._within(0.0)
+            found = max(window.largest(gain, cost) for window in self._windows)
+        return found
+
+    def _within(self, cut: float) -> list[_Window]:
+        p, q, most = self._p, self._q, (self.n - 1) // 2
+        products = _Products(np.array([p, q]), np.array([q, p]), cut)
         return list(products.windows(most, products.power(False, self.n - 1 - most)))
 
-    def log_delta(self, epsilon: float) -> float:
-        """Return an upper bound on the logarithm of the largest delta, good to some n units.
 
-        Infinite from epsilon0 on, where the blanket says that delta is 0.
-        """
-        if epsilon >= self.epsilon0:
-            return math.inf
-        # p - lambda q = q lambda (E/lambda - 1); the exponent is rounded, which moves the
-        # exponential by as many units as it is large.
-        exponent = self.epsilon0 - epsilon
-        gain = self._q * math.exp(epsilon) * math.expm1(exponent)
-        cost = math.expm1(epsilon)
-        error = ((self.n + 2) * _UNITS_PER_USER + 2 * exponent) * UNIT
-        factors = gain * (1 + error), cost * (1 - error)
-        largest = max(window.largest(*factors) for window in self._laws)
-        if factors[0] * max(window.beyond for window in self._laws) > largest:
-            self._laws = self._windows(0.0)
-            largest = max(window.largest(*factors) for window in self._laws)
-        bound = math.log(max(largest, 0.0) + self.n * _UNDERFLOW)
-        return bound + 8 * UNIT * (1 + abs(bound))  # the logarithm is good to 4 units
+@lru_cache(maxsize=4)
+def _laws(epsilon0: float, n: int) -> _Laws:
+    """Return the laws; those of the last few questions are kept."""
+    return _Laws(epsilon0, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,9 +196,3 @@ def _power(factor: FloatArray, exponent: int) -> FloatArray:
         if exponent:
             square = np.convolve(square, square)
     return result
-
-
-@lru_cache(maxsize=4)
-def binary_response(epsilon0: float, n: int) -> BinaryResponse:
-    """Return the laws; those of the last few questions are kept."""
-    return BinaryResponse(epsilon0, n)
