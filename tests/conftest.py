@@ -11,7 +11,6 @@ import importlib
 import pkgutil
 import signal
 
-import perturbation
 import pytest
 import tiers
 from hypothesis import settings
@@ -35,9 +34,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--heavy", action="store_true", help="run the heavy tests, all examples")
     parser.addoption("--rest", action="store_true", help="run the heavy tests and no others")
     parser.addoption("--run-slow", action="store_true", help="run the long studies as well")
-    parser.addoption(
-        "--perturb", type=int, metavar="SEED", help="move elementary functions by an ulp or not"
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -45,8 +41,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("heavy" if _is_heavy(config) else "quick")
-    if (seed := config.getoption("--perturb")) is not None:
-        perturbation.install(seed)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -61,8 +55,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out |= set(items) - tiers.heavy(items)
     elif not _is_heavy(config):
         left_out |= tiers.heavy(items)
-    if config.getoption("--perturb") is not None:
-        left_out |= {item for item in items if item.get_closest_marker("processes")}
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 

@@ -70,7 +70,7 @@ CASES = """
 def test_what_runs(pytester, options, examples, passed, left_out):
     pytester.makeconftest((TESTS / "conftest.py").read_text(encoding="utf-8"))
     pytester.makepyprojecttoml(
-        '[tool.pytest.ini_options]\nmarkers = ["heavy(keep=0): x", "processes: x", "slow: x"]\n'
+        '[tool.pytest.ini_options]\nmarkers = ["heavy(keep=0): x", "slow: x"]\n'
         f'pythonpath = ["{TESTS}"]\n'
     )
     pytester.makepyfile(test_cases=textwrap.dedent(CASES).replace("{examples}", str(examples)))

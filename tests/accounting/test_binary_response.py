@@ -13,10 +13,10 @@ from flint import arb, arb_poly, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.number import exponential
+from shuffledp.accounting.binary_response import BinaryResponse
 
 from shuffledp import ShuffleAccountant
 from shuffledp.accounting import binary_response as binary_responses
-from shuffledp.accounting.binary_response import BinaryResponse
 
 
 def truth(odds: Fraction, ratio: Fraction, n: int) -> Fraction:

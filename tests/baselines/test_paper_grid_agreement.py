@@ -13,12 +13,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_mechanisms import any_mechanism, deltas, matrices
+from shuffledp.decomposition import GPARV, Decomposition
+from shuffledp.divergence import log_delta
 from strategies import coefficients, exp_epsilons
 
 from shuffledp import KRR, OUE, RAPPOR, Laplace, MatrixRandomizer, joint
 from shuffledp.baselines.paper_grid import grid_delta, grid_epsilon, paper_interval_length
-from shuffledp.decomposition import GPARV, Decomposition
-from shuffledp.divergence import log_delta
 from shuffledp.interval import Interval
 from shuffledp.randomizers import LocalRandomizer
 

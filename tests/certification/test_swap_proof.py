@@ -118,7 +118,7 @@ def test_truth_below_formula_below_balls(rows: list[list[float]], ratio: Fractio
             assert math.exp(swapped) <= 1.3 * float(largest) or ratio == 2
         found = own.above(n, below, 1e-3)
         assert arb(found).exp() >= arb(attained.numerator) / attained.denominator
-        assert found == swapped or swapped == math.inf
+        assert swapped in (found, math.inf)
 
 
 def test_the_formula_has_mass_one_and_its_reference_values() -> None:

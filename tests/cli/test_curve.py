@@ -90,7 +90,6 @@ def test_json():
 
 
 @pytest.mark.heavy
-@pytest.mark.processes
 def test_all_bounds_and_their_gaps():
     result = run_with_notes(*RAPPOR, "--bound", "all")
     document = json.loads(ask(*RAPPOR, "--bound", "all", "--json"))

@@ -417,7 +417,6 @@ def test_a_script_without_a_guard(tmp_path):
 
 
 @pytest.mark.heavy
-@pytest.mark.processes
 def test_on_the_command_line(client, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_people(tmp_path / "people")

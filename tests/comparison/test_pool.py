@@ -32,7 +32,6 @@ def test_no_points():
 
 
 @pytest.mark.heavy
-@pytest.mark.processes
 def test_parallel_equals_serial():
     randomizer = parse("krr(k=10, epsilon0=2)")
     bounds = ("guarantee", "lower_bound", "blanket_bennett", "erlingsson")

@@ -74,14 +74,15 @@ def attack(randomizer: LocalRandomizer, crowd: Crowd, view: View, rtol: float) -
     if view == "sum" and tells_less(randomizer):
         if not is_exact(randomizer, crowd) or isinstance(randomizer.aggregate, SeparateSums):
             return None
-        noise, bits = (f(randomizer, crowd.honest) for f in (sum_of_noise, sum_of_bits))
+        noise = sum_of_noise(randomizer, crowd.honest)
+        bits = sum_of_bits(randomizer, crowd.honest)
         if bits is not None:
             held, profile = _best_on_bits(bits, rtol)
             return Attack(held_by_all(randomizer, held), profile)
         if noise is None:
             return None
-        forward = enclosed(noise)  # the same whatever the others hold
-        profile = RoundProfile(forward, forward, noise.end.upper, rtol)
+        same = enclosed(noise)  # whatever the others hold
+        profile = RoundProfile(same, same, noise.end.upper, rtol)
         return Attack(held_by_all(randomizer, (True, False)), profile)
     n = crowd.honest - crowd.corrupted_adaptively  # as if these were fixed, too
     accountant = _accountant(randomizer, Crowd(n), "blanket", "multiset", rtol)

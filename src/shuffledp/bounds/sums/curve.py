@@ -1,7 +1,7 @@
 r"""The curves of sums: of noisy numbers, the same for all datasets, and of bits, at the worst one.
 
-Estimates tilt the sum, which is moved by :math:`\Delta`, at :math:`\theta=\varepsilon/\Delta`. It is
-then about normal with a mean m and a deviation s, and the move by :math:`\Delta=2h` is worth
+Estimates tilt the sum, which is moved by :math:`\Delta`, at :math:`\theta=\varepsilon/\Delta`. It
+is then about normal with a mean m and a deviation s, and the move by :math:`\Delta=2h` is worth
 :math:`e^\varepsilon` at :math:`m+h`, so that
 
 .. math:: \delta\approx M(\theta)^ne^{-\theta m+\theta h}\,(I(h)-I(-h)),\qquad
@@ -39,7 +39,7 @@ _COUNTED = 300
 
 @dataclass(frozen=True)
 class Noise:
-    """A sum of noise that is moved by the input: an enclosure of log delta, its end, an estimate."""
+    """A sum of noise moved by the input: an enclosure of log delta, its end, an estimate."""
 
     log_delta: Callable[[float], Interval]
     end: float
@@ -187,7 +187,7 @@ class BitSum(Curve):
         return max(found, key=lambda pair: float(pair[1].lower))
 
     def all_hold(self, held: tuple[bool, bool], epsilon: float) -> Bounds:
-        """Enclose delta of two datasets: all others hold the first value, the second, or neither."""
+        """Enclose delta if all others hold the first value, the second, or neither."""
         hint = ball(max(math.exp(max(self._normal(epsilon), -700.0)), 1e-300))
         with precision():
             found = self._search(epsilon, hint).all_hold(held)
