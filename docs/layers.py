@@ -11,12 +11,12 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
-    ("_version", "arrays", "extras", "rounding", "sealed", "threads", "whole_file", "wording"),
+    ("_version", "arrays", "extras", "rounding", "sealed", "whole_file", "wording"),
     ("cluster", "errors", "markup"),
     ("interval",),
     ("engine",),
-    ("decomposition", "newdec", "sampling"),
-    ("divergence", "randomizers", "bounds"),
+    ("newdec", "sampling"),
+    ("randomizers", "bounds"),
     ("rounds",),
     ("collection", "accounting"),
     ("baselines", "figures"),
@@ -39,7 +39,6 @@ PURPOSE = {
     "extras": "optional packages",
     "rounding": "numbers for people",
     "sealed": "JSON with a checksum",
-    "threads": "one thread per product",
     "whole_file": "files written whole",
     "wording": "words for people",
     "cluster": "workers elsewhere",
@@ -49,9 +48,7 @@ PURPOSE = {
     "engine": "certified means of sums, in balls",
     "newdec": "components (a, b, c) in balls",
     "bounds": "curves of delta against epsilon",
-    "decomposition": "components (a, b, c) and their algebra",
     "sampling": "exact random decisions from bits",
-    "divergence": "certified (1/n) E[(G1+...+Gn)+]",
     "randomizers": "mechanisms: law, sampler, text form",
     "rounds": "loss laws and their sums",
     "collection": "shuffle, add up, estimate, simulate",

@@ -72,7 +72,7 @@ class Report:
     >>> report = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).epsilon_report(1e-6)
     >>> print(report)
     epsilon <= 0.07981 at delta = 1e-6 for 10,000 users of krr(k=10, epsilon0=2.0)
-    (no analysis can prove less than 0.07980)
+    (no analysis can prove less than 0.07979)
     >>> report.datasets.other, report.delta_at(0.1) < 1e-6
     (2, True)
     """

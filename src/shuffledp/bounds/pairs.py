@@ -1,4 +1,4 @@
-"""The curve of all ordered pairs of rows of a table: those that one tilt does not settle are proved."""
+"""The curve of all ordered pairs of rows of a table: what no tilt settles is proved."""
 
 from __future__ import annotations
 
