@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from paper_grid import grid_epsilon, paper_interval_length
 from timing import seconds, warm_seconds
 
 from shuffledp import (
@@ -41,7 +42,6 @@ from shuffledp import (
 )
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.one_round import bound_profile
-from shuffledp.baselines.paper_grid import grid_epsilon, paper_interval_length
 from shuffledp.comparison.bounds import OURS
 from shuffledp.errors import AccuracyWarning
 from shuffledp.interval import Interval

@@ -193,7 +193,7 @@ def test_generic_moments_cover_every_randomizer(randomizer, share):
     epsilon0 = randomizer.epsilon0
     E, ratio = math.exp(epsilon0), math.exp(share * epsilon0)
     for pair in randomizer.neighbours():
-        blanket = randomizer.blanket(pair).upper
+        blanket = randomizer.decomposition(pair).upper
         law = blanket.at(share * epsilon0).upper
         gamma = blanket.weight.sum()
         values = gamma * law.values[: blanket.size]

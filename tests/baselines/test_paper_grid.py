@@ -1,19 +1,31 @@
+"""The paper's own algorithm, which benchmarks compare with, is what its docstring says."""
+
 from __future__ import annotations
 
+import doctest
 import math
+import sys
 from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import enumerated_delta
+from oracles import enumerated_delta, law_of
 from rational import exact_delta
 from strategies import blanket, coefficients, exp_epsilons, randomized_response, randomizers
 
 from shuffledp import KRR, Pair
-from shuffledp.baselines.paper_grid import grid_delta, grid_epsilon, paper_interval_length
-from shuffledp.decomposition import GPARV, Decomposition, Law
+from shuffledp.engine.balls import lower_double, upper_double
+from shuffledp.newdec import Decomposition
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+import paper_grid
+from paper_grid import grid_delta, grid_epsilon, paper_interval_length
 
 #: What round-off may add to a small case.
 NOISE = 1e-12
@@ -21,10 +33,14 @@ NOISE = 1e-12
 sides = pytest.mark.parametrize("rounding", ["up", "down"])
 
 
-def atoms(values, weights, *, singular=0.0) -> GPARV:
-    values = np.array(values, dtype=float)
-    law = Law(values, np.array(weights, dtype=float), np.zeros(values.size), 0.0)
-    return GPARV(law, law, singular, singular)
+def atoms(values, weights) -> SimpleNamespace:
+    """Gains of one law, which is known exactly."""
+    law = law_of(values, weights)
+    return SimpleNamespace(lower=law, upper=law, exposed=(arb(0), arb(0)))
+
+
+def test_examples():
+    assert doctest.testmod(paper_grid) == (0, 7)
 
 
 def krr(k: int, epsilon0: float) -> Decomposition:
@@ -36,13 +52,14 @@ def krr(k: int, epsilon0: float) -> Decomposition:
     )
 
 
-def convolved_delta(gparv: GPARV, n: int, step: float, rounding: str) -> float:
+def convolved_delta(gains, n: int, step: float, rounding: str) -> float:
     """The same rounded law, convolved one summand at a time without any transform."""
-    law = gparv.upper if rounding == "up" else gparv.lower
-    ends = law.values + (1 if rounding == "up" else -1) * law.value_error
+    law = gains.upper if rounding == "up" else gains.lower
+    end = upper_double if rounding == "up" else lower_double
+    ends = np.array([end(atom.value) for atom in law.atoms])
     ticks = (np.ceil if rounding == "up" else np.floor)(ends / step).astype(int)
     bottom = int(ticks.min())
-    mass = np.bincount(ticks - bottom, law.weights)
+    mass = np.bincount(ticks - bottom, law.masses)
     total = np.ones(1)
     for _ in range(n):
         total = np.convolve(total, mass)
@@ -57,12 +74,12 @@ def convolved_delta(gparv: GPARV, n: int, step: float, rounding: str) -> float:
     st.floats(0.01, 2),
 )
 def test_rounding_encloses_the_exact_value_within_one_step(parts, n, exp_epsilon, step):
-    gparv = parts.decomposition().at(math.log(exp_epsilon))
+    gains = parts.decomposition().at(math.log(exp_epsilon))
     exact = float(parts.delta(n, exp_epsilon))
     # Ratios reach 256, and noise is relative to the range of G.
-    noise = NOISE * max(1, float(np.abs(gparv.upper.values).max()))
-    up = grid_delta(gparv, n, interval_length=step, rounding="up")
-    down = grid_delta(gparv, n, interval_length=step, rounding="down")
+    noise = NOISE * max(1, float(np.abs(gains.upper.values).max()))
+    up = grid_delta(gains, n, interval_length=step, rounding="up")
+    down = grid_delta(gains, n, interval_length=step, rounding="down")
     assert exact - noise <= up <= exact + step + noise
     assert exact - step - noise <= down <= exact + noise
 
@@ -71,10 +88,10 @@ def test_rounding_encloses_the_exact_value_within_one_step(parts, n, exp_epsilon
 @given(coefficients(max_components=3), st.integers(1, 30), exp_epsilons(), st.floats(0.05, 2))
 @sides
 def test_nothing_wraps_around(rounding, parts, n, exp_epsilon, step):
-    gparv = parts.decomposition().at(math.log(exp_epsilon))
-    value = grid_delta(gparv, n, interval_length=step, rounding=rounding)
-    expected = convolved_delta(gparv, n, step, rounding)
-    noise = NOISE * max(1, float(np.abs(gparv.upper.values).max()))
+    gains = parts.decomposition().at(math.log(exp_epsilon))
+    value = grid_delta(gains, n, interval_length=step, rounding=rounding)
+    expected = convolved_delta(gains, n, step, rounding)
+    noise = NOISE * max(1, float(np.abs(gains.upper.values).max()))
     assert value == pytest.approx(expected, abs=noise)
 
 
@@ -82,9 +99,9 @@ def test_nothing_wraps_around(rounding, parts, n, exp_epsilon, step):
 @pytest.mark.parametrize("n", [1, 2, 7, 50])
 def test_the_ends_of_the_range_are_kept_apart(n, rounding):
     # All mass at the two ends: a shorter transform would put the top onto the bottom.
-    gparv = atoms([5.0, -7.0], [0.5, 0.5])
+    gains = atoms([5.0, -7.0], [0.5, 0.5])
     expected = sum(math.comb(n, i) * max(5 * i - 7 * (n - i), 0) for i in range(n + 1)) / (n * 2**n)
-    assert grid_delta(gparv, n, interval_length=1.0, rounding=rounding) == pytest.approx(
+    assert grid_delta(gains, n, interval_length=1.0, rounding=rounding) == pytest.approx(
         expected, abs=1e-13
     )
 
@@ -107,8 +124,8 @@ def test_a_constant(value, expected, rounding):
     ],
 )
 def test_values_move_to_the_next_multiple(value, rounding, expected):
-    gparv = atoms([value, -1.0], [1.0, 0.0])
-    assert grid_delta(gparv, 1, interval_length=0.25, rounding=rounding) == pytest.approx(
+    gains = atoms([value, -1.0], [1.0, 0.0])
+    assert grid_delta(gains, 1, interval_length=0.25, rounding=rounding) == pytest.approx(
         expected, abs=1e-15
     )
 
@@ -117,20 +134,20 @@ def test_values_on_the_grid_are_exact_from_both_sides():
     rows = randomized_response(4, Fraction(5))
     parts, exp_epsilon = blanket(rows, 0, 1), Fraction(3, 2)
     exact = float(parts.delta(8, exp_epsilon))
-    gparv = atoms([3.5, -6.5, -0.5, 0.0], [1 / 8, 1 / 8, 2 / 8, 4 / 8])
+    gains = atoms([3.5, -6.5, -0.5, 0.0], [1 / 8, 1 / 8, 2 / 8, 4 / 8])
     for rounding in ("up", "down"):
-        value = grid_delta(gparv, 8, interval_length=0.5, rounding=rounding)
+        value = grid_delta(gains, 8, interval_length=0.5, rounding=rounding)
         assert value == pytest.approx(exact, abs=1e-14)
 
 
 @given(coefficients(max_components=3), st.integers(1, 5), exp_epsilons())
 def test_finer_grids_are_tighter_and_converge(parts, n, exp_epsilon):
-    gparv = parts.decomposition().at(math.log(exp_epsilon))
+    gains = parts.decomposition().at(math.log(exp_epsilon))
     exact = float(parts.delta(n, exp_epsilon))
-    noise = NOISE * max(1, float(np.abs(gparv.upper.values).max()))
+    noise = NOISE * max(1, float(np.abs(gains.upper.values).max()))
     steps = [1 / 2**i for i in range(0, 9, 2)]
-    ups = [grid_delta(gparv, n, interval_length=step, rounding="up") for step in steps]
-    downs = [grid_delta(gparv, n, interval_length=step, rounding="down") for step in steps]
+    ups = [grid_delta(gains, n, interval_length=step, rounding="up") for step in steps]
+    downs = [grid_delta(gains, n, interval_length=step, rounding="down") for step in steps]
     # The multiples of a step contain those of twice the step.
     assert (np.diff(ups) <= noise).all()
     assert (np.diff(downs) >= -noise).all()
@@ -141,10 +158,10 @@ def test_finer_grids_are_tighter_and_converge(parts, n, exp_epsilon):
 @given(coefficients(max_components=3), st.integers(1, 5), exp_epsilons())
 def test_each_side_uses_its_own_law(parts, n, exp_epsilon):
     law = parts.decomposition().at(math.log(exp_epsilon)).lower
-    wide = Law(2 * law.values, law.weights, law.value_error, law.weight_error)
-    gparv = GPARV(law, wide, 0.125, 0.5)
+    wide = law_of(2 * law.values, law.masses)
+    gains = SimpleNamespace(lower=law, upper=wide, exposed=(arb(0.125), arb(0.5)))
     step = 1 / 64
-    up, down = (grid_delta(gparv, n, interval_length=step, rounding=r) for r in ("up", "down"))
+    up, down = (grid_delta(gains, n, interval_length=step, rounding=r) for r in ("up", "down"))
     scale = max(1, float(np.abs(wide.values).max()))
     assert up == pytest.approx(enumerated_delta(wide, n) + 0.5, abs=step + NOISE * scale)
     assert down == pytest.approx(enumerated_delta(law, n) + 0.125, abs=step + NOISE * scale)
@@ -162,11 +179,11 @@ def test_agrees_with_exact_fractions_at_a_hundred_users():
     ratios = [Fraction(3), Fraction(1)], [Fraction(1), Fraction(3)], [Fraction(1, 4)] * 2
     exp_epsilon = Fraction(13, 8)
     exact = float(exact_delta(*ratios, 100, exp_epsilon))
-    gparv = Decomposition.from_coefficients([0.75, 0.25], [0.25, 0.75], [0.25] * 2).at(
+    gains = Decomposition.from_coefficients([0.75, 0.25], [0.25, 0.75], [0.25] * 2).at(
         math.log(exp_epsilon)
     )
-    up = grid_delta(gparv, 100, interval_length=1 / 512, rounding="up")
-    down = grid_delta(gparv, 100, interval_length=1 / 512, rounding="down")
+    up = grid_delta(gains, 100, interval_length=1 / 512, rounding="up")
+    down = grid_delta(gains, 100, interval_length=1 / 512, rounding="down")
     # 11/8 and -31/8 lie on the grid, up to the rounding of log and exp.
     assert down - NOISE <= exact <= up + NOISE
     assert up - down < 0.1 * exact
@@ -235,7 +252,7 @@ def test_one_user_and_no_delta_give_the_local_level():
 
 def test_down_stops_near_zero_although_the_grid_jumps_there():
     # Rounding 1 - e^epsilon down costs a whole step as soon as epsilon > 0.
-    decomposition = KRR(k=10, epsilon0=0.1).blanket(Pair(0, 1))
+    decomposition = KRR(k=10, epsilon0=0.1).decomposition(Pair(0, 1))
     at_zero = grid_delta(decomposition.at(0.0), 20, interval_length=0.05, rounding="down")
     above = grid_delta(decomposition.at(1e-9), 20, interval_length=0.05, rounding="down")
     assert above < at_zero
@@ -279,10 +296,10 @@ def test_step_of_the_paper(epsilon0):
 
 
 def test_grids_that_do_not_fit_are_refused_before_anything_is_allocated():
-    gparv = atoms([1.0, -1.0], [0.5, 0.5])
+    gains = atoms([1.0, -1.0], [0.5, 0.5])
     for n, step in [(10**6, 1e-3), (1, 1e-9), (2, 1e-320), (2**53, 1.0)]:
         with pytest.raises(ValueError, match="use a larger step or fewer users"):
-            grid_delta(gparv, n, interval_length=step)
+            grid_delta(gains, n, interval_length=step)
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,11 @@ def test_a_quick_bound_that_says_little_hides_no_curve() -> None:
     assert largest([]).end == Interval(0.0, 0.0)
 
 
+def test_where_nothing_is_revealed_something_is_named() -> None:
+    nothing = [line(math.inf, where=name) for name in "ab"]
+    assert largest(nothing).below(1.0).where in ("a", "b")
+
+
 def test_below_looks_further_where_a_proof_falls_short_of_its_estimate() -> None:
     vague, sharp = line(1.0, slack=5.0, where="vague"), line(1.1, where="sharp")
     assert largest([vague, sharp]).below(1.0) == Proved(-1.1, "sharp")

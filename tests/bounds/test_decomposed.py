@@ -96,6 +96,18 @@ def test_answers_keep_their_word(text, n, delta):
     assert lower.epsilon <= upper.epsilon <= lower.epsilon * (1 + 10 * RTOL)
 
 
+@pytest.mark.parametrize(
+    ("k", "epsilon0", "n"), [(3, 300, 2), (3, 300, 20), (3, 300, 10**15), (200, 100, 40)]
+)
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.99])
+def test_ratios_near_the_end_of_doubles(k, epsilon0, n, share):
+    """Randomized response that lies so rarely that the shuffler hides nothing."""
+    curve = curve_of(f"krr(k={k}, epsilon0={epsilon0})", n)
+    delta = -math.expm1((share - 1) * epsilon0)
+    assert delta * 0.99 <= delta_below(curve.below(share * epsilon0).log) <= delta * (1 + 1e-12)
+    assert delta * (1 - 1e-12) <= delta_above(curve.above(share * epsilon0).log) <= delta * 1.01
+
+
 def test_nothing_is_revealed_beyond_the_end():
     curve = curve_of("krr(k=3, epsilon0=1)", 5)
     assert curve.above(1.0).log == -math.inf

@@ -10,7 +10,7 @@ import mpmath
 import pytest
 from exact_rounds import Laws, profile, random_laws, reverse
 
-from shuffledp.divergence import LogEnclosure
+from shuffledp.interval import Interval
 from shuffledp.rounds.node import Node, node_at, reversed_node_at
 from shuffledp.rounds.profile import Fineness, RoundProfile
 
@@ -27,21 +27,21 @@ def test_the_ratio_lies_between(epsilon):
     with mpmath.workdps(500):
         ratio = exact(mpmath.expm1(mpmath.mpf(epsilon)))
         inverse = exact(mpmath.expm1(mpmath.mpf(-epsilon)))
-    right = node_at(epsilon, LogEnclosure(-2.0, -1.0))
+    right = node_at(epsilon, Interval(-2.0, -1.0))
     assert right.below.x < ratio < right.above.x
     assert right.above.x - right.below.x <= Fraction(1, 10**14) * ratio
-    left = reversed_node_at(epsilon, LogEnclosure(-2.0, -1.0))
+    left = reversed_node_at(epsilon, Interval(-2.0, -1.0))
     assert -1 < left.above.x < inverse < left.below.x < 0
     assert left.below.x - left.above.x <= Fraction(1, 10**14) * min(-inverse, 1 + inverse)
 
 
 def test_zero_is_exact():
-    node = node_at(0.0, LogEnclosure(-math.inf, 0.0))
+    node = node_at(0.0, Interval(-math.inf, 0.0))
     assert node.above.x == node.below.x == 0
     assert (node.above.y, node.below.y) == (1, 0)
 
 
-def enclosure(laws: Laws, epsilon: float, low: float = 0.0, high: float = 0.0) -> LogEnclosure:
+def enclosure(laws: Laws, epsilon: float, low: float = 0.0, high: float = 0.0) -> Interval:
     """Log delta, wider than need be."""
     with mpmath.workdps(60):
         ratio = mpmath.exp(mpmath.mpf(epsilon))
@@ -52,9 +52,9 @@ def enclosure(laws: Laws, epsilon: float, low: float = 0.0, high: float = 0.0) -
         ]
         delta = sum(term for term in terms if term > 0)
         if delta < mpmath.mpf(10) ** -40:
-            return LogEnclosure(-math.inf, -math.inf)
+            return Interval(-math.inf, -math.inf)
         log = float(mpmath.log(delta))
-    return LogEnclosure(log - low - 1e-12, log + high + 1e-12)
+    return Interval(log - low - 1e-12, log + high + 1e-12)
 
 
 def contains(laws: Laws, node: Node) -> bool:
@@ -78,7 +78,7 @@ def wide_profile(laws: Laws, seed: int) -> RoundProfile:
     """A profile whose values are known up to five percent, to either side at random."""
     rng = random.Random(seed)
 
-    def wide(side: Laws, epsilon: float) -> LogEnclosure:
+    def wide(side: Laws, epsilon: float) -> Interval:
         return enclosure(side, epsilon, *(rng.choice((0.0, 0.05)) for _ in range(2)))
 
     finite = [abs(math.log(p / q)) for p, q in laws if p and q]
@@ -122,8 +122,8 @@ def test_finer_grids_and_longer_reach_give_narrower_laws():
 
 
 def test_nothing_leaks():
-    def nothing(epsilon: float) -> LogEnclosure:
-        return LogEnclosure(-math.inf, -math.inf)
+    def nothing(epsilon: float) -> Interval:
+        return Interval(-math.inf, -math.inf)
 
     law = RoundProfile(nothing, nothing, 0.0, 1e-3).law("upper", Fineness(0, 0))
     assert (law.ratios, law.masses, law.infinite) == ((1,), (1,), 0)
@@ -132,7 +132,7 @@ def test_nothing_leaks():
 def test_values_are_rounded_outwards():
     for number in range(-40, 0):
         log = number / 7
-        node = node_at(0.5, LogEnclosure(log, log))
+        node = node_at(0.5, Interval(log, log))
         with mpmath.workdps(60):
             exact = mpmath.exp(mpmath.mpf(log))
             below, above = (
@@ -143,5 +143,5 @@ def test_values_are_rounded_outwards():
 
 
 def test_no_value_is_above_1():
-    node = node_at(0.5, LogEnclosure(0.1, 0.2))
+    node = node_at(0.5, Interval(0.1, 0.2))
     assert node.below.y == node.above.y == 1

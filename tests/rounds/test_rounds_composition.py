@@ -10,7 +10,6 @@ import mpmath
 import pytest
 from exact_rounds import composed
 
-from shuffledp.divergence import LogEnclosure
 from shuffledp.interval import Interval
 from shuffledp.rounds import ComposedBound, RoundProfile
 from shuffledp.rounds.composition import Composition
@@ -114,7 +113,7 @@ def test_an_end_is_raised_until_everybody_finds_the_target_met(monkeypatch):
 
 
 def silent() -> RoundProfile:
-    nothing = LogEnclosure(-math.inf, -math.inf)
+    nothing = Interval(-math.inf, -math.inf)
     return RoundProfile(lambda epsilon: nothing, lambda epsilon: nothing, 0.0, 1e-3)
 
 

@@ -10,10 +10,12 @@ import mpmath
 import numpy as np
 import pytest
 from fit import assert_fits, assert_follows
+from flint import arb
 from report_laws import ReportLaw, exact, report_law
 from scipy.special import ndtr
 
-from shuffledp.decomposition import Decomposition
+from shuffledp.engine.balls import ball, precision
+from shuffledp.newdec import Decomposition
 from shuffledp.randomizers import (
     KRR,
     OUE,
@@ -132,48 +134,50 @@ def _key(ratio0: float, ratio1: float) -> tuple[float, float]:
     return round(math.log(ratio0), 8) + 0.0, round(math.log(ratio1), 8) + 0.0
 
 
-def accounted(decomposition: Decomposition) -> dict[tuple[float, float], float]:
-    found: dict[tuple[float, float], float] = {}
-    rows = (decomposition.log_ratio0, decomposition.log_ratio1, decomposition.weight)
-    for log0, log1, weight in zip(*(row.tolist() for row in rows), strict=True):
-        key = round(log0, 8) + 0.0, round(log1, 8) + 0.0
-        found[key] = found.get(key, 0.0) + weight
+def accounted(decomposition: Decomposition) -> dict[tuple[float, float], arb]:
+    found: dict[tuple[float, float], arb] = {}
+    with precision():
+        for log0, log1, weight in decomposition.components:
+            key = round(float(log0), 8) + 0.0, round(float(log1), 8) + 0.0
+            found[key] = found.get(key, arb(0)) + weight
     return found
 
 
 @pytest.mark.parametrize("randomizer", SUPPORT, ids=str)
 @pytest.mark.parametrize("equal", [False, True])
 def test_masses_of_the_accounting_are_those_of_the_sampler(randomizer, equal):
-    """To the relative error of 2**-48 that the accounting allows for."""
     pair = randomizer.unchanged()[0] if equal else randomizer.neighbours()[0]
-    blanket, sampled = randomizer.blanket(pair), atoms(report_law(randomizer), pair)
+    blanket, sampled = randomizer.decomposition(pair), atoms(report_law(randomizer), pair)
     found = accounted(blanket)
     assert found.keys() == sampled.keys()
-    for key, mass in sampled.items():
-        assert abs(Fraction(found[key]) / mass - 1) < Fraction(1, 2**48)
-    rest = 1 - sum(sampled.values())
-    assert abs(Fraction(blanket.residual) - rest) <= rest / 2**48
+    error = 1e-30 + 1.01 * randomizer.law_error
+    with precision():
+        for key, mass in sampled.items():
+            assert found[key].overlaps(ball(mass))
+            assert abs(found[key] - ball(mass)) < ball(mass) * error
+        rest = ball(1 - sum(sampled.values()))
+        assert blanket.residual.overlaps(rest)
+        assert abs(blanket.residual - rest) < error
 
 
 @pytest.mark.parametrize("randomizer", [*MATRICES, *COMPOSITIONS], ids=str)
 def test_decompositions_of_matrices_and_compositions(randomizer):
     law = report_law(randomizer)
     for pair in randomizer.neighbours()[:3]:
-        sampled, found = atoms(law, pair), accounted(randomizer.blanket(pair))
+        sampled, found = atoms(law, pair), accounted(randomizer.decomposition(pair))
         for key, mass in sampled.items():
-            near = [w for k, w in found.items() if math.dist(k, key) < 1e-6]
+            near = [float(w) for k, w in found.items() if math.dist(k, key) < 1e-6]
             assert sum(near) == pytest.approx(float(mass), rel=1e-12), key
 
 
 @pytest.mark.parametrize("randomizer", SUPPORT, ids=str)
 def test_the_level_is_not_exceeded(randomizer):
-    """Exactly, up to the digits beyond the 256th; computed levels are off by their own rounding."""
+    """Exactly, up to the digits beyond the 256th."""
     mp = mpmath.MPContext()
     mp.prec = 200
     worst = max(max(row) / min(row) for row in report_law(randomizer).reports.values())
     level = mp.log(mp.mpf(worst.numerator) / worst.denominator)
-    error = randomizer.log_ratio_error + 2.0**-190
-    assert abs(level - mp.mpf(randomizer.epsilon0)) <= error
+    assert -(2.0**-190) <= mp.mpf(randomizer.epsilon0) - level <= 2.0**-51 * level
 
 
 @pytest.mark.parametrize("randomizer", SUPPORT, ids=str)
@@ -211,7 +215,8 @@ def test_counts_of_support(randomizer):
 def test_decomposition_estimated_from_samples(randomizer):
     """Likelihood ratios of reports of input 0 occur as often as the blanket says."""
     law, pair = report_law(randomizer), randomizer.neighbours()[0]
-    masses = {k: w * math.exp(k[0]) for k, w in accounted(randomizer.blanket(pair)).items()}
+    found = accounted(randomizer.decomposition(pair))
+    masses = {k: float(w) * math.exp(k[0]) for k, w in found.items()}
     reports = randomizer.randomize(np.zeros(30_000, dtype=int), np.random.default_rng(2))
     counts = dict.fromkeys(masses, 0)
     for report, count in Counter(split_reports(reports)).items():
@@ -271,13 +276,12 @@ def test_discrete_laplace(bound, epsilon0):
 def test_discrete_laplace_ratios_occur_as_the_accounting_says(bound):
     randomizer = DiscreteLaplace(epsilon0=2.0, bound=bound)
     reports = randomizer.randomize(np.zeros(50_000, dtype=int), np.random.default_rng(3))
-    cells = randomizer.half_cells()
+    law = randomizer.decomposition(Pair(0, bound))
     log_ratio = 2.0 / bound * (bound - 2 * np.clip(reports, 0, bound))
     counts, masses = [], []
-    for level, near, far in zip(cells.log_ratio, cells.near, cells.far, strict=True):
-        for sign, mass in ((1, near), (-1, far)) if abs(level) > 1e-9 else ((1, near + far),):
-            counts.append(int((np.abs(log_ratio - sign * level) < 1e-9).sum()))
-            masses.append(mass)
+    for log0, log1, weight in law.components:
+        counts.append(int((np.abs(log_ratio - float(log0 - log1)) < 1e-9).sum()))
+        masses.append(float(weight * log0.exp()))
     assert_fits(counts, masses)
 
 

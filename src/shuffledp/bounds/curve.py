@@ -227,9 +227,11 @@ class _Largest(Curve):
         ranked = sorted(((c.estimate(epsilon), i) for i, c in enumerate(self.curves)), reverse=True)
         best = NOTHING
         for estimate, i in ranked:
-            if estimate <= best.log:
+            if best is not NOTHING and estimate <= best.log:
                 break
-            best = max(best, self.curves[i].below(epsilon), key=_log)
+            proved = self.curves[i].below(epsilon)
+            if best is NOTHING or proved.log > best.log:
+                best = proved
         return best
 
     def estimate(self, epsilon: float, like: Proved | None = None) -> float:

@@ -8,7 +8,7 @@ from flint import arb
 
 from shuffledp.arrays import usual_errors
 from shuffledp.bounds.sketch import Sketch
-from shuffledp.engine.balls import lower_log, precision, upper_log
+from shuffledp.engine.balls import lower_log, positive_part, precision, total, upper_log
 from shuffledp.engine.coarsening import FEW, Side, capped, coarse, sorted_law
 from shuffledp.engine.mean import log_mean
 from shuffledp.engine.sums import Sum
@@ -43,7 +43,7 @@ def log_delta(
             break
         log = bounds[-1]  # too much was cut off for so small a delta
         sketch = whole.without_rare(_share(log, _CAP_SHARE * rtol))
-    return max(bounds) if side == "lower" else min(bounds)
+    return max(bounds) if side == "lower" else min(*bounds, _log_alone(decomposition, epsilon))
 
 
 def _bound(
@@ -72,6 +72,14 @@ def _bound(
         if side == "lower":
             return lower_log(_exp(found.lower) / n + gains.exposed[0])
         return upper_log(_exp(found.upper) / n + gains.exposed[1] + cost)
+
+
+def _log_alone(decomposition: Decomposition, epsilon: float) -> float:
+    """Return the logarithm of what one user alone reveals: others only hide."""
+    gains = decomposition.at(epsilon)
+    with precision():
+        mean = total(atom.mass * positive_part(atom.value) for atom in gains.upper.atoms)
+        return upper_log(mean + gains.exposed[1])
 
 
 def _share(log: float, share: float) -> float:

@@ -125,11 +125,21 @@ class Sketch:
         """About log delta."""
         if self.values[-1] <= 0:
             return -math.inf
-        if self.n <= _FEW_USERS:
-            return self._log_of_few
-        if self.has_rare_gains and self.n <= _CROWD:
+        if self.has_rare_gains and _FEW_USERS < self.n <= _CROWD:
             return self.bounded(_ROUGH)[1]
-        return self.parts.log_delta
+        return self._log_at_once
+
+    @property
+    def _log_at_once(self) -> float:
+        """About log delta, by the formulas for few users or for many."""
+        log = self._log_of_few if self.n <= _FEW_USERS else self.parts.log_delta
+        return min(log, self._log_alone)
+
+    @cached_property
+    def _log_alone(self) -> float:
+        """The logarithm of the mean of one user's positive gains, below which log delta is."""
+        alone = float(np.maximum(self.values, 0.0) @ self.masses)
+        return math.log(max(alone, 1e-300))
 
     @property
     def has_rare_gains(self) -> bool:
@@ -140,11 +150,11 @@ class Sketch:
         """Return the sketch without gains worth a share of delta, and about log delta."""
         if not self.has_rare_gains:
             return self, self.log_delta
-        log, kept = self._log_of_few if self.n <= _FEW_USERS else self.parts.log_delta, self
+        log, kept = self._log_at_once, self
         for _ in range(_LOOKS):
             kept = self.without_rare(share * math.exp(max(log, -700.0)))
             measured = Doubles([(kept.values, kept.masses, self.n)]).log_measured
-            log = measured - math.log(self.n)
+            log = min(measured - math.log(self.n), self._log_alone)
         return kept, log
 
     def without_rare(self, limit: float) -> Sketch:

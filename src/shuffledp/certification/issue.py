@@ -27,6 +27,7 @@ from shuffledp.certification.proof import (
     UP,
     Claim,
     Proof,
+    double_below,
     prove_guarantee,
     prove_leak,
 )
@@ -48,7 +49,7 @@ def issue_for_delta(accountant: ShuffleAccountant, delta: float, progress: Progr
 
     An epsilon below that of the blanket is proved by the swap bound, if that can be done.
     """
-    report = accountant.epsilon_report(delta)
+    report = accountant.epsilon_report(double_below(Decimal(repr(delta))))
     bound = _bound_of(accountant, report)
     found = _prove_at_delta(accountant, report.guarantee.upper, delta, bound, progress)
     if found is None:
@@ -62,7 +63,7 @@ def _prove_at_delta(
     """Prove an epsilon; None if the swap bound proves none below that of the blanket."""
     nudge = 0.0
     while True:
-        claim = _claim(accountant, _at_least(epsilon), delta, bound)
+        claim = _claim(accountant, _at_least(epsilon), Decimal(repr(delta)), bound)
         try:
             proof = prove_guarantee(claim, progress, CLAIMED)
         except NoAnswerError:
@@ -84,9 +85,10 @@ def issue_for_epsilon(
 
     A delta below that of the blanket is proved by the swap bound, if that can be done.
     """
-    report = accountant.delta_report(epsilon)
+    decimal = Decimal(repr(epsilon))
+    report = accountant.delta_report(double_below(decimal))
     bound = _bound_of(accountant, report)
-    claim = _claim(accountant, Decimal(repr(epsilon)), report.guarantee.upper, bound)
+    claim = _claim(accountant, decimal, _at_least(report.guarantee.upper), bound)
     try:
         proof = prove_guarantee(claim, progress, CLAIMED)
     except NoAnswerError:
@@ -156,14 +158,14 @@ def _users(n: int) -> str:
     return "1 user" if n == 1 else f"{n} users"
 
 
-def _claim(accountant: ShuffleAccountant, epsilon: Decimal, delta: float, bound: Bound) -> Claim:
+def _claim(accountant: ShuffleAccountant, epsilon: Decimal, delta: Decimal, bound: Bound) -> Claim:
     if epsilon > MAX_EPSILON0:
         raise NoAnswerError(
-            f"no epsilon up to {MAX_EPSILON0:g} is proved at delta = {plain(delta)} for "
+            f"no epsilon up to {MAX_EPSILON0:g} is proved at delta = {plain(float(delta))} for "
             f"{accountant.n} users"
         )
     randomizer = self_contained(accountant.randomizer)
-    return Claim(randomizer, accountant.n, epsilon, Decimal(repr(delta)), bound)
+    return Claim(randomizer, accountant.n, epsilon, delta, bound)
 
 
 def _at_least(double: float) -> Decimal:
@@ -217,7 +219,7 @@ def _leak_at_delta(
     for _ in range(_MAX_NUDGES):
         if report.datasets is None or not 0 < epsilon <= MAX_EPSILON0 or delta == 0:
             break
-        claim = _claim(accountant, _at_most(epsilon), delta, bound)
+        claim = _claim(accountant, _at_most(epsilon), Decimal(repr(delta)), bound)
         proof = prove_leak(claim, report.datasets, progress, CLAIMED)
         if proof.lower >= claim.delta:
             return _leak(claim, proof)
@@ -233,7 +235,7 @@ def _leak_at_epsilon(
     if report.datasets is None or report.lower_bound == 0:
         return None
     bound = _bound_of(accountant, report)
-    claim = _claim(accountant, Decimal(repr(epsilon)), report.lower_bound, bound)
+    claim = _claim(accountant, Decimal(repr(epsilon)), _at_most(report.lower_bound), bound)
     for _ in range(_MAX_NUDGES):
         proof = prove_leak(claim, report.datasets, progress, CLAIMED)
         if proof.lower >= claim.delta:

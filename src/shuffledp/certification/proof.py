@@ -65,9 +65,8 @@ class Claim:
     def epsilons(self) -> tuple[float, float]:
         """The doubles next to epsilon, from below and from above."""
         nearest = float(self.epsilon)
-        below = nearest if Decimal(nearest) <= self.epsilon else math.nextafter(nearest, 0.0)
         above = nearest if Decimal(nearest) >= self.epsilon else math.nextafter(nearest, math.inf)
-        return below, above
+        return double_below(self.epsilon), above
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,12 @@ class Proof:
     lower: Decimal
     upper: Decimal
     where: Pair | Datasets | None
+
+
+def double_below(number: Decimal) -> float:
+    """Return the largest double that is at most a number of at least 0."""
+    nearest = float(number)
+    return nearest if Decimal(nearest) <= number else math.nextafter(nearest, 0.0)
 
 
 def prove_guarantee(claim: Claim, progress: Progress, rtols: Sequence[float] = _PROVED) -> Proof:

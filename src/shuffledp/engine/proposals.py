@@ -58,7 +58,11 @@ class Plan:
 
 
 class Doubles:
-    """A sum in doubles, tilted at its saddle point."""
+    """A sum in doubles, tilted at its saddle point.
+
+    Values so low that no others make up for them are raised to where that is just so: the kernel is
+    0 there, and squares of likelihood ratios may be beyond the range of doubles.
+    """
 
     def __init__(
         self,
@@ -66,7 +70,13 @@ class Doubles:
         offset: float = 0.0,
         curvature: int = 0,
     ) -> None:
-        self.blocks, self.offset, self.curvature = blocks, offset, curvature
+        largest = [float(values.max()) for values, _, _ in blocks]
+        others = sum(x * times for x, (_, _, times) in zip(largest, blocks, strict=True)) - offset
+        self.blocks = [
+            (np.maximum(values, x - max(others, x)), masses, times)
+            for x, (values, masses, times) in zip(largest, blocks, strict=True)
+        ]
+        self.offset, self.curvature = offset, curvature
 
     @classmethod
     def of(cls, mean: Sum) -> Doubles:

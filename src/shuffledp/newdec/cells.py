@@ -37,13 +37,15 @@ class Cell(NamedTuple):
 def decompose_cells(
     cells: Sequence[Cell],
     atoms: Iterable[Cell] = (),
-    tails: Iterable[tuple[arb, arb, arb]] = (),
+    tails: Sequence[tuple[arb, arb, arb]] = (),
     *,
     is_law: bool,
     cut_at: Sequence[float] = (),
     again: Callable[[Sequence[float]], Decomposition] | None = None,
 ) -> Decomposition:
     """Return the decomposition into cells; what they leave of the mass of c is the residual.
+
+    Where all ratios are constant it is exact, and has no other one above it.
 
     Args:
         cells: the ranges of outputs.
@@ -70,7 +72,9 @@ def decompose_cells(
         singular += [Singular(a, arb(0)), Singular(arb(0), b)]
         residual = residual if is_law else residual - c
         given += c
-    spread = Decomposition(tuple(upper), residual + given, tuple(singular))
+    spread = None
+    if tails or any(cell.stop for cell in cells):
+        spread = Decomposition(tuple(upper), residual + given, tuple(singular))
     result = Decomposition(tuple(lower), residual, (), spread).merged()
     if again is None:
         return result

@@ -9,7 +9,9 @@ from itertools import pairwise
 import pytest
 from flint import arb, ctx, fmpq
 
+from shuffledp.bounds.root import epsilon_above, epsilon_below
 from shuffledp.bounds.sums import noise as noise_sum
+from shuffledp.bounds.sums.curve import NoisySum, laplace_noise
 from shuffledp.bounds.sums.few import FewGeometric
 from shuffledp.bounds.sums.noise import enclose_geometric_sum, enclose_laplace_sum
 from shuffledp.bounds.sums.shift import enclose_shift
@@ -195,6 +197,14 @@ def test_what_is_too_small_to_be_written_is_bounded_by_fewer_users():
         lower, upper = enclose(*question)
         assert lower == 0
         assert 0 < upper < Fraction(1, 10**1000)
+
+
+@pytest.mark.parametrize("n", [1, 2, 64])
+@pytest.mark.parametrize("delta", [0.1, 1e-3, 1e-9])
+def test_epsilons_are_narrow(n, delta):
+    curve = NoisySum(laplace_noise(1.0, GRID, n))
+    upper, lower = (find(curve, delta, 1e-4).epsilon for find in (epsilon_above, epsilon_below))
+    assert lower <= upper <= lower * (1 + 1.5e-4)
 
 
 def test_more_users_and_larger_epsilons_never_hurt():

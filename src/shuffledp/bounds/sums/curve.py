@@ -58,19 +58,19 @@ def normal_noise(sigma: float, n: int) -> Noise:
 
 def laplace_noise(epsilon0: float, steps: int, n: int) -> Noise:
     """Return the sum of values in [0, 1] and Laplace noise, rounded to a grid."""
-    estimate = _geometric_estimate(epsilon0, steps, n)
-    return Noise(lambda epsilon: laplace_log_delta(epsilon0, steps, n, epsilon), epsilon0, estimate)
+    return _geometric(lambda e: laplace_log_delta(epsilon0, steps, n, e), epsilon0, steps, n)
 
 
 def geometric_noise(epsilon0: float, bound: int, n: int) -> Noise:
     """Return the sum of integers from 0 to ``bound`` and two-sided geometric noise."""
-    estimate = _geometric_estimate(epsilon0, bound, n)
-    return Noise(
-        lambda epsilon: geometric_log_delta(epsilon0, bound, n, epsilon), epsilon0, estimate
-    )
+    return _geometric(lambda e: geometric_log_delta(epsilon0, bound, n, e), epsilon0, bound, n)
 
 
-def _geometric_estimate(epsilon0: float, bound: int, n: int) -> Callable[[float], float]:
+def _geometric(
+    log_delta: Callable[[float], Interval], epsilon0: float, bound: int, n: int
+) -> Noise:
+    if n == 1:  # far from normal near its end
+        return Noise(log_delta, epsilon0, lambda epsilon: log_delta(epsilon).upper)
     shape = Shape(epsilon0 / bound)
 
     def estimate(epsilon: float) -> float:
@@ -79,7 +79,7 @@ def _geometric_estimate(epsilon0: float, bound: int, n: int) -> Callable[[float]
         fall, bend = shape.fall_and_bend(epsilon / bound)
         return _log_shifted(epsilon / bound, bound, -n * fall, n * bend)
 
-    return estimate
+    return Noise(log_delta, epsilon0, estimate)
 
 
 def _log_shifted(theta: float, shift: float, log_height: float, variance: float) -> float:
