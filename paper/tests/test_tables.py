@@ -194,7 +194,7 @@ def test_laplace_law(level, epsilon):
     cells = cell_law(ts, level, epsilon)
     assert cells == sorted(cells)
     exact = [closed_form(t, level, epsilon) for t in ts]
-    assert np.allclose(cells, exact, atol=2e-3)
+    assert np.allclose(cells, exact, atol=1e-2)  # the mass of a cell
 
 
 def test_laplace_law_by_sampling():

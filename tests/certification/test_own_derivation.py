@@ -19,7 +19,9 @@ import shuffledp.certification
 from shuffledp import CertificateError, ShuffleAccountant, certify, parse, verify
 from shuffledp.certification import Certificate, check
 from shuffledp.certification.cases import cases_to_swap, how_compared, pairs_to_prove
+from shuffledp.certification.derivation import _derive
 from shuffledp.certification.inputs import inputs_of
+from shuffledp.engine.balls import precision
 from shuffledp.randomizers import LocalRandomizer, NamedTypes, Pair, Parallel
 
 SOURCE = Path(shuffledp.certification.__file__).parent
@@ -113,6 +115,18 @@ def test_nothing_else_is_asked(
     with pytest.raises(AssertionError, match="asked"):
         randomizer.neighbours()
     verify(certificate)
+
+
+@pytest.mark.parametrize("other", [None, 0, 2])
+def test_masses_of_hashing_hold_those_of_polynomials(other: int | None) -> None:
+    """They differ from those of all functions by up to 2**-48 of themselves."""
+    randomizer = parse("olh(epsilon0=2.0, buckets=5)")
+    law = _derive(randomizer, Pair(0, 1), other)
+    with precision():
+        for component in law.components:
+            exact = component.weight.mid()
+            assert component.weight.contains(exact + exact * 0.999 * 2.0**-48)
+            assert not component.weight.contains(exact + exact * 2.0**-47)
 
 
 ROWS = [[0.4, 0.1, 0.5], [0.1, 0.4, 0.5], [0.1, 0.1, 0.8], [0.2, 0.2, 0.6], [0.1, 0.1, 0.8]]

@@ -16,7 +16,7 @@ from shuffledp.engine.contour import Contour
 from shuffledp.engine.enumeration import Enumeration
 from shuffledp.engine.mean import log_mean
 from shuffledp.engine.proposals import Doubles, Plan
-from shuffledp.engine.sums import Block, Sum
+from shuffledp.engine.sums import Block, Law, Sum
 
 BLOCKS = st.lists(st.tuples(laws(3), st.integers(1, 5)), min_size=1, max_size=2)
 OFFSETS = st.fractions(-5, 5, max_denominator=8)
@@ -107,3 +107,10 @@ def test_many_users(n):
     assert found.width <= 2e-4
     expected = math.log(math.sqrt(4 * n / (2 * math.pi)) / 2)
     assert abs(found.upper - expected) <= 1 / n + 3e-4
+
+
+def test_what_is_above_zero_by_rounding_only() -> None:
+    law = Law.of([(arb(0, 1e-30), arb(0.5)), (arb(-1), arb(0.5))])
+    found = log_mean(Sum.of(law, 3), 1e-4)
+    assert found.lower == -math.inf
+    assert math.log(3e-30) <= found.upper <= math.log(3.1e-30)

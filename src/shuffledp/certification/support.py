@@ -8,7 +8,7 @@ inputs; these are the formulas of the papers, written again, not the doubles of 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from itertools import product
 
@@ -32,10 +32,11 @@ from shuffledp.randomizers import (
 
 
 class _Support(ABC):
-    """Masses of support patterns, and the level log E."""
+    """Masses of support patterns, the level log E, and by how much what is run may differ."""
 
     level: arb
     inputs: int | None
+    error: float = 0.0
 
     @abstractmethod
     def mass(self, supported: int, named: int) -> arb:
@@ -72,7 +73,15 @@ class _RandomizedResponse(_Support):
 
 
 class _Hash(_Support):
-    r""":math:`\frac{g}{E+g-1}g^{-m}(1-1/g)^{t-m}`; constant functions support everybody."""
+    r""":math:`\frac{g}{E+g-1}g^{-m}(1-1/g)^{t-m}`; constant functions support everybody.
+
+    Large domains are hashed by random polynomials of degree 2 over a field of p elements. Their
+    values at three inputs are uniform up to a factor of :math:`1+3(g/p)^2+(g/p)^3`, and another
+    share of them is constant; mechanisms run where both change a mass by less than
+    :math:`2^{-48}` of itself.
+    """
+
+    error = 2.0**-48
 
     def __init__(self, randomizer: BinaryLocalHash | LocalHash) -> None:
         self.level, self.inputs = ball(randomizer.epsilon0), randomizer.domain_size
@@ -210,7 +219,7 @@ def support_blanket(randomizer: LocalRandomizer, pair: Pair) -> Decomposition:
         if pair.changes:
             mixed = table.mass(1, 2)
             components += [Component(level, one, mixed), Component(one, level, mixed)]
-        return Decomposition(tuple(components), residual).merged()
+        return _as_run(table, components, residual)
 
 
 def support_background(randomizer: LocalRandomizer, pair: Pair, other: Input) -> Decomposition:
@@ -226,7 +235,14 @@ def support_background(randomizer: LocalRandomizer, pair: Pair, other: Input) ->
             weight = mass * (table.level.exp() if held else 1)
             log0, log1 = (logs[supports[x] - held] for x in (first, second))
             components.append(Component(log0, log1, weight))
-        return Decomposition(tuple(components), arb(0)).merged()
+        return _as_run(table, components, arb(0))
+
+
+def _as_run(table: _Support, components: Iterable[Component], residual: arb) -> Decomposition:
+    """Return the decomposition whose balls hold all masses that the mechanism may have."""
+    factor = arb(1, table.error)
+    widened = (c._replace(weight=c.weight * factor) for c in components)
+    return Decomposition(tuple(widened), residual * factor).merged()
 
 
 def _number(x: Input) -> int:

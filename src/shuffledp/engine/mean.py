@@ -45,6 +45,9 @@ def _log_mean(mean: Sum, rtol: float) -> Interval:
     largest = total(max(a.value.upper() for a in law.atoms) * n for law, n in mean.blocks)
     if largest - mean.offset <= 0:
         return _ZERO
+    known = total(max(a.value.lower() for a in law.atoms) * n for law, n in mean.blocks)
+    if not known - mean.offset > 0:  # above 0 by rounding, if at all
+        return Interval(-math.inf, upper_log(mean.kernel(largest - mean.offset)))
     if len(mean.blocks) == 1 and mean.blocks[0].times == 1:
         return _of_one(mean)
     smallest = total(min(a.value.lower() for a in law.atoms) * n for law, n in mean.blocks)
