@@ -75,7 +75,7 @@ class Sketch:
     @classmethod
     def of(cls, decomposition: Decomposition, n: int, epsilon: float) -> Sketch:
         """Return the sketch of a decomposition."""
-        values = decomposition.ratio0 - math.exp(epsilon) * decomposition.ratio1
+        values = decomposition.rough_gains(epsilon)
         masses = decomposition.weight
         if values.size > _MANY:
             values, masses = _together(values, masses, _MANY)

@@ -7,7 +7,15 @@ import math
 from flint import arb
 
 from shuffledp.arrays import usual_errors
-from shuffledp.engine.balls import PRECISION, lower_log, precision, total, upper_double, upper_log
+from shuffledp.engine.balls import (
+    PRECISION,
+    lower_log,
+    positive_part,
+    precision,
+    total,
+    upper_double,
+    upper_log,
+)
 from shuffledp.engine.contour import Contour
 from shuffledp.engine.enumeration import Enumeration
 from shuffledp.engine.proposals import Doubles
@@ -53,7 +61,9 @@ def _log_mean(mean: Sum, rtol: float) -> Interval:
     smallest = total(min(a.value.lower() for a in law.atoms) * n for law, n in mean.blocks)
     if mean.curvature == 0 and smallest - mean.offset >= 0:
         return _of_positive(mean)
-    doubles = Doubles.of(mean)
+    doubles, best = Doubles.of(mean), _roughly(mean)
+    if doubles.is_extreme:
+        return best
     plan = doubles.plan(rtol)
     enumeration = Enumeration(mean, doubles, rtol)
     atoms = sum(len(law.atoms) for law in mean.laws)
@@ -61,7 +71,6 @@ def _log_mean(mean: Sum, rtol: float) -> Interval:
     if enumeration.outcomes <= min(_MAX_OUTCOMES, effort):
         enclosure, log_factor = enumeration.enclose()
         return _in_units(enclosure.lower, enclosure.upper, log_factor)
-    best = Interval(-math.inf, math.inf)
     for _ in range(_ATTEMPTS):
         contour = Contour(mean, plan)
         found = _in_units(contour.lower(), contour.upper(), contour.log_factor)
@@ -85,7 +94,22 @@ def _of_one(mean: Sum) -> Interval:
 
 
 def _of_positive(mean: Sum) -> Interval:
-    """Return the mean of a sum that is never negative, whose laws may lack mass."""
+    """Return the mean of a sum that is never negative."""
+    value = _mean_of_sum(mean)
+    return Interval(lower_log(value), upper_log(value))
+
+
+def _roughly(mean: Sum) -> Interval:
+    r"""Return :math:`(E S)_+\le E f_0(S)`, and :math:`E f_c(S)\le E(S)_+\le\sum E(X_i)_+`."""
+    lower = arb(0) if mean.curvature else _mean_of_sum(mean)
+    upper = total(
+        n * total(a.mass * positive_part(a.value) for a in law.atoms) for law, n in mean.blocks
+    )
+    return Interval(lower_log(lower), upper_log(upper + positive_part(-mean.offset)))
+
+
+def _mean_of_sum(mean: Sum) -> arb:
+    """Return E S, where laws may lack mass."""
     whole = [total(atom.mass for atom in law.atoms) for law in mean.laws]
     first = total(
         n * law.mean / mass for law, n, mass in zip(mean.laws, mean.times, whole, strict=True)
@@ -93,4 +117,4 @@ def _of_positive(mean: Sum) -> Interval:
     value = first - mean.offset
     for mass, n in zip(whole, mean.times, strict=True):
         value *= mass**n
-    return Interval(lower_log(value), upper_log(value))
+    return value

@@ -29,6 +29,9 @@ _MAX_WAVES, _CHUNK = 400_000, 64
 #: Sizes are at least this, so that products with them do not underflow.
 _SMALLEST_SIZE = 1e-200
 
+#: Squares of tilts beyond this, and of their inverses, are out of the range of doubles.
+_EXTREME = 1e100
+
 #: A normal density is 0 in doubles so many deviations from its mean.
 _FAR = 40.0
 
@@ -94,9 +97,11 @@ class Doubles:
             tilted = masses * np.exp(exponents - top)
             mass = float(tilted.sum())
             first = float(tilted @ values) / mass
-            log_mgf += times * (top + math.log(mass))
+            small = _small_log_mgf(masses, exponents)
+            log_mgf += times * (top + math.log(mass) if small is None else small)
             mean += times * first
-            variance += times * float(tilted @ (values - first) ** 2) / mass
+            deviations = np.sqrt(tilted) * (values - first)  # in this order nothing overflows
+            variance += times * float(deviations @ deviations) / mass
         return log_mgf, mean, variance
 
     @usual_errors
@@ -115,7 +120,9 @@ class Doubles:
         spread = max(variance, 1e-300)
         guess = 4 / max(math.hypot(mean, math.sqrt(8 * spread)) + mean, 1e-290)
         largest = max(float(values.max()) for values, _, _ in self.blocks)
-        log_theta = math.log(min(max(guess, 1e-290), 700 / max(largest, 1e-290)))
+        # The slope is 0 beyond 1 over the largest sum, below which its Newton steps are short.
+        least = 1 / max(sum(float(v.max()) * n for v, _, n in self.blocks) - self.offset, 1e-290)
+        log_theta = math.log(min(max(guess, least), 700 / max(largest, 1e-290)))
         low, high = -math.inf, math.inf
         for _ in range(60):
             theta = math.exp(log_theta)
@@ -131,6 +138,11 @@ class Doubles:
                 break
             log_theta = following
         return math.exp(log_theta)
+
+    @property
+    def is_extreme(self) -> bool:
+        """Whether the sum is too small or too large for plans."""
+        return not 1 / _EXTREME < self.theta < _EXTREME
 
     @cached_property
     def at_saddle(self) -> tuple[float, float, float]:
@@ -201,8 +213,8 @@ class Doubles:
                 tilted = masses * np.exp(exponents - exponents.max())
                 tilted /= tilted.sum()
                 centre = float(tilted @ values)
-                waves = np.exp(1j * np.multiply.outer(t, values - centre)) @ tilted
-                log_power = log_power + times * (np.log(waves) + 1j * centre * t)
+                turned = np.expm1(1j * np.multiply.outer(t, values - centre)) @ tilted
+                log_power = log_power + times * (np.log1p(turned) + 1j * centre * t)
             z, power = theta + 1j * t, np.exp(log_power)
             found.append((z, power))
             size += float((power / (z * (z + c))).real.sum())
@@ -257,9 +269,23 @@ class Doubles:
     @cached_property
     def log_measured(self) -> float:
         """About log E f(S), from nodes rather than from the saddle-point formula."""
+        if self.is_extreme:
+            return self.log_estimate
         plan = self.plan(_ROUGH)
         size, _ = self._measured(plan)
         if size <= 0:
             return self.log_estimate
         noise = plan.tau**2 * self.theta * (self.theta + self.curvature) / 2
         return self.at_saddle[0] + noise + math.log(size)
+
+
+def _small_log_mgf(masses: FloatArray, exponents: FloatArray) -> float | None:
+    """Return log E exp(X) where X is small, to a relative accuracy; None if it is not small.
+
+    Of many users, the absolute accuracy of other formulas is not enough.
+    """
+    if not -1 < exponents.min() <= exponents.max() < 1:
+        return None
+    missing = float(masses.sum()) - 1
+    missing = missing if abs(missing) > 1e-14 else 0.0  # less is rounding
+    return math.log1p(missing + float(masses @ np.expm1(exponents)))

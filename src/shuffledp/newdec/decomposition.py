@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq
 
 from shuffledp.arrays import FloatArray
 from shuffledp.engine.balls import lower_double, precision, total, upper_double
@@ -95,7 +95,8 @@ class Decomposition:
     @classmethod
     def silent(cls) -> Decomposition:
         """Return that of one output, which all inputs produce: it reveals nothing."""
-        return cls((Component(arb(0), arb(0), arb(1)),), arb(0))
+        one = arb(0)  # the logarithm of 1; a = b, so it stands there twice
+        return cls((Component(one, one, arb(1)),), arb(0))
 
     @classmethod
     def from_coefficients(cls, a: Numbers, b: Numbers, c: Numbers) -> Decomposition:
@@ -118,8 +119,8 @@ class Decomposition:
         with precision():
             for first, second, common in rows:
                 if common > 0:
-                    log0 = arb(first / common).log() if first > 0 else None
-                    log1 = arb(second / common).log() if second > 0 else None
+                    log0 = _log(first / common) if first > 0 else None
+                    log1 = _log(second / common) if second > 0 else None
                     log1 = log0 if first == second else log1
                     components.append(Component(log0, log1, arb(common)))
                 elif first > 0 or second > 0:
@@ -152,6 +153,20 @@ class Decomposition:
     def ratio1(self) -> FloatArray:
         """b/c of each component, for estimates."""
         return np.array([_double(c.log1) for c in self.components])
+
+    @cached_property
+    def _losses(self) -> FloatArray:
+        """log(a/b) of each component, for estimates; infinite where a or b is 0."""
+        with precision():
+            return np.array([_loss(c.log0, c.log1) for c in self.components])
+
+    def rough_gains(self, epsilon: float) -> FloatArray:
+        """Return G of each component in doubles, for estimates; small ones have digits, too."""
+        above, costs = self._losses - epsilon, math.exp(epsilon) * self.ratio1
+        gains: FloatArray = np.where(
+            np.abs(above) < 1, costs * np.expm1(np.clip(above, -1, 1)), self.ratio0 - costs
+        )
+        return gains
 
     @cached_property
     def weight(self) -> FloatArray:
@@ -290,8 +305,19 @@ class Decomposition:
         return replace(_multiplied(self, other), spread=spread).merged()
 
 
+def _log(ratio: fmpq) -> arb:
+    """Return a logarithm that has all digits where a ratio is next to 1, too."""
+    return arb(ratio - 1).log1p() if 1 < 2 * ratio < 4 else arb(ratio).log()
+
+
 def _difference(log0: arb, log1: arb) -> arb:
     return arb(0) if log0 is log1 else log0 - log1
+
+
+def _loss(log0: arb | None, log1: arb | None) -> float:
+    if log0 is None or log1 is None:
+        return math.inf
+    return float(_difference(log0, log1))
 
 
 def _mixed(weights: Sequence[arb], parts: Sequence[Decomposition]) -> Decomposition:

@@ -193,21 +193,17 @@ class _Bound:
 
 def _thresholds(named: Sequence[Decomposition], epsilon: float) -> FloatArray:
     """Return 0 and some values that G takes."""
-    values = np.unique(np.concatenate([_gains(d.upper, epsilon) for d in named]))
+    values = np.unique(np.concatenate([d.upper.rough_gains(epsilon) for d in named]))
     chosen = values[np.linspace(0, values.size - 1, min(values.size, _THRESHOLDS)).astype(int)]
     return np.unique(np.append(chosen, 0.0)) if values.size else np.zeros(1)
 
 
 def _sticks(d: Decomposition, epsilon: float, t: FloatArray) -> FloatArray:
     """Return E(G - t)_+ at every threshold."""
-    over = np.maximum(_gains(d, epsilon)[:, None] - t, 0.0)
+    over = np.maximum(d.rough_gains(epsilon)[:, None] - t, 0.0)
     apart = sum(max(float(a) - math.exp(epsilon) * float(b), 0.0) for a, b in d.singular)
     found: FloatArray = d.weight @ over + float(d.residual) * np.maximum(-t, 0.0) + apart
     return found
-
-
-def _gains(d: Decomposition, epsilon: float) -> FloatArray:
-    return d.ratio0 - math.exp(epsilon) * d.ratio1
 
 
 def _blanket(mechanism: LocalRandomizer, pair: Pair) -> Decomposition:

@@ -106,8 +106,7 @@ def _estimate(
 
 
 def _covered(decomposition: Decomposition, epsilon: float) -> DoubleLaw:
-    values = decomposition.ratio0 - math.exp(epsilon) * decomposition.ratio1
-    return values, decomposition.weight
+    return decomposition.rough_gains(epsilon), decomposition.weight
 
 
 def _slot(decomposition: Decomposition, epsilon: float) -> DoubleLaw:

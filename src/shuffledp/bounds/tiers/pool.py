@@ -159,7 +159,7 @@ class Pool(Curve):
         return min(self._estimate(epsilon, self._fewer[i:], 0) for i in self._starts)
 
     def _estimate(self, epsilon: float, others: Others, index: int) -> float:
-        values = self._upper.ratio0 - math.exp(epsilon) * self._upper.ratio1
+        values = self._upper.rough_gains(epsilon)
         if values.max() <= 0:
             return -math.inf
         values, masses = np.append(values, 0.0), self._upper.weight
