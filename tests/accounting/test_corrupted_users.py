@@ -23,8 +23,8 @@ from shuffledp import (
     certify,
     required_users,
 )
-from shuffledp.accounting.adaptive_bound import users_aside
 from shuffledp.accounting.crowd import Crowd, count_of, crowd_of
+from shuffledp.bounds.chernoff import users_aside
 from shuffledp.cli import main
 
 LAM = Fraction(5, 4)

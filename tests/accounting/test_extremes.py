@@ -94,7 +94,7 @@ def test_delta_one_asks_for_nothing_even_without_any_privacy(make: type, epsilon
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=str)
 def test_epsilon_zero_is_the_total_variation_distance(randomizer: LocalRandomizer) -> None:
     """For one user: sum of (a - b)_+ over the components."""
-    blanket = randomizer.blanket(randomizer.neighbours()[0])
+    blanket = randomizer.decomposition(randomizer.neighbours()[0])
     exact = float(blanket.weight @ np.maximum(blanket.ratio0 - blanket.ratio1, 0))
     interval = ShuffleAccountant(randomizer, 1).delta_interval(0.0)
     assert interval.lower <= exact * (1 + 1e-9)

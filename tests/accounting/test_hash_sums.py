@@ -47,11 +47,11 @@ def test_support_vectors_have_independent_bits(buckets, size):
 def test_the_bits_are_those_of_the_mechanism(mechanism):
     seen = mechanism.aggregate
     assert isinstance(seen, BitSums)
-    own, other = seen.ones
-    assert float(own) == mechanism.support_probabilities[0] == seen.own[0]
-    assert float(other) == mechanism.support_probabilities[1] == seen.other[0]
-    assert seen.own[1] == float(1 - own)
-    assert seen.other[1] == float(1 - other)
+    for (one, zero), probability in zip(
+        (seen.own, seen.other), mechanism.support_probabilities, strict=True
+    ):
+        assert float(one) == probability
+        assert (one + zero).contains(1)
     assert seen.two_values == (mechanism.domain_size == 2)
 
 
@@ -70,7 +70,7 @@ def test_the_same_as_a_unary_encoding():
     for n in (1, 2, 30):
         first, second = (
             ShuffleAccountant(mechanism, n, view="sum").delta_interval(0.2)
-            for mechanism in (hashed, UnaryEncoding(own, other, 9))
+            for mechanism in (hashed, UnaryEncoding(float(own), float(other), 9))
         )
         assert first.lower == pytest.approx(second.lower, rel=1e-9)
         assert first.upper == pytest.approx(second.upper, rel=1e-9)

@@ -6,11 +6,10 @@ import math
 import warnings
 
 import pytest
-from blankets import blanket_accountant
+from blankets import blanket_accountant, enclose_log_delta
 
 from shuffledp import KRR, Gaussian, Laplace, MatrixRandomizer, ShuffleAccountant
 from shuffledp.accounting import Datasets
-from shuffledp.divergence import log_delta
 from shuffledp.errors import AccuracyWarning
 from shuffledp.randomizers import LocalRandomizer, Pair
 
@@ -55,7 +54,7 @@ def test_two_inputs_use_the_better_background(
     assert report.datasets is not None
     assert report.datasets.other == report.datasets.pair.first
     pair = Pair(0, 1)
-    worse = log_delta(randomizer.background(pair, 1).at(epsilon), n)
+    worse = enclose_log_delta(randomizer.decomposition(pair, 1), n, epsilon)
     assert math.exp(worse.upper) == pytest.approx(other, rel=0.15)
 
 
@@ -67,7 +66,9 @@ def test_three_values_prefer_the_third() -> None:
     assert report.lower_bound == pytest.approx(5.09e-5, rel=0.01)
     assert report.guarantee.upper == pytest.approx(5.10e-5, rel=0.01)
     for holder, expected in ((0, 2.3e-6), (1, 5.7e-9)):
-        value = log_delta(KRR(k=10, epsilon0=3.0).background(Pair(0, 1), holder).at(0.5), 1000)
+        value = enclose_log_delta(
+            KRR(k=10, epsilon0=3.0).decomposition(Pair(0, 1), holder), 1000, 0.5
+        )
         assert math.exp(value.upper) == pytest.approx(expected, rel=0.05)
 
 
@@ -88,7 +89,7 @@ def test_a_matrix_tries_all_pairs_and_backgrounds() -> None:
     randomizer = MatrixRandomizer(matrix)
     accountant = ShuffleAccountant(randomizer, 30)
     best = max(
-        math.exp(log_delta(randomizer.background(Pair(x, y), z).at(0.3), 30).lower)
+        math.exp(enclose_log_delta(randomizer.decomposition(Pair(x, y), z), 30, 0.3).lower)
         for x in range(3)
         for y in range(3)
         for z in range(3)

@@ -27,9 +27,8 @@ from shuffledp import (
     MatrixRandomizer,
     Pair,
 )
-from shuffledp.accounting.sum_view import bound_of_one_number
-from shuffledp.accounting.worst_case import WorstCase
-from shuffledp.errors import AccuracyWarning, ContradictionError
+from shuffledp.accounting.sum_view import sum_of_noise
+from shuffledp.errors import AccuracyWarning
 
 LEVELS = [0.1, 1.0, 4.0]
 SIGMAS = [1.0, 5.0]
@@ -234,15 +233,8 @@ class Sharper(Gaussian):
 
 
 def test_the_bound_of_one_number_is_of_known_laws_only() -> None:
-    assert bound_of_one_number(Sharper(sigma=1.0)) is None
-    assert bound_of_one_number(KRR(k=3, epsilon0=1.0)) is None
-    bound = bound_of_one_number(Gaussian(sigma=1.0))
-    assert bound is not None
-    assert math.exp(bound(1.0)) == pytest.approx(0.126936737506644)
-
-
-def test_a_bound_of_one_user_below_what_many_attain_is_an_alarm() -> None:
-    candidates = blanket_accountant(Gaussian(sigma=1.0), 100).known.families["upper"].candidates
-    wrong = WorstCase(candidates, 100, 1e-12, lambda _: -1e3)
-    with pytest.raises(ContradictionError):
-        wrong.log_delta(0.5)
+    assert sum_of_noise(Sharper(sigma=1.0), 1) is None
+    assert sum_of_noise(KRR(k=3, epsilon0=1.0), 1) is None
+    curve = sum_of_noise(Gaussian(sigma=1.0), 1)
+    assert curve is not None
+    assert math.exp(curve.above(1.0).log) == pytest.approx(0.126936737506644)

@@ -10,7 +10,7 @@ import pytest
 from blankets import blanket_accountant, enclose_epsilon, enclose_log_delta
 
 from shuffledp import KRR, OUE, RAPPOR, BinaryLocalHash, Interval, ShuffleAccountant
-from shuffledp.decomposition import Decomposition
+from shuffledp.newdec import Decomposition
 from shuffledp.randomizers import LocalRandomizer
 
 FILE = Path(__file__).parents[1] / "data" / "reference_cases.json"
@@ -31,7 +31,7 @@ def randomizer_of(case: dict) -> LocalRandomizer:
 
 def third_value(case: dict) -> Decomposition:
     randomizer = randomizer_of(case)
-    return randomizer.background(randomizer.neighbours()[0], 2)
+    return randomizer.decomposition(randomizer.neighbours()[0], 2)
 
 
 def answer(case: dict, rtol: float) -> Interval:

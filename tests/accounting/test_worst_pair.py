@@ -8,13 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from blankets import blanket_accountant
+from blankets import blanket_accountant, enclose_log_delta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import randomizers
 
-from shuffledp import Decomposition, MatrixRandomizer, Pair, ShuffleAccountant
-from shuffledp.divergence import LogEnclosure, log_delta
+from shuffledp import Decomposition, Interval, MatrixRandomizer, Pair, ShuffleAccountant
 from shuffledp.errors import AccuracyWarning
 
 
@@ -23,11 +22,11 @@ def _wide_enclosures_are_allowed_to_say_so() -> None:
     warnings.simplefilter("ignore", AccuracyWarning)
 
 
-def all_pairs(matrix: MatrixRandomizer, n: int, epsilon: float) -> dict[Pair, LogEnclosure]:
+def all_pairs(matrix: MatrixRandomizer, n: int, epsilon: float) -> dict[Pair, Interval]:
     """Every ordered pair of rows on its own."""
     rows = range(len(matrix.matrix))
     return {
-        Pair(x, y): log_delta(pair_blanket(matrix, x, y).at(epsilon), n)
+        Pair(x, y): enclose_log_delta(pair_blanket(matrix, x, y), n, epsilon)
         for x in rows
         for y in rows
         if x != y
@@ -38,7 +37,7 @@ def pair_blanket(matrix: MatrixRandomizer, x: int, y: int) -> Decomposition:
     """From rows divided by their sums, in fractions."""
     rows = [[Fraction(p) for p in row] for row in matrix.matrix.tolist()]
     laws = [[p / sum(row) for p in row] for row in rows]
-    return Decomposition.from_fractions(laws[x], laws[y], list(map(min, zip(*laws, strict=True))))
+    return Decomposition.from_coefficients(laws[x], laws[y], list(map(min, zip(*laws, strict=True))))
 
 
 def check(matrix: MatrixRandomizer, n: int, epsilon: float) -> None:

@@ -64,10 +64,8 @@ def test_profiles(
     bound: Literal["blanket", "best"],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Points that are evaluated together; here, few users are, too."""
+    """Both ends of all points; the swap bound is tried with few users, too."""
     monkeypatch.setattr("shuffledp.bounds.swap.plan._FEWEST_BLANKET_USERS", 0.0)
-    monkeypatch.setattr("shuffledp.divergence.several._FEWEST_USERS", 2)
-    monkeypatch.setattr("shuffledp.divergence.several._FEWEST_ROWS", 1)
     generator, verdict, count = Generator(106, kinds, effort=1_000), Verdict(), examples(84)
     for instance in generator.instances(count):
         epsilons = sorted(generator.epsilons(instance.channel, 4))

@@ -236,9 +236,7 @@ def _first_guess(curve: Curve, delta: float, most: float) -> float:
     if start <= delta:
         return 0.0
     normal = NormalDist()
-    mu = max(
-        2 * normal.inv_cdf((1 + start) / 2), start * math.sqrt(2 * math.pi)
-    )  # if start is tiny
+    mu = 2 * max(normal.inv_cdf((1 + start) / 2), start * math.sqrt(math.pi / 2))
     low, high = 0.0, min(most, mu * mu / 2 + mu * 40)
     for _ in range(50):
         middle = (low + high) / 2

@@ -1,8 +1,7 @@
 r"""The worst dataset for the sums of unary encodings, by branch and bound in balls.
 
-As in :mod:`shuffledp.accounting.count_search`: what the sums reveal depends on how many of the
-other N users hold the two values of the pair. For a rectangle of these numbers,
-:math:`l\le m_u\le h`, l users surely hold u and N - h surely do not; the bits of the h - l others
+What the sums reveal depends on how many of the other N users hold the two values of the pair. For
+a rectangle of these numbers, :math:`l\le m_u\le h`, l users surely hold u and N - h surely do not; the bits of the h - l others
 are drawn from a common law with probability g = 1 - a + b, whatever they hold. Tell the analyst
 whose bits these are, and all their other bits:
 
