@@ -26,3 +26,11 @@ def enclose_log_delta(law: Decomposition, n: int, epsilon: float, rtol: float = 
     """Enclose log delta of n users whose bound is that of one decomposition."""
     curve = Decomposed(law, n, rtol)
     return Interval(curve.below(epsilon).log, curve.above(epsilon).log)
+
+
+def width_asked(accountant: ShuffleAccountant, epsilon: float) -> float:
+    """The width of log delta at which epsilon is as narrow as asked for."""
+    if epsilon == 0:
+        return accountant.rtol
+    here, beyond = (accountant.log_delta_interval(x).upper for x in (epsilon, epsilon * 1.001))
+    return accountant.rtol * max(1.0, 1e3 * (here - beyond))

@@ -18,7 +18,6 @@ from shuffledp import ShuffleAccountant
 from shuffledp.bounds import binary_response as binary_responses
 from shuffledp.bounds.binary_response import BinaryResponse
 
-
 #: What is said to cover all roundings, twice.
 SLACK = 2.5e-9
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp import ShuffleAccountant, calibrate_epsilon0
+from shuffledp import ShuffleAccountant
 from shuffledp.accounting.level import Trial, largest_level, settle_level
-from shuffledp.accounting.target import Target
+from shuffledp.bounds.decomposed import Decomposed
+from shuffledp.bounds.swap.curve import Swapped
 from shuffledp.interval import exp_up, log_gap
 
 LIMITS = st.floats(1e-8, 290.0)
@@ -94,19 +95,6 @@ def test_a_gap_never_claims_what_delta_does_not(text, bound):
 def test_the_worst_background_is_seen_before_anything_is_evaluated(monkeypatch):
     # The background of a hashed value that shows the most is not the first one.
     accountant = ShuffleAccountant("olh(epsilon0=8)", 10_000)
-    monkeypatch.setattr(ShuffleAccountant, "_gap", None)
+    monkeypatch.setattr(Decomposed, "above", None)
+    monkeypatch.setattr(Swapped, "above", None)
     assert 5 < accountant.gap(1.0, 1e-6) < 12
-
-
-def test_calibrating_a_family_that_retunes_itself_evaluates_few_members(monkeypatch):
-    evaluated = []
-    gap = ShuffleAccountant._gap
-
-    def counting(self, epsilon, delta):
-        evaluated.append(self.randomizer)
-        return gap(self, epsilon, delta)
-
-    monkeypatch.setattr(ShuffleAccountant, "_gap", counting)
-    found = calibrate_epsilon0("olh()", n=10_000, target_epsilon=1.0, target_delta=1e-6)
-    assert Target(1.0, 1e-6).is_met(found.mechanism, 10_000)
-    assert len(evaluated) < 60  # 200 more are looked at

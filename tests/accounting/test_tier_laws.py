@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from shuffledp import KRR, Group, MatrixRandomizer, MixedAccountant, ShuffleAccountant
+from shuffledp import KRR, Group, MatrixRandomizer, MixedAccountant, ShuffleAccountant, parse
 from shuffledp.accounting.choice import _pool
 from shuffledp.cli import main
-from shuffledp.randomizers import Pair
+from shuffledp.randomizers import LocalRandomizer, Pair
 
 ROWS = [[0.625, 0.375], [0.375, 0.625]]
 
@@ -33,6 +33,45 @@ def test_a_derived_matrix_is_another_mechanism():
     assert alone[0] == alone[2] < 1e-3 * alone[1]
     mixed = MixedAccountant([Group(plain, 50), Group(sharper, 50)])
     assert mixed.deltas(0.5)[1] >= 0.9 * alone[1]
+
+
+def sharper(text: str, strong: str) -> LocalRandomizer:
+    """A mechanism of a class derived from that of a text, which states the law of another text."""
+    weak, law = parse(text), parse(strong)
+    kind = type(weak)
+    members = {"decomposition": lambda _, pair, other=None: law.decomposition(pair, other)}
+    derived = object.__new__(type("Sharper", (kind,), members))
+    vars(derived).update({**vars(weak), "epsilon0": law.epsilon0})
+    return derived
+
+
+@pytest.mark.parametrize(
+    ("text", "strong"),
+    [
+        ("krr(k=2, epsilon0=1)", "krr(k=2, epsilon0=3)"),
+        ("krr(k=4, epsilon0=1)", "krr(k=4, epsilon0=3)"),
+        ("oue(epsilon0=1, domain_size=3)", "oue(epsilon0=3, domain_size=3)"),
+        ("blh(epsilon0=1, domain_size=5)", "blh(epsilon0=3, domain_size=5)"),
+        ("discrete_laplace(epsilon0=1, bound=1)", "discrete_laplace(epsilon0=3, bound=1)"),
+    ],
+)
+def test_a_derived_class_is_accounted_as_what_it_states(text, strong):
+    derived, law, plain = sharper(text, strong), parse(strong), parse(text)
+    for bound in ("blanket", "best"):
+        for view in ("multiset", "sum"):
+            own, other = (
+                ShuffleAccountant(r, 40, bound=bound, view=view).get_delta(0.3)
+                for r in (derived, law)
+            )
+            assert own >= other * (1 - 1e-3)
+    own, other = (
+        MixedAccountant([Group(plain, 30), Group(r, 20)]).deltas(0.3)[1] for r in (derived, law)
+    )
+    assert own >= other * (1 - 1e-3)
+    own, other = (
+        ShuffleAccountant(r, 40).rounds(2, rtol=0.01).get_delta(0.5) for r in (derived, law)
+    )
+    assert own >= other * (1 - 0.02)
 
 
 @pytest.mark.parametrize(

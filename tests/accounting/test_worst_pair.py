@@ -37,7 +37,9 @@ def pair_blanket(matrix: MatrixRandomizer, x: int, y: int) -> Decomposition:
     """From rows divided by their sums, in fractions."""
     rows = [[Fraction(p) for p in row] for row in matrix.matrix.tolist()]
     laws = [[p / sum(row) for p in row] for row in rows]
-    return Decomposition.from_coefficients(laws[x], laws[y], list(map(min, zip(*laws, strict=True))))
+    return Decomposition.from_coefficients(
+        laws[x], laws[y], list(map(min, zip(*laws, strict=True)))
+    )
 
 
 def check(matrix: MatrixRandomizer, n: int, epsilon: float) -> None:

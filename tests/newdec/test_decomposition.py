@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from oracles import enumerated_delta
 from strategies import cloud, coefficients, exp_epsilons
 
+from shuffledp import KRR, Pair
 from shuffledp.engine.balls import ball, precision
 from shuffledp.newdec import Decomposition
 
@@ -192,3 +193,24 @@ def test_largest_epsilon_is_where_the_bound_vanishes(parts):
         assert enumerated_delta(gains.upper, 1) + float(gains.exposed[1]) > 0
     gains = d.at(d.max_epsilon + 1e-12)
     assert enumerated_delta(gains.upper, 1) + float(gains.exposed[0]) == 0
+
+
+def test_tiny_gains_have_all_digits_in_estimates():
+    level = 1e-12
+    d = KRR(k=3, epsilon0=level).decomposition(Pair(0, 1))
+    share = 1 / (math.exp(level) + 2)
+    gains = sorted(d.rough_gains(level / 2).tolist())
+    assert gains[-1] == pytest.approx(level / 2, rel=1e-9)
+    assert float(d.weight @ d.rough_gains(0.0)) == pytest.approx(0.0, abs=1e-28 * share)
+
+
+def test_what_reveals_nothing_still_does_beside_another_report():
+    u = KRR(k=3, epsilon0=1.0)
+    both = Decomposition.silent().times(u.decomposition(Pair(0, 0)))
+    assert both.at(0.0).upper.values.tolist() == [0.0] * len(both.at(0.0).upper.atoms)
+    assert all(atom.value.is_zero() for atom in both.at(0.0).upper.atoms)
+
+
+def test_ratios_next_to_one_have_all_digits():
+    d = Decomposition.from_coefficients([1e-250, 1.0], [2e-250, 1.0], [1e-250, 1.0])
+    assert max(d.at(0.0).upper.values) == pytest.approx(1e-250, rel=1e-9)

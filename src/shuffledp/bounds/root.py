@@ -170,7 +170,7 @@ class _Upwards(_Search):
             following = self.crossing(epsilon, proved, tolerance / 3)
             if not failed < following < best.epsilon:
                 top = min(self.most, 4 * max(failed, _LEAST))
-                top = best.epsilon if best.epsilon < math.inf else top
+                top = min(best.epsilon, self.most) if best.epsilon < math.inf else top
                 following = (max(failed, 0.0) + top) / 2
             epsilon = following
         return best

@@ -30,7 +30,7 @@ _MAX_WAVES, _CHUNK = 400_000, 64
 _SMALLEST_SIZE = 1e-200
 
 #: Squares of tilts beyond this, and of their inverses, are out of the range of doubles.
-_EXTREME = 1e100
+_EXTREME, _LARGEST_LOG = 1e100, 690.0
 
 #: A normal density is 0 in doubles so many deviations from its mean.
 _FAR = 40.0
@@ -131,7 +131,7 @@ class Doubles:
             low, high = (log_theta, high) if slope < 0 else (low, log_theta)
             bend = theta * variance + 1 / theta + theta / (theta + c) / (theta + c)
             step = min(max(-slope / bend, -2.0), 2.0)
-            following = log_theta + step
+            following = min(log_theta + step, _LARGEST_LOG)
             if not low < following < high and math.isfinite(high - low):
                 following = (low + high) / 2
             if abs(following - log_theta) < 1e-3:

@@ -33,8 +33,8 @@ _RTOL, _CLOSEST, _WIDEST = 4e-3, 0.03, 0.3
 #: Relative width of what the datasets of a corner reveal, and over which share slopes are taken.
 _NARROW, _SHIFT = 1e-4, 1e-3
 
-#: Up to so many users estimates look at all counts of a corner, or enclose the sum of noise.
-_COUNTED, _ENCLOSED = 300, 64
+#: Up to so many users estimates look at all counts of a corner.
+_COUNTED = 300
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def geometric_noise(epsilon0: float, bound: int, n: int) -> Noise:
 def _geometric(
     log_delta: Callable[[float], Interval], epsilon0: float, bound: int, n: int
 ) -> Noise:
-    if n <= _ENCLOSED:  # far from normal near its end
+    if n == 1:  # far from normal near its end
         return Noise(log_delta, epsilon0, lambda epsilon: log_delta(epsilon).upper)
     shape = Shape(epsilon0 / bound)
 

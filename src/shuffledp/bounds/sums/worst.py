@@ -1,9 +1,9 @@
 r"""The worst dataset for the sums of unary encodings, by branch and bound in balls.
 
 What the sums reveal depends on how many of the other N users hold the two values of the pair. For
-a rectangle of these numbers, :math:`l\le m_u\le h`, l users surely hold u and N - h surely do not; the bits of the h - l others
-are drawn from a common law with probability g = 1 - a + b, whatever they hold. Tell the analyst
-whose bits these are, and all their other bits:
+a rectangle of these numbers, :math:`l\le m_u\le h`, l users surely hold u and N - h surely do
+not; the bits of the h - l others are drawn from a common law with probability g = 1 - a + b,
+whatever they hold. Tell the analyst whose bits these are, and all their other bits:
 
 .. math:: \delta\le\delta\big(\mathrm{Bin}(l,a)+\mathrm{Bin}(N-h,b)+\mathrm{Bin}(k,b/g)\big)
           +P(\mathrm{Bin}(h-l,g)<k),
@@ -29,6 +29,7 @@ from shuffledp.engine.progress import Progress
 
 _SHARE = 1e-4  # of delta, what rare cases may add
 _CUT = 1e-8  # of delta, what rare counts may add
+_DEEPEST = 1000.0  # an even smaller delta is bounded by the probability of what is left out
 _MAX_RECTANGLES = 4000
 _MAX_WORK = 50_000_000  # counts looked at, a minute or so
 _LARGEST = 1 - 2.0**-40  # of the mass that bits have in common, where k is chosen
@@ -152,7 +153,7 @@ class CountSearch:
     @cached_property
     def _log_delta(self) -> float:
         """About that of delta, such that claims that hardly differ have the same bounds."""
-        return float(math.floor(logarithm(self.hint)))
+        return float(math.floor(max(logarithm(self.hint), -_DEEPEST)))
 
     @cached_property
     def _depth(self) -> float:
