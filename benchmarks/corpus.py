@@ -89,7 +89,12 @@ EXPLAINED = (
     ),
     Explained(
         r"(?:oue|rappor|unary|blh|olh)\(.* -n (?:\d{9,}|[1-9]\d{7}) .*--view sum",
-        "",
+        "guarantee",
+        "sums of bits of more than 10,000,000 users have the guarantee of the multiset",
+    ),
+    Explained(
+        r"(?:oue|rappor|unary|blh|olh)\(.* -n (?:\d{9,}|[1-9]\d{7}) .*--view sum",
+        "attack",
         "sums of bits of more than 10,000,000 users have the guarantee of the multiset",
     ),
 )

@@ -61,6 +61,10 @@ def _log_mean(mean: Sum, rtol: float) -> Interval:
     smallest = total(min(a.value.lower() for a in law.atoms) * n for law, n in mean.blocks)
     if mean.curvature == 0 and smallest - mean.offset >= 0:
         return _of_positive(mean)
+    return _by_outcomes_or_contour(mean, rtol)
+
+
+def _by_outcomes_or_contour(mean: Sum, rtol: float) -> Interval:
     doubles, best = Doubles.of(mean), _roughly(mean)
     if doubles.is_extreme:
         return best
