@@ -29,7 +29,7 @@ _MAX_WAVES, _CHUNK = 400_000, 64
 #: Sizes are at least this, so that products with them do not underflow.
 _SMALLEST_SIZE = 1e-200
 
-#: Squares of tilts beyond this, and of their inverses, are out of the range of doubles.
+#: Beyond this tilt squares are out of the range of doubles; so is e to the power of the other.
 _EXTREME, _LARGEST_LOG = 1e100, 690.0
 
 #: A normal density is 0 in doubles so many deviations from its mean.
@@ -141,8 +141,8 @@ class Doubles:
 
     @property
     def is_extreme(self) -> bool:
-        """Whether the sum is too small or too large for plans."""
-        return not 1 / _EXTREME < self.theta < _EXTREME
+        """Whether the sum is too small for plans."""
+        return self.theta > _EXTREME
 
     @cached_property
     def at_saddle(self) -> tuple[float, float, float]:
