@@ -152,7 +152,7 @@ class Sketch:
             return self, self.log_delta
         log, kept = self._log_at_once, self
         for _ in range(_LOOKS):
-            kept = self.without_rare(share * math.exp(max(log, -700.0)))
+            kept = self.without_rare(share * math.exp(min(max(log, -700.0), 0.0)))
             measured = Doubles([(kept.values, kept.masses, self.n)]).log_measured
             log = min(measured - math.log(self.n), self._log_alone)
         return kept, log
