@@ -93,7 +93,7 @@ class Decomposed(Curve):
             return math.inf
         gains = self.decomposition.at(epsilon)
         with precision():
-            theta = arb(sketch.parts.doubles.theta)
+            theta = arb(sketch.tilted.theta)
             mgf = total(mass * (theta * gain).exp() for gain, mass in gains.upper.atoms)
             chernoff = mgf**self.n / (arb(1).exp() * theta * self.n)
             return upper_log(chernoff + gains.exposed[1])

@@ -35,11 +35,11 @@ def log_delta(
     if decomposition.spread is not None:
         rtol = max(rtol, _FINEST_CELLS)
     whole = Sketch.of(decomposition, n, epsilon)
-    sketch, log = whole.bounded(_CAP_SHARE * rtol)
+    sketch, log = whole.bounded(_CAP_SHARE * rtol), whole.log_delta
     bounds: list[float] = []
     for _ in range(_LOOKS):
         bounds.append(_bound(decomposition, sketch, log, epsilon, rtol, side))
-        if not -math.inf < bounds[-1] < log - _FAR_OFF or not whole.has_rare_gains:
+        if not -math.inf < bounds[-1] < log - _FAR_OFF or whole.level == math.inf:
             break
         log = bounds[-1]  # too much was cut off for so small a delta
         sketch = whole.without_rare(_share(log, _CAP_SHARE * rtol))
@@ -67,7 +67,7 @@ def _bound(
             law, cost = capped(sorted_law(law), _share(log, _CAP_SHARE * rtol))
             if cells is decomposition:
                 law = coarse(law, n, _CELLS_SHARE * rtol, side)
-    found = log_mean(Sum.of(law, n), rtol / 2)
+    found = log_mean(Sum.of(law, n), rtol / 2, sketch.level)
     with precision():
         if side == "lower":
             return lower_log(_exp(found.lower) / n + gains.exposed[0])

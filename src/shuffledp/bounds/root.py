@@ -19,7 +19,7 @@ from shuffledp.engine.balls import lower_double, precision, upper_double
 from shuffledp.errors import MAX_EPSILON0, MAX_TOTAL_EPSILON
 
 #: A search ends after so many proofs, close to its target or not.
-_MAX_PROOFS = 24
+_MAX_PROOFS = 12
 
 #: Of the relative width asked for, how far from its target a proof may end.
 _CLOSE = 0.4

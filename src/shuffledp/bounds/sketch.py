@@ -7,7 +7,6 @@ or one user's rare gain exceeds what all others lose. One tilt suits the ordinar
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,23 +16,21 @@ from shuffledp.arrays import FloatArray, usual_errors
 from shuffledp.engine.proposals import Doubles
 from shuffledp.newdec.decomposition import Cut, Decomposition
 
-#: If no gain is tilted by more than e to this power, none is rare.
-_TILTED = 20.0
+#: If gains are tilted by more than e to this power, sums are split by how many large ones there are;
+#: by how many gains there are at all, if so few of all users have any.
+_RARE, _FEW_GAINS = 12.0, 0.05
+
+#: Gains that are tilted by less than e to this power are usual.
+_USUAL = 13.0
+
+#: Estimates look at up to so many large gains.
+_LARGE = 2
+
+#: Losses that this many of all users have are not seen; gains worth so little are left out.
+_UNSEEN, _ROUGH = 0.1, 1e-3
 
 #: So few users' sums are listed, about so many for half of them.
 _FEW_USERS, _MANY_SUMS = 6, 1 << 16
-
-#: Gains that are tilted by less than e to this power are ordinary.
-_ORDINARY = 13.0
-
-#: Losses that this many of all users have are not seen.
-_UNSEEN = 0.1
-
-#: Among up to so many users, rare gains meet sums of losses that are far from normal.
-_CROWD = 300
-
-#: How closely estimates look at rare gains, and how often.
-_ROUGH, _LOOKS = 1e-3, 2
 
 #: More cells than this are taken together, for estimates.
 _MANY = 128
@@ -43,17 +40,6 @@ _BEYOND = 1.2
 
 #: Cells that a proof cuts: at least, at most, and which share of them everywhere alike.
 _FEWEST, _MOST, _EVENLY = 32, 256, 0.3
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Ordinary gains, the level from which on gains are rare, and what others add to one."""
-
-    doubles: Doubles
-    level: float
-    mean: float
-    deviation: float
-    log_delta: float
 
 
 class Points(NamedTuple):
@@ -83,41 +69,26 @@ class Sketch:
         return cls(np.append(values, 0.0), np.append(masses, residual), n)
 
     @cached_property
-    def parts(self) -> Parts:
-        """Both parts of delta."""
-        whole = Doubles([(self.values, self.masses, self.n)])
-        if whole.theta * self.values[-1] < _TILTED:
-            return Parts(whole, math.inf, 0.0, 1.0, whole.log_estimate - math.log(self.n))
-        low = int(np.searchsorted(self.values, 0.0, side="right")) + 1
+    def tilted(self) -> Doubles:
+        """All gains, under one tilt."""
+        return Doubles([(self.values, self.masses, self.n)])
+
+    @cached_property
+    @usual_errors
+    def level(self) -> float:
+        """From where on gains are so rare that sums are split by how many there are."""
+        if self.n == 1 or self.values[-1] <= 0 or self.tilted.theta * self.values[-1] < _RARE:
+            return math.inf
+        low = int(np.searchsorted(self.values, 0.0, side="right"))
+        if self.n * float(self.masses[low:].sum()) <= _FEW_GAINS:
+            return 0.0
         high = self.values.size - 1
         while low + 1 < high:
             place = (low + high) // 2
-            tilted = self._ordinary(place).theta * self.values[place - 1]
-            low, high = (place, high) if tilted < _ORDINARY else (low, place)
-        return self._split(low)
-
-    def _ordinary(self, place: int) -> Doubles:
-        """Return the law without gains from a place on."""
-        masses = np.append(self.masses[:place], self.masses[place:].sum())
-        return Doubles([(np.append(self.values[:place], 0.0), masses, self.n)])
-
-    def _split(self, place: int) -> Parts:
-        """Return both parts if gains from a place on are rare."""
-        doubles = self._ordinary(place)
-        mean, deviation = self._others(place)
-        z = (self.values[place:] + mean) / deviation
-        single = deviation * float(self.masses[place:] @ _positive_part(z))
-        logs = doubles.log_estimate - math.log(self.n), math.log(max(single, 1e-300))
-        level = float(self.values[place - 1])
-        return Parts(doubles, level, mean, deviation, float(np.logaddexp(*logs)))
-
-    def _others(self, place: int) -> tuple[float, float]:
-        """Return mean and deviation of all others' gains if none of them is rare."""
-        first = int(np.searchsorted(np.cumsum(self.masses), _UNSEEN / self.n))
-        masses, values = self.masses[first:place], self.values[first:place]
-        mean = float(masses @ values)
-        variance = float(masses @ np.square(values)) - mean**2
-        return self.n * mean, math.sqrt(max(self.n * variance, 1e-300))
+            usual = Doubles([(self.values[:place], self.masses[:place], self.n)])
+            tilt = usual.theta * self.values[place - 1]
+            low, high = (place, high) if tilt < _USUAL else (low, place)
+        return float(self.values[low - 1]) if self.values[low - 1] > 0 else math.inf
 
     @cached_property
     @usual_errors
@@ -125,15 +96,17 @@ class Sketch:
         """About log delta."""
         if self.values[-1] <= 0:
             return -math.inf
-        if self.has_rare_gains and _FEW_USERS < self.n <= _CROWD:
-            return self.bounded(_ROUGH)[1]
-        return self._log_at_once
+        return min(self._log_together, self._log_alone)
 
     @property
-    def _log_at_once(self) -> float:
-        """About log delta, by the formulas for few users or for many."""
-        log = self._log_of_few if self.n <= _FEW_USERS else self.parts.log_delta
-        return min(log, self._log_alone)
+    def _log_together(self) -> float:
+        if self.n <= _FEW_USERS:
+            return self._log_of_few
+        logs = [self.tilted.log_estimate]
+        if self.level < math.inf:
+            rough = min(self._log_single, self._log_alone)
+            logs = self.without_rare(_ROUGH * _exp(rough))._log_terms(self.level)
+        return float(np.logaddexp.reduce(logs)) - math.log(self.n)
 
     @cached_property
     def _log_alone(self) -> float:
@@ -142,20 +115,35 @@ class Sketch:
         return math.log(max(alone, 1e-300))
 
     @property
-    def has_rare_gains(self) -> bool:
-        """Whether no tilt suits all gains."""
-        return self.values[-1] > 0 and math.isfinite(self.parts.level)
+    def _log_single(self) -> float:
+        """About log delta if one gain is large, and the sum of all others normal."""
+        place = int(np.searchsorted(self.values, self.level, side="right"))
+        first = int(np.searchsorted(np.cumsum(self.masses), _UNSEEN / self.n))
+        masses, values = self.masses[first:place], self.values[first:place]
+        mean = float(masses @ values)
+        variance = float(masses @ np.square(values)) - mean**2
+        deviation = math.sqrt(max(self.n * variance, 1e-300))
+        z = (self.values[place:] + self.n * mean) / deviation
+        single = deviation * float(self.masses[place:] @ _positive_part(z))
+        return math.log(max(single, 1e-300))
 
-    def bounded(self, share: float) -> tuple[Sketch, float]:
-        """Return the sketch without gains worth a share of delta, and about log delta."""
-        if not self.has_rare_gains:
-            return self, self.log_delta
-        log, kept = self._log_at_once, self
-        for _ in range(_LOOKS):
-            kept = self.without_rare(share * math.exp(min(max(log, -700.0), 0.0)))
-            measured = Doubles([(kept.values, kept.masses, self.n)]).log_measured
-            log = min(measured - math.log(self.n), self._log_alone)
-        return kept, log
+    def _log_terms(self, level: float) -> list[float]:
+        """Return estimates of the sums with none, one, and more gains above a level."""
+        place = int(np.searchsorted(self.values, level, side="right"))
+        parts = [(self.values[i], self.masses[i]) for i in (slice(place), slice(place, None))]
+        logs = []
+        for k in range(int(level == 0), min(_LARGE, self.n) + 1):
+            blocks = [(*part, n) for part, n in zip(parts, (self.n - k, k), strict=True) if n]
+            doubles = Doubles(blocks)
+            found = doubles.log_measured if k == 1 else doubles.log_estimate
+            logs.append(math.log(math.comb(self.n, k)) + found)
+        return logs
+
+    def bounded(self, share: float) -> Sketch:
+        """Return the sketch without gains worth a share of delta, if gains are rare."""
+        if self.level == math.inf:
+            return self
+        return self.without_rare(share * _exp(self.log_delta))
 
     def without_rare(self, limit: float) -> Sketch:
         """Return the sketch without the largest gains, which are worth ``limit`` in all."""
@@ -216,6 +204,10 @@ class Sketch:
         logs = 2 * np.log(widths) - math.log(12) + np.log(masses) + others - log_delta
         loss: FloatArray = np.exp(np.minimum(logs, 300.0))
         return loss
+
+
+def _exp(log: float) -> float:
+    return math.exp(min(max(log, -700.0), 0.0))
 
 
 def _positive_part(z: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-r"""Which way to :math:`E f(S)`: a closed form, all likely outcomes, or the contour."""
+r"""Which way to :math:`E f(S)`: a closed form, all likely outcomes, the contour, or several sums."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from shuffledp.engine.balls import (
 )
 from shuffledp.engine.contour import Contour
 from shuffledp.engine.enumeration import Enumeration
+from shuffledp.engine.jumps import Jumps
 from shuffledp.engine.proposals import Doubles
 from shuffledp.engine.sums import Sum
 from shuffledp.interval import Interval
@@ -31,12 +32,24 @@ _MAX_OUTCOMES, _MAX_WAVES = 2e5, 4e5
 #: A contour that is wider than this many times what is asked for is tried again, with less noise.
 _NARROW, _ATTEMPTS, _SMALLEST_STEP = 2.0, 3, 0.05
 
+#: Sums with more large values than this are only bounded.
+_MAX_JUMPS = 8
+
+#: Of what is asked for, what all sums that are only bounded may add, and how far off a sum of little
+#: weight may be.
+_LITTLE, _LOOSEST = 0.05, 0.3
+
 _ZERO = Interval(-math.inf, -math.inf)
 
 
 @usual_errors
-def log_mean(mean: Sum, rtol: float) -> Interval:
+def log_mean(mean: Sum, rtol: float, level: float = math.inf) -> Interval:
     """Enclose log E f(S), about as closely as ``rtol`` where that does not take too long.
+
+    Args:
+        mean: the sum; of copies of one law, under :math:`x_+`, if there is a level.
+        rtol: relative width to aim for.
+        level: values above it are large and rare, and the sum is split by how many there are.
 
     >>> from shuffledp.engine.sums import Law
     >>> with precision():
@@ -46,12 +59,39 @@ def log_mean(mean: Sum, rtol: float) -> Interval:
     True
     """
     with precision(PRECISION):
-        return _log_mean(mean, rtol)
+        if level == math.inf:
+            return _log_mean(mean, rtol)
+        ((law, times),) = mean.blocks
+        return _split(Jumps.at(law, times, level), rtol)
+
+
+def _split(jumps: Jumps, rtol: float) -> Interval:
+    """Enclose the mean of a sum, by the number of its large values."""
+    parts = [(n, part, _estimate(n, part)) for n, part in jumps.terms(_MAX_JUMPS)]
+    whole = max(estimate for *_, estimate in parts)
+    share = min(_LITTLE * rtol * math.exp(min(whole, 700.0)), 1e300)
+    most = 0
+    while most < _MAX_JUMPS and not jumps.rest(most) <= share:
+        most += 1
+    lower, upper = arb(0), jumps.rest(most)
+    for ways, part, estimate in parts[: most + 1]:
+        found = _log_mean(part, min(rtol * math.exp(min(whole - estimate, 20.0)), _LOOSEST))
+        lower += ways * (arb(found.lower).exp() if found.lower > -math.inf else arb(0))
+        upper += ways * (arb(found.upper).exp() if found.upper > -math.inf else arb(0))
+    return Interval(lower_log(lower), upper_log(upper))
+
+
+def _estimate(ways: int, mean: Sum) -> float:
+    return -math.inf if _is_never_positive(mean) else math.log(ways) + Doubles.of(mean).log_estimate
+
+
+def _is_never_positive(mean: Sum) -> bool:
+    largest = total(max(a.value.upper() for a in law.atoms) * n for law, n in mean.blocks)
+    return bool(largest - mean.offset <= 0)
 
 
 def _log_mean(mean: Sum, rtol: float) -> Interval:
-    largest = total(max(a.value.upper() for a in law.atoms) * n for law, n in mean.blocks)
-    if largest - mean.offset <= 0:
+    if _is_never_positive(mean):
         return _ZERO
     known = total(max(a.value.lower() for a in law.atoms) * n for law, n in mean.blocks)
     if not known - mean.offset > 0:  # above 0 by rounding, if at all
