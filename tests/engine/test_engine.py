@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from shuffledp.engine.balls import lower_double, precision, upper_double
 from shuffledp.engine.contour import Contour
 from shuffledp.engine.enumeration import Enumeration
+from shuffledp.engine.jumps import Jumps
 from shuffledp.engine.mean import log_mean
 from shuffledp.engine.proposals import Doubles, Plan
 from shuffledp.engine.sums import Block, Law, Sum
@@ -53,6 +54,33 @@ def test_any_proposal_is_valid(
         factor = contour.log_factor.exp()
         assert not contour.upper() * factor < exact
         assert not contour.lower() * factor > exact
+
+
+@given(
+    atoms=laws(4),
+    times=st.integers(1, 6),
+    level=st.fractions(-3, 3, max_denominator=4),
+    rtol=st.sampled_from([1e-6, 1e-2, 1.0]),
+)
+def test_any_level_of_what_is_rare_is_valid(atoms, times, level, rtol):
+    with precision():
+        law = law_of(atoms)
+    exact = mean_of(sum_of((atoms, times)), Fraction(0), 0)
+    found = log_mean(Sum.of(law, times), rtol, float(level))
+    with precision():
+        if found.lower > -math.inf:
+            assert not arb(found.lower).exp() > exact
+        assert not (arb(found.upper).exp() if found.upper > -math.inf else arb(0)) < exact
+        jumps = Jumps.at(law, times, float(level))
+        for most in range(times):
+            parts = list(jumps.terms(most))
+            assert all(part.times and sum(part.times) == times for _, part in parts)
+            upper = sum((w * arb(found_of(p).upper).exp() for w, p in parts), jumps.rest(most))
+            assert not upper < exact
+
+
+def found_of(part):
+    return log_mean(part, 1e-3)
 
 
 @pytest.mark.parametrize("aliases", [(0.5, 0.7), (1.5, 2.0), (1.5, 0.0), (1.0, 0.5)])

@@ -16,8 +16,8 @@ from shuffledp.arrays import FloatArray, usual_errors
 from shuffledp.engine.proposals import Doubles
 from shuffledp.newdec.decomposition import Cut, Decomposition
 
-#: If gains are tilted by more than e to this power, sums are split by how many large ones there are;
-#: by how many gains there are at all, if so few of all users have any.
+#: If gains are tilted by more than e to this power, sums are split by how many are large; by how
+#: many there are at all, if so few of all users have any.
 _RARE, _FEW_GAINS = 12.0, 0.05
 
 #: Gains that are tilted by less than e to this power are usual.
@@ -212,7 +212,7 @@ def _exp(log: float) -> float:
 
 def _positive_part(z: FloatArray) -> FloatArray:
     r"""Return :math:`E(z+Z)_+` for a normal variable."""
-    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    density = np.exp(-(np.clip(z, -40, 40) ** 2) / 2) / math.sqrt(2 * math.pi)
     above = np.array([0.5 * math.erfc(-x / math.sqrt(2)) for x in z.tolist()])
     mean: FloatArray = density + z * above
     return np.maximum(mean, 0.0)

@@ -1,4 +1,4 @@
-r"""Which way to :math:`E f(S)`: a closed form, all likely outcomes, the contour, or several sums."""
+r"""Which way to :math:`E f(S)`: a closed form, all likely outcomes, or the contour."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NARROW, _ATTEMPTS, _SMALLEST_STEP = 2.0, 3, 0.05
 #: Sums with more large values than this are only bounded.
 _MAX_JUMPS = 8
 
-#: Of what is asked for, what all sums that are only bounded may add, and how far off a sum of little
+#: Of what is asked for, what all sums that are only bounded may add; how far off one of little
 #: weight may be.
 _LITTLE, _LOOSEST = 0.05, 0.3
 
@@ -85,9 +85,13 @@ def _estimate(ways: int, mean: Sum) -> float:
     return -math.inf if _is_never_positive(mean) else math.log(ways) + Doubles.of(mean).log_estimate
 
 
+def _largest(mean: Sum) -> arb:
+    tops = total(max(a.value.upper() for a in law.atoms) * n for law, n in mean.blocks)
+    return tops - mean.offset
+
+
 def _is_never_positive(mean: Sum) -> bool:
-    largest = total(max(a.value.upper() for a in law.atoms) * n for law, n in mean.blocks)
-    return bool(largest - mean.offset <= 0)
+    return bool(_largest(mean) <= 0)
 
 
 def _log_mean(mean: Sum, rtol: float) -> Interval:
@@ -95,7 +99,7 @@ def _log_mean(mean: Sum, rtol: float) -> Interval:
         return _ZERO
     known = total(max(a.value.lower() for a in law.atoms) * n for law, n in mean.blocks)
     if not known - mean.offset > 0:  # above 0 by rounding, if at all
-        return Interval(-math.inf, upper_log(mean.kernel(largest - mean.offset)))
+        return Interval(-math.inf, upper_log(mean.kernel(_largest(mean))))
     if len(mean.blocks) == 1 and mean.blocks[0].times == 1:
         return _of_one(mean)
     smallest = total(min(a.value.lower() for a in law.atoms) * n for law, n in mean.blocks)
