@@ -132,7 +132,8 @@ class Sketch:
         place = int(np.searchsorted(self.values, level, side="right"))
         parts = [(self.values[i], self.masses[i]) for i in (slice(place), slice(place, None))]
         logs = []
-        for k in range(int(level == 0), min(_LARGE, self.n) + 1):
+        most = min(_LARGE, self.n) if parts[1][1].sum() > 0 else 0
+        for k in range(int(level == 0 < most), most + 1):
             blocks = [(*part, n) for part, n in zip(parts, (self.n - k, k), strict=True) if n]
             doubles = Doubles(blocks)
             found = doubles.log_measured if k == 1 else doubles.log_estimate

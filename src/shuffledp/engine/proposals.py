@@ -286,8 +286,8 @@ def _small_log_mgf(masses: FloatArray, exponents: FloatArray) -> float | None:
 
     Of many users, the absolute accuracy of other formulas is not enough.
     """
-    if not -1 < exponents.min() <= exponents.max() < 1:
-        return None
     missing = float(masses.sum()) - 1
+    if missing < -0.5 or not -1 < exponents.min() <= exponents.max() < 1:
+        return None
     missing = missing if abs(missing) > 1e-14 else 0.0  # less is rounding
     return math.log1p(missing + float(masses @ np.expm1(exponents)))
