@@ -116,13 +116,14 @@ def test_means_are_enclosed_and_narrow(blocks, offset, curvature, rtol):
     curvature=CURVATURES,
     theta=st.floats(0.01, 20),
     rtol=st.floats(1e-6, 10),
+    log=st.floats(-200, 5),
 )
-def test_any_windows_are_valid(blocks, offset, curvature, theta, rtol):
+def test_any_windows_are_valid(blocks, offset, curvature, theta, rtol, log):
     mean, exact = sum_and_mean(blocks, offset, curvature)
     doubles = Doubles.of(mean)
     doubles.__dict__["theta"] = theta
     with precision():
-        found, log_factor = Enumeration(mean, doubles, rtol).enclose()
+        found, log_factor = Enumeration(mean, doubles, rtol, log).enclose()
         assert not found.upper * log_factor.exp() < exact
         assert not found.lower * log_factor.exp() > exact
 
@@ -142,3 +143,27 @@ def test_what_is_above_zero_by_rounding_only() -> None:
     found = log_mean(Sum.of(law, 3), 1e-4)
     assert found.lower == -math.inf
     assert math.log(3e-30) <= found.upper <= math.log(3.1e-30)
+
+
+@pytest.mark.parametrize("n", [2, 10, 10**6])
+@pytest.mark.parametrize("rare", [Fraction(1, 10**20), Fraction(1, 10**60)])
+def test_one_rare_gain(rare, n):
+    """E (G_1 + ... + G_n)_+ of rare gains, each worth more than all that may be lost."""
+    large = 1 / rare
+    law = law_of({large: rare, Fraction(-1): 1 - rare})
+    found = log_mean(Sum.of(law, n), 1e-6)
+    with precision(600):  # the sum exceeds 0 if and only if some gain is rare
+        none = (arb(1) - arb(1) * rare.numerator / rare.denominator) ** n
+        log = (n * none + n * (arb(rare.numerator) / rare.denominator)).log()
+    assert found.lower <= float(log) <= found.upper
+    assert found.width <= 2e-6
+
+
+def test_contours_end():
+    """A plan of far too many nodes gives a wide answer in time, not a close one at some time."""
+    mean, exact = coin()
+    with precision():
+        contour = Contour(mean, Plan(1e-3, 1e-3, 1e-6, 10**9, -40.0, (2e-3, 5e-4)))
+        assert contour.evaluated <= 505_000
+        assert not contour.upper() * contour.log_factor.exp() < exact
+        assert not contour.lower() * contour.log_factor.exp() > exact

@@ -10,6 +10,7 @@ import pytest
 from enumeration import (
     assert_dominated,
     assert_masses_of_laws,
+    assert_overlap,
     assert_same_law,
     backgrounds,
     clamped_geometric_matrix,
@@ -23,7 +24,7 @@ from hypothesis import strategies as st
 from oracles import law_of
 
 from shuffledp.engine.sums import Law
-from shuffledp.randomizers import DiscreteLaplace, MatrixRandomizer, Pair
+from shuffledp.randomizers import DiscreteLaplace, Laplace, MatrixRandomizer, Pair
 
 mp = precision(50)
 
@@ -169,14 +170,13 @@ def test_runs_enclose_the_law_in_convex_order(level, bound, share):
 
 
 def test_fine_grids_tend_to_the_laplace_mechanism():
-    from shuffledp.randomizers import Laplace
-
     level, epsilon = 2.0, 0.4
     fine = DiscreteLaplace(epsilon0=level, bound=10**8).decomposition(Pair(0, 10**8)).at(epsilon)
     limit = Laplace(epsilon0=level).decomposition(Pair(0, 1)).at(epsilon)
     thresholds = np.linspace(-8, 6, 57)
+    assert_overlap(fine, limit, thresholds, slack=1e-7)
     np.testing.assert_allclose(
-        excess(fine.lower, thresholds), excess(limit.lower, thresholds), atol=1e-6
+        excess(fine.lower, thresholds), excess(limit.lower, thresholds), atol=2e-5
     )
 
 

@@ -9,10 +9,13 @@ import pytest
 from enumeration import (
     assert_dominated,
     assert_masses_of_laws,
+    assert_overlap,
     backgrounds,
     encloses,
     excess,
     precision,
+    recut,
+    widest,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -139,19 +142,16 @@ def test_oracle_is_the_integral():
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0, 3.0])
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_cells_enclose_the_law_in_convex_order(sigma, epsilon):
-    law = Gaussian(sigma=sigma).decomposition(PAIR).at(epsilon)
     big = math.exp(epsilon)
     spread = big * math.expm1(min(3 / sigma, 20))
     thresholds = [-30 * spread, -spread, -0.1 * spread, 1 - big, 1e-3, 0.0, 0.1 * spread, spread]
     exact = np.array([blanket_excess(t, epsilon, sigma) for t in thresholds])
-    lower = excess(law.lower, thresholds)
-    upper = excess(law.upper, thresholds) + float(law.exposed[1])
     slack = 1e-12 * (1 + np.abs(thresholds) + spread)
-    assert (lower <= exact + slack).all()
-    assert (exact <= upper + slack).all()
-    assert (upper - lower <= 1e-4 * (1 - math.exp(-1 / sigma)) * big).all()
-    if epsilon == 0:
-        assert (upper > lower).any()
+    laws = recut(Gaussian(sigma=sigma).decomposition(PAIR))
+    width = {cut: widest(d.at(epsilon), thresholds, exact, slack) for cut, d in laws.items()}
+    few = 1e-3 * (1 - math.exp(-1 / sigma)) * big
+    assert width["own"] <= min(few, width["coarser"])
+    assert width["finer"] <= few / 2
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
@@ -169,15 +169,14 @@ def test_backgrounds_enclose_the_law_of_two_datasets(sigma, epsilon):
 
     thresholds = [-5.0, -1.0, -0.1, 0.0, 0.1, 0.9]
     expected = np.array([exact(t) for t in thresholds])
-    law = first.at(epsilon)
-    lower = excess(law.lower, thresholds)
-    upper = excess(law.upper, thresholds) + float(law.exposed[1])
-    assert (lower <= expected + 1e-11).all()
-    assert (expected <= upper + 1e-11).all()
-    assert (upper - lower <= 1e-4).all()
-    mirrored = second.at(epsilon).lower
-    swapped = first.swap().at(epsilon).lower
-    np.testing.assert_allclose(excess(mirrored, thresholds), excess(swapped, thresholds))
+    width = {
+        cut: widest(d.at(epsilon), thresholds, expected, 1e-11) for cut, d in recut(first).items()
+    }
+    few = 5e-4
+    assert width["own"] <= min(few, width["coarser"])
+    assert width["finer"] <= few / 2
+    # By reflection the others at 1 are the reversed pair with the others at 0.
+    assert_overlap(second.at(epsilon), first.swap().at(epsilon), thresholds, slack=1e-11)
 
 
 @pytest.mark.parametrize("sigma", [0.4, 1.0, 3.0])

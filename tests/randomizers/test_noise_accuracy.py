@@ -1,4 +1,4 @@
-"""Cells of noise against 80 digits, at the ends of the parameters."""
+"""Cells of noise against 160 digits, at the ends of the parameters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enumeration import assert_masses_of_laws, backgrounds, encloses, precision
 
 from shuffledp.randomizers import DiscreteLaplace, Gaussian, Laplace, Pair
 
-mp = precision(80)
+mp = precision(160)
 
 LEVELS = (1e-12, 1e-9, 1e-4, 0.1, 1.0, 3.7, 12.0, 50.0, 133.3, 299.99, 300.0)
 BOUNDS = (1, 2, 3, 4, 101, 102, 8193, 8194, 20000, 20001, 10**6 + 1, 10**9 - 1, 10**9)

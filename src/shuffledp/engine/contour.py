@@ -38,6 +38,10 @@ _SHORTEST_RUN = 3
 #: Where none can be skipped, this many nodes are evaluated together: blocks, and rows of blocks.
 _BLOCK, _ROWS = 32, 64
 
+#: Whatever was planned, no more waves (nodes times atoms) than this are evaluated, which takes a
+#: second or two; the answer becomes wider.
+_MAX_WAVES = 1_000_000
+
 
 class Enclosure(NamedTuple):
     """A number that lies between these balls."""
@@ -169,7 +173,8 @@ class Contour:
         missed_kernel, missed_density = arb(0), arb(0)
         k, last, run = 1, self.plan.nodes, 0
         alone, rows, looked = 0, 1, False  # how many could not be skipped, how many rows come next
-        while k <= last:
+        most = _MAX_WAVES // sum(len(law.atoms) for law in self.mean.laws)
+        while k <= last and self.evaluated < most:
             # Try to skip a run a little longer than the last one; look at its middle.
             if run:
                 middle, count = k + run // 2, min(run, last - k + 1)
@@ -199,7 +204,7 @@ class Contour:
                 density += 2 * node.real
                 kernel += 2 * (node / (z * (z + c))).real
                 k += 1
-        reach = self.tau * self.step * last
+        reach = self.tau * self.step * (k - 1)
         tail = (-(reach * reach) / 2).exp() / (arb.pi() * reach)
         self.kernel_left_out = 2 * missed_kernel * self._unit + tail * self.tau / (reach * reach)
         self.density_left_out = 2 * missed_density * self._unit + tail / self.tau

@@ -7,7 +7,8 @@ because :math:`f(x)\le e^{\theta x}\,\mathrm{peak}(\theta)`,
 
 .. math:: E[f(S);D]\le F(\theta)\,\mathrm{peak}(\theta)\,Q(D),\qquad Q(D)=1-Q(\text{all others}),
 
-so every choice of outcomes gives an enclosure. Windows around the tilted means leave out little.
+so every choice of outcomes gives an enclosure. Windows around the tilted means leave out little. A
+tiny Q(D) is bounded window by window, by :math:`Q(k\ge x)\le e^{-n\,\mathrm{KL}(x/n,p)}`.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ class Enumeration:
     """The outcomes of a sum whose counts lie in windows, chosen in doubles.
 
     The summands are dealt into two halves; sorted sums of one half meet each sum of the other one.
+    What is left out should be small beside log E f(S), about ``log_mean``.
     """
 
-    def __init__(self, mean: Sum, doubles: Doubles, rtol: float) -> None:
+    def __init__(self, mean: Sum, doubles: Doubles, rtol: float, log_mean: float) -> None:
         self._mean = mean
         self._theta = doubles.theta
-        left_out = math.log(0.05 * rtol) + doubles.log_estimate - doubles.at_saddle[0]
+        left_out = math.log(0.05 * rtol) + log_mean - doubles.at_saddle[0]
         left_out += math.log(float(1 / mean.peak(arb(self._theta))))
         target = min(left_out, -1.0)
         self._halves: tuple[list[_Part], list[_Part]] = ([], [])
@@ -66,7 +68,9 @@ class Enumeration:
         ]
         lower = total(factor * found.lower for factor, found in parts)
         upper = total(factor * found.upper for factor, found in parts)
-        return Enclosure(lower, upper + (1 - kept) * self._mean.peak(theta)), log_factor
+        tails = total(part.left_out(theta) for half in self._halves for part in half)
+        left_out = min((1 - kept).upper(), tails.upper())
+        return Enclosure(lower, upper + left_out * self._mean.peak(theta)), log_factor
 
 
 class _Part(NamedTuple):
@@ -80,6 +84,15 @@ class _Part(NamedTuple):
         counts = (float(len(window)) for window in self.windows.values())
         times, others = self.block.times, len(self.windows)
         return min(math.prod(counts), math.comb(times + others, others) if times < 40 else math.inf)
+
+    def left_out(self, theta: arb) -> arb:
+        """Bound the tilted probability that some value occurs less or more often."""
+        law, n = self.block
+        mgf, found = _mgf(self.block, theta), arb(0)
+        for j, window in self.windows.items():
+            p = law.atoms[j].mass * (theta * law.atoms[j].value).exp() / mgf
+            found += _tail(window.start - 1, n, p) + _tail(window.stop, n, p)
+        return found
 
 
 class _Sorted:
@@ -122,6 +135,15 @@ class _Sorted:
             return Enclosure(found, found)
         below = (-nearest).expm1() if self._curvature else -nearest
         return Enclosure(found, found + mass * below)
+
+
+def _tail(k: int, n: int, p: arb) -> arb:
+    """Bound the probability that a binomial count is k or farther from its mean."""
+    if not 0 <= k <= n:
+        return arb(0)
+    log = k * (n * p / k).log() if k else arb(0)
+    log += (n - k) * (n * (1 - p) / (n - k)).log() if k < n else arb(0)
+    return log.exp()
 
 
 def _sums(half: list[_Part], theta: arb) -> list[tuple[arb, arb]]:

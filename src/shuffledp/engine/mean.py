@@ -39,6 +39,9 @@ _MAX_JUMPS = 8
 #: weight may be.
 _LITTLE, _LOOSEST = 0.05, 0.3
 
+#: Where a contour is wider than this, outcomes may tell more.
+_VAGUE = 0.01
+
 _ZERO = Interval(-math.inf, -math.inf)
 
 
@@ -113,21 +116,41 @@ def _by_outcomes_or_contour(mean: Sum, rtol: float) -> Interval:
     if doubles.is_extreme:
         return best
     plan = doubles.plan(rtol)
-    enumeration = Enumeration(mean, doubles, rtol)
+    enumeration = Enumeration(mean, doubles, rtol, doubles.log_estimate)
     atoms = sum(len(law.atoms) for law in mean.laws)
     effort = plan.nodes / _NODES_PER_OUTCOME + plan.nodes * atoms / _WAVES_PER_OUTCOME
     if enumeration.outcomes <= min(_MAX_OUTCOMES, effort):
-        enclosure, log_factor = enumeration.enclose()
-        return _in_units(enclosure.lower, enclosure.upper, log_factor)
+        return _enumerated(mean, doubles, rtol)
     for _ in range(_ATTEMPTS):
         contour = Contour(mean, plan)
         found = _in_units(contour.lower(), contour.upper(), contour.log_factor)
-        best = Interval(max(best.lower, found.lower), min(best.upper, found.upper))
+        best = _both(best, found)
         missing = best.width / rtol
         if missing <= _NARROW or plan.nodes * atoms > _MAX_WAVES:
             break
         plan = plan.finer(max(_SMALLEST_STEP, 1 / missing))
+    if best.width <= max(_VAGUE, _NARROW * rtol):
+        return best
+    return _both(best, _enumerated(mean, doubles, rtol))
+
+
+def _enumerated(mean: Sum, doubles: Doubles, rtol: float) -> Interval:
+    """List outcomes; where the estimate is far off, what was found says how many."""
+    log, best = doubles.log_estimate, Interval(-math.inf, math.inf)
+    for _ in range(_ATTEMPTS):
+        enumeration = Enumeration(mean, doubles, rtol, log)
+        if enumeration.outcomes > _MAX_OUTCOMES:
+            break
+        enclosure, log_factor = enumeration.enclose()
+        best = _both(best, _in_units(enclosure.lower, enclosure.upper, log_factor))
+        if best.width <= rtol or not math.isfinite(best.lower):
+            break
+        log = best.lower
     return best
+
+
+def _both(one: Interval, other: Interval) -> Interval:
+    return Interval(max(one.lower, other.lower), min(one.upper, other.upper))
 
 
 def _in_units(lower: arb, upper: arb, log_factor: arb) -> Interval:

@@ -108,8 +108,8 @@ class Doubles:
     def tilted(self, block: int) -> list[float]:
         """Return the probabilities of a block's values under the tilted law."""
         values, masses, _ = self.blocks[block]
-        exponents = self.theta * values
-        tilted = masses * np.exp(exponents - exponents.max())
+        exponents = self.theta * values + np.log(np.maximum(masses, 5e-324))
+        tilted = np.exp(exponents - exponents.max())
         return (tilted / tilted.sum()).tolist()  # type: ignore[no-any-return]
 
     @cached_property

@@ -88,11 +88,11 @@ def _ends(cell: Cell, start: Logs, stop: Logs) -> list[Component]:
     moves = log0.exp() - log0_stop.exp(), log1.exp() - log1_stop.exp()
     if not (moves[0] != 0 or moves[1] != 0):  # too close to tell apart: one ball holds both
         return [Component(log0.union(log0_stop), log1.union(log1_stop), cell.c)]
-    if abs(moves[0]) > abs(moves[1]):
-        share = (log0.exp() - cell.a / cell.c) / moves[0]
-    else:
-        share = (log1.exp() - cell.b / cell.c) / moves[1]
+    place = 0 if abs(moves[0]) > abs(moves[1]) else 1
+    mean = (cell.a, cell.b)[place] / cell.c
+    first, last = start[place].exp(), stop[place].exp()
+    # Each share by itself: one of them may be tiny, and its ratios huge.
     return [
-        Component(log0, log1, cell.c * (1 - share)),
-        Component(log0_stop, log1_stop, cell.c * share),
+        Component(log0, log1, cell.c * (mean - last) / moves[place]),
+        Component(log0_stop, log1_stop, cell.c * (first - mean) / moves[place]),
     ]
