@@ -152,6 +152,7 @@ def test_a_tiny_probability_is_not_an_answer_of_zero(epsilon):
     randomizer = UnaryEncoding(p=1e-150, q=1e-280, domain_size=2)
     found = ShuffleAccountant(randomizer, 2).log_delta_interval(epsilon)
     assert found.upper >= math.log(1e-150) - 1e-3
+    assert found.width <= 1e-3
 
 
 # -- what follows ---------------------------------------------------------------------------------
