@@ -39,7 +39,7 @@ _MAX_JUMPS = 8
 #: weight may be.
 _LITTLE, _LOOSEST = 0.05, 0.3
 
-#: Where a contour is wider than this, outcomes may tell more.
+#: Where one way gives a wider answer than this, another one is tried, too.
 _VAGUE = 0.01
 
 _ZERO = Interval(-math.inf, -math.inf)
@@ -65,7 +65,8 @@ def log_mean(mean: Sum, rtol: float, level: float = math.inf) -> Interval:
         if level == math.inf:
             return _log_mean(mean, rtol)
         ((law, times),) = mean.blocks
-        return _split(Jumps.at(law, times, level), rtol)
+        found = _split(Jumps.at(law, times, level), rtol)
+        return found if _is_close(found, rtol) else _both(found, _log_mean(mean, rtol))
 
 
 def _split(jumps: Jumps, rtol: float) -> Interval:
@@ -129,9 +130,7 @@ def _by_outcomes_or_contour(mean: Sum, rtol: float) -> Interval:
         if missing <= _NARROW or plan.nodes * atoms > _MAX_WAVES:
             break
         plan = plan.finer(max(_SMALLEST_STEP, 1 / missing))
-    if best.width <= max(_VAGUE, _NARROW * rtol):
-        return best
-    return _both(best, _enumerated(mean, doubles, rtol))
+    return best if _is_close(best, rtol) else _both(best, _enumerated(mean, doubles, rtol))
 
 
 def _enumerated(mean: Sum, doubles: Doubles, rtol: float) -> Interval:
@@ -147,6 +146,10 @@ def _enumerated(mean: Sum, doubles: Doubles, rtol: float) -> Interval:
             break
         log = best.lower
     return best
+
+
+def _is_close(found: Interval, rtol: float) -> bool:
+    return found.width <= max(_VAGUE, _NARROW * rtol)
 
 
 def _both(one: Interval, other: Interval) -> Interval:

@@ -92,12 +92,10 @@ class Doubles:
         """Return log E exp(theta S) and its first two derivatives."""
         log_mgf, mean, variance = -theta * self.offset, -self.offset, 0.0
         for values, masses, times in self.blocks:
-            exponents = theta * values
-            top = float(exponents.max())
-            tilted = masses * np.exp(exponents - top)
+            tilted, top = _tilt(theta, values, masses)
             mass = float(tilted.sum())
             first = float(tilted @ values) / mass
-            small = _small_log_mgf(masses, exponents)
+            small = _small_log_mgf(masses, theta * values)
             log_mgf += times * (top + math.log(mass) if small is None else small)
             mean += times * first
             deviations = np.sqrt(tilted) * (values - first)  # in this order nothing overflows
@@ -108,8 +106,7 @@ class Doubles:
     def tilted(self, block: int) -> list[float]:
         """Return the probabilities of a block's values under the tilted law."""
         values, masses, _ = self.blocks[block]
-        exponents = self.theta * values + np.log(np.maximum(masses, 5e-324))
-        tilted = np.exp(exponents - exponents.max())
+        tilted, _ = _tilt(self.theta, values, masses)
         return (tilted / tilted.sum()).tolist()  # type: ignore[no-any-return]
 
     @cached_property
@@ -209,8 +206,7 @@ class Doubles:
             drift = plan.tau**2 * (theta + c / 2) - self.offset
             log_power = 1j * t * drift - (plan.tau * t) ** 2 / 2
             for values, masses, times in self.blocks:
-                exponents = theta * values
-                tilted = masses * np.exp(exponents - exponents.max())
+                tilted, _ = _tilt(theta, values, masses)
                 tilted /= tilted.sum()
                 centre = float(tilted @ values)
                 turned = np.expm1(1j * np.multiply.outer(t, values - centre)) @ tilted
@@ -279,6 +275,13 @@ class Doubles:
             return self.log_estimate
         noise = plan.tau**2 * self.theta * (self.theta + self.curvature) / 2
         return self.at_saddle[0] + noise + math.log(size)
+
+
+def _tilt(theta: float, values: FloatArray, masses: FloatArray) -> tuple[FloatArray, float]:
+    """Return tilted masses, in units of the largest one, and the logarithm of that."""
+    logs = np.log(masses, where=masses > 0, out=np.full_like(masses, -np.inf)) + theta * values
+    top = float(logs.max())
+    return np.exp(logs - top), top
 
 
 def _small_log_mgf(masses: FloatArray, exponents: FloatArray) -> float | None:
