@@ -128,8 +128,8 @@ def test_many_laplace_reports(epsilon0: float, n: int, delta: float) -> None:
     interval = accountant.delta_interval(epsilon)
     estimate = many_users(LaplaceNoise(epsilon0), n, epsilon)
     assert meets(interval, estimate)
-    # Cells are not finer than 2e-4 of delta.
-    asked = max(width_asked(accountant, epsilon), 2.4e-4)
+    # Cells and contour are planned, not fitted: a very narrow width may be missed by a fifth.
+    asked = max(width_asked(accountant, epsilon), 1.2e-4)
     assert interval.width <= 1.05 * asked * interval.upper
     if epsilon > 0:
         assert estimate.value == pytest.approx(delta, rel=1e-3)

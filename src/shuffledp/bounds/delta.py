@@ -24,7 +24,7 @@ _COARSEST = 0.01
 _FAR_OFF, _LOOKS = 1.0, 4
 
 #: Cells do not enclose delta more closely than this.
-_FINEST_CELLS = 2e-4
+_FINEST_CELLS = 2e-5
 
 
 @usual_errors

@@ -29,8 +29,14 @@ _LARGE = 2
 #: Losses that this many of all users have are not seen; gains worth so little are left out.
 _UNSEEN, _ROUGH = 0.1, 1e-3
 
-#: So few users' sums are listed, about so many for half of them.
-_FEW_USERS, _MANY_SUMS = 6, 1 << 16
+#: The sums of so few users are listed.
+_FEW_USERS = 6
+
+#: The sums of up to so many others are listed for densities, if no single tilt suits them.
+_LISTED = 100_000
+
+#: Others seldom make up for a loss of more than so many of the largest gains.
+_FAR_BELOW = 2.0
 
 #: More cells than this are taken together, for estimates.
 _MANY = 128
@@ -39,7 +45,7 @@ _MANY = 128
 _BEYOND = 1.2
 
 #: Cells that a proof cuts: at least, at most, and which share of them everywhere alike.
-_FEWEST, _MOST, _EVENLY = 32, 256, 0.3
+_FEWEST, _MOST, _EVENLY = 64, 1500, 0.3
 
 
 class Points(NamedTuple):
@@ -62,8 +68,9 @@ class Sketch:
     def of(cls, decomposition: Decomposition, n: int, epsilon: float) -> Sketch:
         """Return the sketch of a decomposition."""
         values = decomposition.rough_gains(epsilon)
-        masses = decomposition.weight
-        if values.size > _MANY:
+        seen = values > -n * values.max(initial=0.0)  # no others make up for less
+        values, masses = values[seen], decomposition.weight[seen]
+        if values.size > _MANY and n > _FEW_USERS:
             values, masses = _together(values, masses, _MANY)
         residual = float(decomposition.residual)
         return cls(np.append(values, 0.0), np.append(masses, residual), n)
@@ -156,22 +163,14 @@ class Sketch:
         reach = float(self.values[place - 1]) * _BEYOND
         return Sketch(np.append(self.values[:place], 0.0), masses, self.n, reach)
 
-    @cached_property
+    @property
     def _log_of_few(self) -> float:
-        """About log delta of few users: sorted sums of one half of them meet those of the other."""
-        half = self.n - self.n // 2
-        values, masses = self.values, self.masses
-        if values.size**half > _MANY_SUMS:
-            values, masses = _together(values, masses, int(_MANY_SUMS ** (1 / half)))
-        one, other = (_sums(values, masses, count) for count in (half, self.n // 2))
-        order = np.argsort(other[0])
-        weights, moments = (
-            np.append(np.cumsum(x[order][::-1])[::-1], 0.0) for x in (other[1], other[0] * other[1])
-        )
-        place = np.searchsorted(other[0][order], -one[0])
-        delta = float(one[1] @ (one[0] * weights[place] + moments[place])) / self.n
+        """About log delta of few users, whose sums are listed."""
+        values, masses = _power(*_gathered(self.values, self.masses), self.n)
+        delta = float(np.maximum(values, 0.0) @ masses) / self.n
         return math.log(delta) if delta > 0 else -math.inf
 
+    @usual_errors
     def points(self, cut: Cut, epsilon: float, rtol: float, log_delta: float) -> Points:
         """Return where to cut a continuous law, so that cells cost about ``rtol`` of delta.
 
@@ -181,30 +180,49 @@ class Sketch:
         kept = np.flatnonzero(gains <= self.reach)
         first, last = int(kept[0]), int(kept[-1]) + 1
         heights = np.cbrt(self._loss(gains, cut.c, log_delta)[first:last])
-        if not 0 < heights.sum() < math.inf:
+        whole = float(heights.sum())
+        if not whole < math.inf:
             return Points(cut.points.tolist(), rtol)
-        count = math.sqrt(float(heights.sum()) ** 3 / rtol)
+        count = math.sqrt(whole**3 / rtol)
         count = min(max(count, _FEWEST), _MOST)
-        shares = heights / heights.sum() + _EVENLY / heights.size
+        shares = heights / max(whole, 1e-300) + _EVENLY / heights.size
         position = np.concatenate([[0.0], np.cumsum(shares)])
         chosen = np.linspace(0.0, position[-1], math.ceil(count))
         points = np.interp(chosen, position, cut.points[first : last + 1])
-        return Points(points.tolist(), float(heights.sum()) ** 3 / count**2)
+        points = np.union1d(points, _sign_changes(gains, cut.points))
+        return Points(points.tolist(), whole**3 / count**2)
 
     def _loss(self, gains: FloatArray, masses: FloatArray, log_delta: float) -> FloatArray:
         """Return by how much about each cell raises log delta when it is spread to its ends.
 
         That is half of the variance added times the density of the sum of all others where it
-        makes up for the cell's gain.
+        makes up for the cell's gain; cells end where gains are 0.
         """
+        if self.n == 1 or self.values[-1] <= 0:
+            return np.zeros_like(gains)
         widths = np.abs(np.gradient(gains))
-        if self.n == 1:  # only a cell on which the gain changes its sign costs anything
-            others = np.where(np.abs(gains) <= 2 * widths, -np.log(widths), -np.inf)
+        if self.n <= _FEW_USERS or (self.level < math.inf and self.n <= _LISTED):
+            others = self._listed_densities(gains, widths)
         else:
             others = Doubles([(self.values, self.masses, self.n - 1)]).log_densities(-gains)
         logs = 2 * np.log(widths) - math.log(12) + np.log(masses) + others - log_delta
         loss: FloatArray = np.exp(np.minimum(logs, 300.0))
         return loss
+
+    def _listed_densities(self, gains: FloatArray, widths: FloatArray) -> FloatArray:
+        """Return about the logarithms of the density of the sum of others at minus each gain."""
+        seen = self.values > -_FAR_BELOW * self.values[-1]
+        values, masses = self.values[seen], self.masses[seen]
+        theta = min(self.tilted.theta, _RARE / self.values[-1])
+        shift = math.log(float(masses @ np.exp(theta * values)))
+        law = _gathered(values, masses * np.exp(theta * values - shift))
+        values, masses = _power(*law, self.n - 1)
+        moved = values != 0.0
+        values, below = values[moved], np.cumsum(masses[moved])
+        ends = (np.interp(-gains + side * widths, values, below, left=0.0) for side in (1, -1))
+        near = np.maximum(np.subtract(*ends), 1e-300)
+        found: FloatArray = np.log(near) - np.log(2 * widths) + theta * gains
+        return found + (self.n - 1) * shift
 
 
 def _exp(log: float) -> float:
@@ -219,19 +237,43 @@ def _positive_part(z: FloatArray) -> FloatArray:
     return np.maximum(mean, 0.0)
 
 
-def _sums(values: FloatArray, masses: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
-    """Return the law of a sum of so many."""
-    sums, weights = np.zeros(1), np.ones(1)
-    for _ in range(count):
-        sums = np.add.outer(sums, values).ravel()
-        weights = np.multiply.outer(weights, masses).ravel()
-    return sums, weights
+def _sign_changes(gains: FloatArray, points: FloatArray) -> FloatArray:
+    """Return where gains change their sign, and the ends of the cells around."""
+    centres = (points[1:] + points[:-1]) / 2
+    i = np.flatnonzero(np.diff(np.sign(gains)))
+    share = gains[i] / (gains[i] - gains[i + 1])
+    changes = centres[i] + share * (centres[i + 1] - centres[i])
+    return np.concatenate([points[i], changes, points[i + 2]])
+
+
+def _power(values: FloatArray, masses: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return about the law of a sum of so many, sorted."""
+    if count == 1:
+        return values, masses
+    half = _power(values, masses, count // 2)
+    found = half
+    for law in (half, (values, masses))[: 1 + count % 2]:
+        sums = np.add.outer(found[0], law[0]).ravel()
+        found = _gathered(sums, np.multiply.outer(found[1], law[1]).ravel())
+    return found
+
+
+def _gathered(values: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return a law of few sorted atoms, of which one is exactly 0."""
+    parts = [(0.0, float(masses[values == 0].sum()))]
+    for side in (values < 0, values > 0):
+        if side.any():
+            parts += zip(*_together(values[side], masses[side], _MANY), strict=True)
+    gathered = np.array(sorted(parts))
+    return gathered[:, 0], gathered[:, 1]
 
 
 def _together(values: FloatArray, masses: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
     """Take neighbouring values together, at their means."""
     order = np.argsort(values)
-    starts = np.unique(np.linspace(0, values.size, size, endpoint=False).astype(int))
-    weights = np.add.reduceat(masses[order], starts)
-    weights = np.maximum(weights, 1e-300)
+    heights = np.cbrt(masses[order])
+    shares = heights / heights.sum() + 1 / values.size
+    places = np.searchsorted(np.cumsum(shares), np.linspace(0, 2, size, endpoint=False))
+    starts = np.unique(np.minimum(places, values.size - 1))
+    weights = np.maximum(np.add.reduceat(masses[order], starts), 1e-300)
     return np.add.reduceat((masses * values)[order], starts) / weights, weights

@@ -35,6 +35,9 @@ _EXTREME, _LARGEST_LOG = 1e100, 690.0
 #: A normal density is 0 in doubles so many deviations from its mean.
 _FAR = 40.0
 
+#: A sum is measured so often at most, as long as it turns out ever smaller.
+_LOOKS = 6
+
 #: Relative accuracy of estimates.
 _ROUGH = 1e-3
 
@@ -164,9 +167,15 @@ class Doubles:
         deviation = math.sqrt(max(variance, 1e-300))
         distance = min(abs(mean) / deviation, _FAR)
         density = math.exp(-(distance**2) / 2) / (math.sqrt(2 * math.pi) * deviation)
-        first = self._plan(rtol, self._size(theta, variance), density)
-        size, density = self._measured(first)
-        return first if size <= 0 else self._plan(rtol, size, density)
+        size = self._size(theta, variance)
+        for _ in range(_LOOKS):
+            plan = self._plan(rtol, size, density)
+            last, (size, density) = size, self._measured(plan)
+            if size <= 0:
+                return plan
+            if size > 0.8 * last and plan.tau**2 * density < size:
+                break  # else noise or aliases may be most of what was found
+        return self._plan(rtol, size, density)
 
     def _plan(self, rtol: float, size: float, density: float) -> Plan:
         """Return a contour for an integral and a density at 0 in units of F(theta)."""
