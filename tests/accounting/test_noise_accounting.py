@@ -152,6 +152,15 @@ def test_many_normal_reports(sigma: float, n: int, delta: float) -> None:
     assert interval.width <= 1e-2 * interval.upper
 
 
+@pytest.mark.heavy(keep=3)
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 5.0])
+@pytest.mark.parametrize("n", [2, 5, 100, 10**6])
+def test_epsilon_of_normal_noise_is_narrow(sigma: float, n: int) -> None:
+    """Few users, and rare large ratios, need other cells than many and ordinary ones."""
+    epsilon = blanket_accountant(Gaussian(sigma=sigma), n).epsilon_interval(1e-6)
+    assert 0 < epsilon.lower <= epsilon.upper <= 1.0007 * epsilon.lower
+
+
 @pytest.mark.parametrize("domain", ["binary", "interval"])
 def test_both_domains_of_laplace_noise_have_the_same_bounds(domain: str) -> None:
     accountant = blanket_accountant(Laplace(epsilon0=2.0, domain=domain), 500)
