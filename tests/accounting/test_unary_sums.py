@@ -211,6 +211,8 @@ def test_the_datasets_are_those_of_the_lower_bound():
         (OUE(2.0), 10**6, 0.00477, 0.001),
         (RAPPOR(1.0), 10**6, 0.00187, 0.001),
         (RAPPOR(4.0), 10**6, 0.01022, 0.001),
+        (OUE(4.0), 10**9, 0.000343429, 0.001),
+        (RAPPOR(4.0), 10**9, 0.00020574, 0.001),
         (OUE(1.0), 10**6, 0.00193, 0.003),
         (OUE(4.0), 10**6, 0.01635, 0.001),
         (RAPPOR(2.0), 10**6, 0.00418, 0.002),
@@ -259,7 +261,7 @@ def test_meeting_a_target_is_what_delta_says(mechanism, n):
 
 
 @pytest.mark.parametrize("delta", [1e-20, 1e-40])
-@pytest.mark.parametrize("n", [10**5, 10**6])
+@pytest.mark.parametrize("n", [10**6, 10**9])
 @pytest.mark.parametrize("mechanism", [OUE(2.0), pytest.param(RAPPOR(2.0), marks=HEAVY)], ids=str)
 def test_tiny_deltas_of_large_crowds(mechanism, n, delta):
     sums, multiset = (ShuffleAccountant(mechanism, n, view=v) for v in ("sum", "multiset"))
@@ -274,7 +276,7 @@ def test_tiny_deltas_of_large_crowds(mechanism, n, delta):
 
 @pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("epsilon", [0.05, 0.9, 4.0])
-@pytest.mark.parametrize("n", [10**4, 10**5, 10**6])
+@pytest.mark.parametrize("n", [10**4, 10**5, 10**6, 10**8])
 @pytest.mark.parametrize("family", [RAPPOR, OUE], ids=["rappor", "oue"])
 def test_delta_does_not_fall_where_noise_does(family, n, epsilon):
     """Of a level between, reports are made by more noise from those of a higher level."""
@@ -292,6 +294,8 @@ def test_delta_does_not_fall_where_noise_does(family, n, epsilon):
     [
         ("rappor()", 10**5, 0.906, 1e-9, 13.8),  # it said 7.16, with an epsilon of 0.14
         ("rappor()", 10**6, 0.5, 1e-6, 17.3),
+        ("oue()", 10**8, 0.2, 1e-9, 11.7),
+        pytest.param("oue()", 10**10, 0.05, 1e-12, 13.6, marks=HEAVY),
     ],
 )
 def test_the_largest_level_of_many_users_is_the_largest(family, n, epsilon, delta, level):
@@ -304,7 +308,7 @@ def test_the_largest_level_of_many_users_is_the_largest(family, n, epsilon, delt
 
 def test_noise_left_out_only_helps_the_analyst():
     """Of a bit that is a fair coin few count: bounds stay above what datasets say."""
-    n, epsilon = 10**6, 0.5
+    n, epsilon = 10**8, 0.05
     accountant = ShuffleAccountant(OUE(9.03), n, view="sum")
     report = accountant.delta_report(epsilon)
     assert report.guarantee.upper <= 1.04 * report.lower_bound
@@ -314,11 +318,11 @@ def test_noise_left_out_only_helps_the_analyst():
 
 
 def test_the_largest_crowds_have_the_guarantee_of_the_multiset():
-    sums, multiset = (ShuffleAccountant(OUE(1.0), 10**8, view=v) for v in ("sum", "multiset"))
-    assert sums.get_delta(1e-5) == multiset.get_delta(1e-5)
-    report = sums.delta_report(1e-5)
+    sums, multiset = (ShuffleAccountant(OUE(1.0), 10**13, view=v) for v in ("sum", "multiset"))
+    assert sums.get_delta(1e-7) == multiset.get_delta(1e-7)
+    report = sums.delta_report(1e-7)
     assert report.lower_bound == 0.0
-    assert "for up to 10,000,000 users" in report.view_in_words
+    assert "for up to 1,000,000,000,000 users" in report.view_in_words
 
 
 class Skewed(OUE):

@@ -10,6 +10,7 @@ from shuffledp.accounting.datasets import Datasets
 from shuffledp.bounds.curve import Proof
 from shuffledp.bounds.sums.counts import Bit
 from shuffledp.bounds.sums.curve import (
+    MAX_USERS,
     BitSum,
     Noise,
     NoisySum,
@@ -17,7 +18,6 @@ from shuffledp.bounds.sums.curve import (
     laplace_noise,
     normal_noise,
 )
-from shuffledp.bounds.sums.worst import MAX_USERS
 from shuffledp.randomizers import LocalRandomizer
 from shuffledp.randomizers.aggregate import (
     BitSums,

@@ -19,6 +19,7 @@ from flint import arb
 
 from shuffledp.bounds.curve import Curve, Proof, Proved
 from shuffledp.bounds.sums.counts import Bit, Bounds
+from shuffledp.bounds.sums.cover import CellLaws, CellSearch, cells_depth
 from shuffledp.bounds.sums.line import Shape
 from shuffledp.bounds.sums.noise import geometric_log_delta, laplace_log_delta, normal_log_delta
 from shuffledp.bounds.sums.worst import CountSearch
@@ -33,8 +34,16 @@ _RTOL, _CLOSEST, _WIDEST = 4e-3, 0.03, 0.3
 #: Relative width of what the datasets of a corner reveal, and over which share slopes are taken.
 _NARROW, _SHIFT = 1e-4, 1e-3
 
-#: Up to so many users estimates look at all counts of a corner.
-_COUNTED = 300
+#: Up to so many users every count is looked at, and beyond so many users the sum is not analysed.
+_MANY, MAX_USERS = 500, 10**12
+
+_MAX_DEPTHS = 4  # of which laws are kept for later
+
+#: By which factor delta may be smaller than guessed.
+_OFF = 100
+
+#: Up to this variance of a count estimates are what corners attain.
+_COUNTED = 100
 
 
 @dataclass(frozen=True)
@@ -166,6 +175,10 @@ class BitSum(Curve):
             return Proved(-math.inf, self.where, "exact")
         held, corner = self.corner(epsilon)
         with precision():
+            if self.n > _MANY:
+                return Proved(
+                    upper_log(self._cells(epsilon, corner.lower).run()), self._where(held), "exact"
+                )
             factor = arb(self._tolerance(epsilon)).exp()
             found = self._search(epsilon, corner.lower).run(corner.lower * factor, silent)
             if found.lower > corner.lower * factor:  # other datasets reveal clearly more
@@ -190,6 +203,12 @@ class BitSum(Curve):
         """Enclose delta if all others hold the first value, the second, or neither."""
         hint = ball(max(math.exp(max(self._normal(epsilon), -700.0)), 1e-300))
         with precision():
+            if self.n > _MANY:
+                found = self._cells(epsilon, hint).all_hold(held)
+                if not found.lower * _OFF > hint:  # delta is much smaller than guessed
+                    hint = max(found.lower, found.upper * ball(1e-6))
+                    found = self._cells(epsilon, hint).all_hold(held)
+                return found
             found = self._search(epsilon, hint).all_hold(held)
             if found.lower * (1 + _NARROW) < found.upper:  # delta is much smaller than guessed
                 hint = max(found.lower, found.upper * ball(1e-6))
@@ -201,6 +220,18 @@ class BitSum(Curve):
         fall = self._normal(epsilon * (1 - _SHIFT)) - self._normal(epsilon)
         return min(max(_RTOL / _SHIFT * fall, _CLOSEST), _WIDEST)
 
+    def _cells(self, epsilon: float, hint: arb) -> CellSearch:
+        depth = cells_depth(hint)
+        if depth not in self._laws:
+            if len(self._laws) >= _MAX_DEPTHS:
+                self._laws.clear()
+            self._laws[depth] = CellLaws(self.own, self.other, self.n, self.two_values, depth)
+        return CellSearch(self._laws[depth], ball(epsilon).exp())
+
+    @cached_property
+    def _laws(self) -> dict[float, CellLaws]:
+        return {}
+
     def _search(self, epsilon: float, hint: arb) -> CountSearch:
         growth = ball(epsilon).exp()
         return CountSearch(self.own, self.other, self.n, self.two_values, growth, hint)
@@ -209,7 +240,7 @@ class BitSum(Curve):
         """Return log delta in doubles, about."""
         if epsilon >= self.end.upper:
             return -math.inf
-        if self.n <= _COUNTED:
+        if self.n * min(_variance(self.own, self.other, share) for share in (0, 1)) <= _COUNTED:
             return self.below(epsilon).log
         return self._normal(epsilon)
 

@@ -23,6 +23,7 @@ from functools import cached_property
 
 from flint import arb
 
+from shuffledp.bounds.sums.common import CommonBits
 from shuffledp.bounds.sums.counts import Bit, Bounds, CountLaw, count_law, counts_delta
 from shuffledp.engine.balls import logarithm, short
 from shuffledp.engine.progress import Progress
@@ -32,11 +33,7 @@ _CUT = 1e-8  # of delta, what rare counts may add
 _DEEPEST = 1000.0  # an even smaller delta is bounded by the probability of what is left out
 _MAX_RECTANGLES = 4000
 _MAX_WORK = 50_000_000  # counts looked at, a minute or so
-_LARGEST = 1 - 2.0**-40  # of the mass that bits have in common, where k is chosen
 _MAX_LAWS = 100  # that are kept for later
-
-#: Up to so many users the worst dataset is looked for.
-MAX_USERS = 10**7
 
 _Side = tuple[int, int]
 
@@ -141,14 +138,13 @@ class CountSearch:
     def _side(self, side: _Side) -> tuple[CountLaw, arb]:
         """Return what others surely add to a count, and a bound on how often that is not so."""
         low, high = side
-        sure = self._surely(high - low)
-        return self._law(low, self.n - 1 - high, sure), self._risk(high - low, sure)
+        sure = self._common.surely(high - low, self._log_delta + math.log(_SHARE))
+        law = self._law(low, self.n - 1 - high, sure)
+        return law, self._common.risk(high - low, sure)
 
     @cached_property
-    def _common(self) -> tuple[arb, Bit]:
-        """The mass of what both bits have in common, and its law."""
-        mass = self.own.zero + self.other.one
-        return mass, Bit(self.other.one / mass, self.own.zero / mass)
+    def _common(self) -> CommonBits:
+        return CommonBits(self.own, self.other)
 
     @cached_property
     def _log_delta(self) -> float:
@@ -169,35 +165,6 @@ class CountSearch:
         if key not in self._laws:
             if len(self._laws) >= _MAX_LAWS:
                 self._laws.clear()
-            parts = [(own, self.own), (other, self.other), (common, self._common[1])]
+            parts = [(own, self.own), (other, self.other), (common, self._common.bit)]
             self._laws[key] = count_law(parts, self._depth)
         return self._laws[key]
-
-    def _surely(self, number: int) -> int:
-        """Return about the largest k with P(Bin(number, g) < k) small enough."""
-        mass = min(short(float(self._common[0].mid()), 40), _LARGEST)
-        target = self._log_delta + math.log(_SHARE)
-        low, high = 0, math.floor(number * mass) + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            rare = _log_risk(number, middle, mass) <= target
-            low, high = (middle, high) if rare else (low, middle)
-        return low
-
-    def _risk(self, number: int, sure: int) -> arb:
-        """Bound P(Bin(number, g) < sure), which falls with g."""
-        mass, seen = self._common[0].lower(), sure - 1
-        if sure == 0:
-            return arb(0)
-        if not 0 < mass < 1 or not seen < number * mass:
-            return arb(1)
-        log = (number - seen) * ((1 - mass) * number / (number - seen)).log()
-        if seen > 0:
-            log += seen * (mass * number / seen).log()
-        return log.exp().upper()
-
-
-def _log_risk(number: int, sure: int, mass: float) -> float:
-    seen = sure - 1
-    log = (number - seen) * math.log((1 - mass) * number / (number - seen))
-    return log + (seen * math.log(mass * number / seen) if seen else 0.0)
