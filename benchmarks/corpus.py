@@ -87,16 +87,6 @@ EXPLAINED = (
         "contradiction: log delta is at least",
         "the kept answer is about ideal noise; noise on a grid reveals more, by about 1e-10",
     ),
-    Explained(
-        r"(?:oue|rappor|unary|blh|olh)\(.* -n (?:\d{9,}|[1-9]\d{7}) .*--view sum",
-        "guarantee",
-        "sums of bits of more than 10,000,000 users have the guarantee of the multiset",
-    ),
-    Explained(
-        r"(?:oue|rappor|unary|blh|olh)\(.* -n (?:\d{9,}|[1-9]\d{7}) .*--view sum",
-        "attack",
-        "sums of bits of more than 10,000,000 users have the guarantee of the multiset",
-    ),
 )
 
 

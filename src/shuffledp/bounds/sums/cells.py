@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from flint import acb, arb, arb_mat, ctx
@@ -157,8 +158,7 @@ class _Window:
         far = 2 * (-distance * distance / (2 * variance + 2 * distance / 3)).exp()
         missing = arb(0)
         if 2 * last < period:
-            sine = (arb.pi() * last / period).sin()
-            missing = (-2 * variance * sine * sine).exp()
+            missing = (-2 * variance * (arb.pi() * last / period).sin() ** 2).exp()
         self._far = arb(0).union(far.upper())
         error = (far + missing * period).upper()
         self._error = (-error).union(error)
@@ -232,8 +232,7 @@ class Chords:
 
     def __init__(self, points: Sequence[tuple[arb, arb]]) -> None:
         self._points = points
-        pairs = zip(points, points[1:], strict=False)
-        self._slopes = [(y - v) / (x - u) if x > u else None for (u, v), (x, y) in pairs]
+        self._slopes = [(y - v) / (x - u) if x > u else None for (u, v), (x, y) in pairwise(points)]
 
     def at(self, places: Sequence[arb]) -> list[arb]:
         """Return upper bounds at growing places."""

@@ -19,6 +19,26 @@ from shuffledp.engine.balls import short
 
 _LARGEST = 1 - 2.0**-40  # of the mass that bits have in common, where k is chosen
 
+#: A number of users is between these.
+Side = tuple[int, int]
+
+
+def cut(side: Side, last: int) -> list[Side]:
+    """Cut the numbers in two, nearer to an end of all numbers from 0 to the last one.
+
+    >>> cut((0, 99), 99), cut((7, 7), 99)
+    ([(0, 24), (25, 99)], [(7, 7)])
+    """
+    low, high = side
+    if low == high:
+        return [side]
+    part = (high - low) // 2
+    if low == 0:
+        part = (high - low) // 4
+    elif high == last:
+        part = 3 * (high - low) // 4
+    return [(low, low + part), (low + part + 1, high)]
+
 
 @dataclass(frozen=True)
 class CommonBits:

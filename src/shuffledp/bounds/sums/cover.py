@@ -12,7 +12,7 @@ pairs of laws are one product of matrices.
 
 The numbers of other users with a value are cut into intervals. As in
 :mod:`shuffledp.bounds.sums.worst`, the bits that those between the ends of one have in common with
-each other count, but for rare cases; and each pair of intervals that contains a dataset has a bound.
+each other count, but for rare cases; each pair of intervals that contains a dataset has a bound.
 Intervals are chosen in doubles so that no pair has clearly less noise than the worst dataset.
 """
 
@@ -22,21 +22,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from flint import arb, arb_mat
 
 from shuffledp.bounds.sums.cells import Chords, Edge, cell_law, cell_width
-from shuffledp.bounds.sums.common import CommonBits
+from shuffledp.bounds.sums.common import CommonBits, Side, cut
 from shuffledp.bounds.sums.counts import Bit, Bounds
 from shuffledp.engine.balls import logarithm
 
 _LOOSE = 0.002  # of the noise, what an interval may lose, or more, so that there are not too many
-_MOST_INTERVALS = 64
+_MOST_INTERVALS = 72
+_SHALLOWEST = 16.0
 _RARE = 10.0  # what is left out is smaller than delta by e to that power
-_STEP, _DEEPEST = 16.0, 224.0  # of the depths that laws are computed for
+_STEP, _DEEPEST = 4.0, 224.0  # of the depths that laws are computed for
 _FARTHEST, _MOST_PLACES = 0.05, 1500  # neighbouring places, in terms of log f, and how many
-
-_Side = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class CellLaws:
         return CommonBits(self.own, self.other)
 
     @cached_property
-    def _laws(self) -> dict[_Side, list[Edge]]:
+    def _laws(self) -> dict[Side, list[Edge]]:
         return {}
 
-    def law(self, side: _Side) -> list[Edge]:
+    def law(self, side: Side) -> list[Edge]:
         """Return what others surely add to a count, if between so many have the value."""
         if side not in self._laws:
             low, high = side
@@ -74,7 +74,7 @@ class CellLaws:
             self._laws[side] = cell_law(parts, self.own, self.other, self.depth)
         return self._laws[side]
 
-    def risk(self, side: _Side) -> arb:
+    def risk(self, side: Side) -> arb:
         """Bound how often others add less."""
         number = side[1] - side[0]
         return self._common.risk(number, self._sure(number))
@@ -82,7 +82,7 @@ class CellLaws:
     def _sure(self, number: int) -> int:
         return self._common.surely(number, -self.depth)
 
-    def _rate(self, side: _Side) -> float:
+    def _rate(self, side: Side) -> float:
         """Return 1 over the variance, at least about that of one bit."""
         low, high = side
         noise = low * _variance(self.own) + (self.n - 1 - high) * _variance(self.other)
@@ -95,15 +95,16 @@ class CellLaws:
         return max(mean - math.sqrt(2 * self.depth * mean * max(1 - mass, 0.0)), 0.0)
 
     @cached_property
-    def intervals(self) -> list[_Side]:
+    def intervals(self) -> list[Side]:
         """All numbers of others with a value, cut such that each interval loses little noise."""
         loose = _LOOSE
         while len(found := self._cut(loose)) > _MOST_INTERVALS:
-            loose *= 1.5
+            loose *= 1.25
         return found
 
-    def _cut(self, loose: float) -> list[_Side]:
-        found, low, others = [], 0, self.n - 1
+    def _cut(self, loose: float) -> list[Side]:
+        found: list[Side] = []
+        low, others = 0, self.n - 1
         while low <= others and len(found) <= _MOST_INTERVALS:
             first, last = low, others
             while first < last:
@@ -114,7 +115,7 @@ class CellLaws:
             low = first + 1
         return found
 
-    def _fair(self, side: _Side) -> float:
+    def _fair(self, side: Side) -> float:
         """Return a rate such that no pair of intervals exceeds that of the worst dataset."""
         low, high = side
         others = self.n - 1
@@ -128,7 +129,7 @@ class CellLaws:
         none, all_of_them = (self._rate((x, x)) for x in (0, self.n - 1))
         return none + (all_of_them if self.two_values else max(none, all_of_them))
 
-    def places(self, sides: Sequence[_Side]) -> list[arb]:
+    def places(self, sides: Sequence[Side]) -> list[arb]:
         """Return exact numbers, between and beyond all ratios of these laws."""
         found = [law for side in sides if (law := self.law(side))]
         first, last = self.ends
@@ -150,10 +151,10 @@ class CellLaws:
         return least.lower(), most.upper()
 
     @cached_property
-    def _chords(self) -> dict[_Side, tuple[Chords, Chords]]:
+    def _chords(self) -> dict[Side, tuple[Chords, Chords]]:
         return {}
 
-    def chords(self, side: _Side) -> tuple[Chords, Chords]:
+    def chords(self, side: Side) -> tuple[Chords, Chords]:
         """Return upper bounds on E(x - f)_+ and E(f - x)_+ for all x >= 0."""
         if side not in self._chords:
             first, last = self.ends
@@ -170,7 +171,7 @@ class CellLaws:
 def cells_depth(hint: arb) -> float:
     """Return how rare counts are looked at if delta is about so large."""
     wanted = min(_RARE - logarithm(hint), _DEEPEST)
-    return max(math.ceil(wanted / _STEP), 2) * _STEP
+    return max(math.ceil(wanted / _STEP) * _STEP, _SHALLOWEST)
 
 
 @dataclass(frozen=True)
@@ -186,46 +187,58 @@ class CellSearch:
         counts = len(self.laws.law(u)) + len(self.laws.law(v))
         return Bounds(self._attained(u, v), self._bounds([u], [v])[0, 0].upper(), counts)
 
-    def run(self) -> arb:
-        """Bound the largest delta."""
-        sides, others = self.laws.intervals, self.laws.n - 1
-        bounds = self._bounds(sides, sides)
-        risks = [self.laws.risk(side) for side in sides]
-        found = (-arb(_DEEPEST - _RARE)).exp().upper()  # smaller ones are hardly known
-        for i, u in enumerate(sides):
-            for j, v in enumerate(sides):
-                enough = not self.laws.two_values or u[1] + v[1] >= others
-                if u[0] + v[0] <= others and enough:
-                    bound = (bounds[i, j] + risks[i] + risks[j]).upper()
-                    found = found if found >= bound else bound
-        return found
+    def run(self, enough: arb) -> arb:
+        """Bound the largest delta; intervals are cut further while it may be larger than enough."""
+        sides = self.laws.intervals
+        while True:
+            found = self._pairs(sides)
+            loose = {side for bound, *pair in found if not bound <= enough for side in pair}
+            finer = [
+                part
+                for side in sides
+                for part in (cut(side, self.laws.n - 1) if side in loose else [side])
+            ]
+            if not len(sides) < len(finer) <= _MOST_INTERVALS:
+                break
+            sides = finer
+        largest = max(bound for bound, *_ in found)
+        return max(largest, (-arb(_DEEPEST - _RARE)).exp().upper())  # smaller ones are hardly known
 
-    def _bounds(self, first: Sequence[_Side], second: Sequence[_Side]) -> arb_mat:
+    def _pairs(self, sides: Sequence[Side]) -> list[tuple[arb, Side, Side]]:
+        """Bound delta for all pairs of intervals with a dataset."""
+        bounds, others = self._bounds(sides, sides), self.laws.n - 1
+        risks = [self.laws.risk(side) for side in sides]
+        return [
+            ((bounds[i, j] + risks[i] + risks[j]).upper(), u, v)
+            for i, u in enumerate(sides)
+            for j, v in enumerate(sides)
+            if u[0] + v[0] <= others and (not self.laws.two_values or u[1] + v[1] >= others)
+        ]
+
+    def _bounds(self, first: Sequence[Side], second: Sequence[Side]) -> arb_mat:
         """Bound delta for all pairs of laws."""
         places = self.laws.places([*first, *second])
         wanted = [(self.growth * x).lower() for x in places]
-        gaps = [1 / (y - x) for x, y in zip(places, places[1:], strict=False)]
+        gaps = [1 / (y - x) for x, y in pairwise(places)]
         bends = []
         for side in first:
             calls = self.laws.chords(side)[1].at(wanted)
-            slopes = [
-                (y - x) * gap for x, y, gap in zip(calls, calls[1:], gaps, strict=False)
-            ]
+            slopes = [(y - x) * gap for x, y, gap in zip(calls, calls[1:], gaps, strict=False)]
             bends.append([calls[-1] - slopes[-1] * (places[-1] - 1)])
-            for left, right in zip(slopes, slopes[1:], strict=False):
+            for left, right in pairwise(slopes):
                 bend = (right - left).upper()
                 bends[-1].append(bend if bend > 0 else arb(0))
         puts = [[arb(1), *self.laws.chords(side)[0].at(places[1:-1])] for side in second]
         return arb_mat(bends) * arb_mat(puts).transpose()
 
-    def _attained(self, u: _Side, v: _Side) -> arb:
+    def _attained(self, u: Side, v: Side) -> arb:
         r"""Bound delta from below: the first count decides, given the cell of the second one.
 
         Whatever edge decides, it is a test, and no test reveals more than delta.
         """
         deciding, value = self.laws.law(u), arb(0)
         edges, at = self.laws.law(v), 0
-        for edge, following in zip(edges, edges[1:], strict=False):
+        for edge, following in pairwise(edges):
             free = following.free_below - edge.free_below
             held = self.growth * (following.held_below - edge.held_below)
             if not free > 0:

@@ -34,8 +34,11 @@ _RTOL, _CLOSEST, _WIDEST = 4e-3, 0.03, 0.3
 #: Relative width of what the datasets of a corner reveal, and over which share slopes are taken.
 _NARROW, _SHIFT = 1e-4, 1e-3
 
-#: Up to so many users every count is looked at, and beyond so many users the sum is not analysed.
-_MANY, MAX_USERS = 500, 10**12
+#: Beyond so many users the sum is not analysed.
+MAX_USERS = 10**12
+
+#: Up to this variance of a count every single one is looked at.
+_SINGLE = 160
 
 _MAX_DEPTHS = 4  # of which laws are kept for later
 
@@ -175,11 +178,10 @@ class BitSum(Curve):
             return Proved(-math.inf, self.where, "exact")
         held, corner = self.corner(epsilon)
         with precision():
-            if self.n > _MANY:
-                return Proved(
-                    upper_log(self._cells(epsilon, corner.lower).run()), self._where(held), "exact"
-                )
             factor = arb(self._tolerance(epsilon)).exp()
+            if self._is_large:
+                bound = self._cells(epsilon, corner.lower).run(corner.lower * factor)
+                return Proved(upper_log(bound), self._where(held), "exact")
             found = self._search(epsilon, corner.lower).run(corner.lower * factor, silent)
             if found.lower > corner.lower * factor:  # other datasets reveal clearly more
                 found = self._search(epsilon, found.lower).run(found.lower * factor, silent)
@@ -203,7 +205,7 @@ class BitSum(Curve):
         """Enclose delta if all others hold the first value, the second, or neither."""
         hint = ball(max(math.exp(max(self._normal(epsilon), -700.0)), 1e-300))
         with precision():
-            if self.n > _MANY:
+            if self._is_large:
                 found = self._cells(epsilon, hint).all_hold(held)
                 if not found.lower * _OFF > hint:  # delta is much smaller than guessed
                     hint = max(found.lower, found.upper * ball(1e-6))
@@ -219,6 +221,16 @@ class BitSum(Curve):
         """Return by how much log delta may be too large."""
         fall = self._normal(epsilon * (1 - _SHIFT)) - self._normal(epsilon)
         return min(max(_RTOL / _SHIFT * fall, _CLOSEST), _WIDEST)
+
+    @property
+    def _is_large(self) -> bool:
+        return self._variances[1] > _SINGLE
+
+    @cached_property
+    def _variances(self) -> tuple[float, float]:
+        """Those of counts, the smallest and the largest."""
+        least, most = sorted(_variance(self.own, self.other, share) for share in (0, 1))
+        return self.n * least, self.n * most
 
     def _cells(self, epsilon: float, hint: arb) -> CellSearch:
         depth = cells_depth(hint)
@@ -240,7 +252,7 @@ class BitSum(Curve):
         """Return log delta in doubles, about."""
         if epsilon >= self.end.upper:
             return -math.inf
-        if self.n * min(_variance(self.own, self.other, share) for share in (0, 1)) <= _COUNTED:
+        if self._variances[0] <= _COUNTED:
             return self.below(epsilon).log
         return self._normal(epsilon)
 

@@ -23,7 +23,7 @@ from functools import cached_property
 
 from flint import arb
 
-from shuffledp.bounds.sums.common import CommonBits
+from shuffledp.bounds.sums.common import CommonBits, Side, cut
 from shuffledp.bounds.sums.counts import Bit, Bounds, CountLaw, count_law, counts_delta
 from shuffledp.engine.balls import logarithm, short
 from shuffledp.engine.progress import Progress
@@ -35,16 +35,14 @@ _MAX_RECTANGLES = 4000
 _MAX_WORK = 50_000_000  # counts looked at, a minute or so
 _MAX_LAWS = 100  # that are kept for later
 
-_Side = tuple[int, int]
-
 
 @dataclass(frozen=True)
 class _Block:
     """A rectangle, and a bound on delta of all datasets in it."""
 
     bound: arb
-    u: _Side
-    v: _Side
+    u: Side
+    v: Side
 
     def __lt__(self, other: _Block) -> bool:
         """Whether it comes first: those of large bounds do."""
@@ -106,36 +104,25 @@ class CountSearch:
         top = heap[0].bound if heap else arb(0)
         return Found(best, max(top, settled), count)
 
-    def _parts(self, block: _Block) -> Iterator[tuple[_Side, _Side]]:
+    def _parts(self, block: _Block) -> Iterator[tuple[Side, Side]]:
         """Cut the longer side, nearer to an end of all numbers; leave out what cannot be."""
         u, v, others = block.u, block.v, self.n - 1
         if self.two_values:
-            yield from ((part, (others - part[1], others - part[0])) for part in self._cut(u))
+            yield from ((part, (others - part[1], others - part[0])) for part in cut(u, others))
             return
         longer = u[1] - u[0] >= v[1] - v[0]
-        for part in self._cut(u if longer else v):
+        for part in cut(u if longer else v, others):
             x, y = (part, v) if longer else (u, part)
             if x[0] + y[0] <= others:  # both numbers together are at most that
                 yield (x[0], min(x[1], others - y[0])), (y[0], min(y[1], others - x[0]))
 
-    def _cut(self, side: _Side) -> list[_Side]:
-        low, high = side
-        if low == high:
-            return [side]
-        part = (high - low) // 2
-        if low == 0:
-            part = (high - low) // 4
-        elif high == self.n - 1:
-            part = 3 * (high - low) // 4
-        return [(low, low + part), (low + part + 1, high)]
-
-    def _at(self, u: _Side, v: _Side) -> Bounds:
+    def _at(self, u: Side, v: Side) -> Bounds:
         """Bound delta over a rectangle; from below, too, if it is one dataset."""
         (first, missed), (second, missed_too) = (self._side(side) for side in (u, v))
         found = counts_delta(first, second, self.own, self.other, self.growth)
         return replace(found, upper=(found.upper + missed + missed_too).upper())
 
-    def _side(self, side: _Side) -> tuple[CountLaw, arb]:
+    def _side(self, side: Side) -> tuple[CountLaw, arb]:
         """Return what others surely add to a count, and a bound on how often that is not so."""
         low, high = side
         sure = self._common.surely(high - low, self._log_delta + math.log(_SHARE))
