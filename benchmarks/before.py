@@ -55,7 +55,7 @@ def measure(count: int) -> dict[str, float]:
     from corners import BOUNDS, question
 
     from shuffledp import NoAnswerError, ShuffleAccountant, calibrate_epsilon0
-    from shuffledp.errors import AccuracyWarning
+    from shuffledp.basics.errors import AccuracyWarning
 
     warnings.simplefilter("ignore", AccuracyWarning)
     draw = random.Random(0)

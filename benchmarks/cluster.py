@@ -25,8 +25,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shuffledp import parse
-from shuffledp.cluster import connected
-from shuffledp.files import Column, Randomization, estimate_files
+from shuffledp.basics.cluster import connected
+from shuffledp.deployment.files import Column, Randomization, estimate_files
 
 MECHANISM = "krr(k=16, epsilon0=2)"
 PART_ROWS, LEAST_PARTS = 10**6, 8

@@ -30,7 +30,7 @@ from shuffledp import (
     parallel,
     subsample,
 )
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.mechanisms import LocalRandomizer
 
 DOMAIN = 1024
 

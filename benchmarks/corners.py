@@ -16,7 +16,7 @@ import time
 import warnings
 
 from shuffledp import NoAnswerError, ShuffleAccountant, parse
-from shuffledp.errors import AccuracyWarning
+from shuffledp.basics.errors import AccuracyWarning
 
 FAMILIES = (
     "krr(k={k}, epsilon0={level})",

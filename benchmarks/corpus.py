@@ -132,7 +132,7 @@ def attacker(text: str) -> Facts:
         return {_UPPER: [accountant.advantage()]}
     if what == "tradeoff":
         return {_LOWER: [float(accountant.tradeoff(float(more[0])))]}
-    from shuffledp.bridge import renyi_divergence
+    from shuffledp.outputs.pld import renyi_divergence
 
     return {_UPPER: [finite(renyi_divergence(accountant, float(more[0])))]}
 

@@ -18,8 +18,8 @@ import numpy as np
 from timing import seconds
 
 from shuffledp import KRR, OUE, Aggregator, LocalHash, SubsetSelection
-from shuffledp.arrays import IntArray
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.basics.arrays import IntArray
+from shuffledp.mechanisms import LocalRandomizer
 
 DOMAIN = 64
 EPSILON0 = 1.0

@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray
-from shuffledp.engine.balls import lower_double, precision, upper_double
-from shuffledp.errors import (
+from shuffledp.basics.arrays import FloatArray
+from shuffledp.basics.balls import lower_double, precision, upper_double
+from shuffledp.basics.errors import (
     MAX_EPSILON0,
     check_delta,
     check_epsilon0,
@@ -22,7 +22,7 @@ from shuffledp.errors import (
     check_rtol,
     check_users,
 )
-from shuffledp.newdec import Decomposition, Gains
+from shuffledp.decomposition import Decomposition, Gains
 
 Rounding: TypeAlias = Literal["up", "down"]
 

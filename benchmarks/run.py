@@ -41,12 +41,12 @@ from shuffledp import (
     joint,
 )
 from shuffledp.accounting.crowd import Crowd
-from shuffledp.accounting.one_round import bound_profile
+from shuffledp.accounting.rounds.one_round import bound_profile
+from shuffledp.basics.errors import AccuracyWarning
+from shuffledp.basics.interval import Interval
+from shuffledp.bounds.rounds.profile import Fineness
 from shuffledp.comparison.bounds import OURS
-from shuffledp.errors import AccuracyWarning
-from shuffledp.interval import Interval
-from shuffledp.randomizers import LocalRandomizer, Pair
-from shuffledp.rounds.profile import Fineness
+from shuffledp.mechanisms import LocalRandomizer, Pair
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 USERS = [10**i for i in range(13)]

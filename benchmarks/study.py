@@ -17,8 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from timing import seconds
 
-from shuffledp.randomizers import parse
-from shuffledp.study import (
+from shuffledp.deployment.study import (
     Attribute,
     Shuffle,
     Study,
@@ -26,7 +25,8 @@ from shuffledp.study import (
     estimate_study_files,
     randomize_file,
 )
-from shuffledp.study.option import certified
+from shuffledp.deployment.study.option import certified
+from shuffledp.mechanisms import parse
 
 REGIONS = [f"region {letter}" for letter in "ABCDEFGHIJKL"]
 BATCH = 1 << 17

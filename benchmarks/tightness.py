@@ -16,7 +16,7 @@ from timing import warm_seconds
 
 from shuffledp import ShuffleAccountant
 from shuffledp.accounting.report import Bound
-from shuffledp.errors import AccuracyWarning
+from shuffledp.basics.errors import AccuracyWarning
 
 DELTA = 1e-6
 LIMIT = 1.01

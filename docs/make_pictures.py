@@ -18,12 +18,12 @@ import numpy as np
 from layers import LAYERS, PURPOSE
 
 from shuffledp import KRR, Group, Laplace, MixedAccountant, ShuffleAccountant
-from shuffledp.accounting.one_round import bound_profile
-from shuffledp.baselines import BASELINES
-from shuffledp.figures import draw
+from shuffledp.accounting.rounds.one_round import bound_profile
+from shuffledp.basics.figures import draw
+from shuffledp.bounds.rounds.profile import Fineness
+from shuffledp.comparison.published import BASELINES
 from shuffledp.planning import error_chart
 from shuffledp.planning.frequency import Frequency
-from shuffledp.rounds.profile import Fineness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

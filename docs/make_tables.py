@@ -25,8 +25,8 @@ from shuffledp import (
     ShuffleAccountant,
     joint,
 )
-from shuffledp.errors import AccuracyWarning
-from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.basics.errors import AccuracyWarning
+from shuffledp.mechanisms import LocalRandomizer, Pair
 
 PAGE = Path(__file__).with_name("compositions.md")
 BEGIN, END = "<!-- begin table: joint -->", "<!-- end table: joint -->"

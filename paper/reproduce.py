@@ -12,8 +12,8 @@ from reproduction import ITEMS, Outcome, Settings
 from reproduction import reproduce as run
 from reproduction.folder import Folder
 from shuffledp import __version__
+from shuffledp.basics.wording import fill
 from shuffledp.cli.terminal import counter
-from shuffledp.wording import fill
 
 _ALL = "all"
 _HELP_WIDTH = 76

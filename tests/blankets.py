@@ -7,7 +7,7 @@ from functools import partial
 from shuffledp import Interval, ShuffleAccountant, calibrate_epsilon0, required_users
 from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.bounds.root import epsilon_above, epsilon_below
-from shuffledp.newdec import Decomposition
+from shuffledp.decomposition import Decomposition
 
 blanket_accountant = partial(ShuffleAccountant, bound="blanket")
 blanket_level = partial(calibrate_epsilon0, bound="blanket")

@@ -16,7 +16,7 @@ import tiers
 from hypothesis import settings
 
 import shuffledp
-from shuffledp.extras import MissingExtraError
+from shuffledp.basics.extras import MissingExtraError
 
 # Hypothesis draws constants that stand in the modules loaded so far. All are loaded now, so that
 # its examples do not depend on which tests have run before.

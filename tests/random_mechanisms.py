@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shuffledp.randomizers import (
+from shuffledp.mechanisms import (
     KRR,
     OUE,
     RAPPOR,

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from shuffledp.errors import check_integer
+from shuffledp.basics.errors import check_integer
 
 Histogram = tuple[int, ...]
 

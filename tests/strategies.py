@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 from rational import exact_delta
 
-from shuffledp.newdec import Decomposition
+from shuffledp.decomposition import Decomposition
 
 #: Probabilities are multiples of 1/256, so doubles hold them exactly.
 GRAIN = 256

@@ -10,7 +10,7 @@ import pytest
 from tiers import EVERY_CASE
 
 import shuffledp
-from shuffledp.extras import MissingExtraError
+from shuffledp.basics.extras import MissingExtraError
 
 MODULES = [
     "shuffledp",
@@ -19,15 +19,15 @@ MODULES = [
 
 
 def test_all_parts_are_found():
-    assert {"shuffledp.accounting.accountant", "shuffledp.rounding"} <= set(MODULES)
+    assert {"shuffledp.accounting.accountant", "shuffledp.basics.rounding"} <= set(MODULES)
 
 
 #: Modules whose examples compare many mechanisms.
 LONG = (
-    "shuffledp.accounting.renyi",
-    "shuffledp.accounting.tier_calibration",
-    "shuffledp.bridge.events",
-    "shuffledp.files.frame_estimation",
+    "shuffledp.accounting.rounds.renyi",
+    "shuffledp.accounting.calibration.tier_calibration",
+    "shuffledp.outputs.pld.events",
+    "shuffledp.deployment.files.frame_estimation",
     "shuffledp.planning.error_chart",
     "shuffledp.planning.plan",
 )

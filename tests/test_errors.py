@@ -8,8 +8,8 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from shuffledp import errors
-from shuffledp.errors import AccuracyWarning, warn_caller, wide_is_enough
+from shuffledp.basics import errors
+from shuffledp.basics.errors import AccuracyWarning, warn_caller, wide_is_enough
 
 
 @pytest.mark.parametrize(

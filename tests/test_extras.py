@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp import KRR, ShuffleAccountant, parse
-from shuffledp.bridge import to_pld
+from shuffledp.basics.cluster import spread
+from shuffledp.basics.extras import _PACKAGES, MissingExtraError, import_extra
+from shuffledp.basics.figures import Chart, Line, draw
 from shuffledp.cli import main
-from shuffledp.cluster import spread
-from shuffledp.extras import _PACKAGES, MissingExtraError, import_extra
-from shuffledp.figures import Chart, Line, draw
-from shuffledp.files import Column, Randomization, estimate_files
+from shuffledp.deployment.files import Column, Randomization, estimate_files
+from shuffledp.outputs.pld import to_pld
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

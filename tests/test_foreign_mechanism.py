@@ -16,10 +16,10 @@ from click.testing import CliRunner
 
 import shuffledp
 from shuffledp import KRR, LocalRandomizer, MatrixRandomizer, NoAnswerError, Pair, register
-from shuffledp.certification.derivation import blanket
+from shuffledp.certificates.derivation import blanket
 from shuffledp.cli import main
-from shuffledp.files.sidecar import read_sidecar, sidecar_path
-from shuffledp.randomizers import Integers, text
+from shuffledp.deployment.files.sidecar import read_sidecar, sidecar_path
+from shuffledp.mechanisms import Integers, text
 
 PAGE = Path(__file__).parent.parent / "docs" / "new-mechanism.md"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shuffledp.errors import ContradictionError
-from shuffledp.interval import Interval, exp_down, exp_up, sum_up
+from shuffledp.basics.errors import ContradictionError
+from shuffledp.basics.interval import Interval, exp_down, exp_up, sum_up
 
 
 @pytest.mark.parametrize("ends", [(1.0, 0.0), (math.nan, 1.0), (0.0, math.nan), (math.inf, 0.0)])

@@ -11,11 +11,11 @@ import pytest
 
 import shuffledp
 from shuffledp import Aggregator, Estimate, MatrixRandomizer, audit, parse
-from shuffledp.markup import bar
+from shuffledp.basics.markup import bar
+from shuffledp.mechanisms import MECHANISMS
 from shuffledp.planning import Option, Plan, Setting
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.search import Found
-from shuffledp.randomizers import MECHANISMS
 
 ATTACK = "<script>alert(1)</script>"
 

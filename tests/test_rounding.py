@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp.rounding import exp_above, exp_below, gap, plain, round_down, round_up
+from shuffledp.basics.rounding import exp_above, exp_below, gap, plain, round_down, round_up
 
 numbers = st.floats(min_value=0, allow_infinity=False, allow_nan=False)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp.wording import closest, counted, did_you_mean, shorten
+from shuffledp.basics.wording import closest, counted, did_you_mean, shorten
 
 
 @given(st.text(max_size=300), st.integers(40, 120))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from shuffledp.baselines.numeric import NumericBaseline
-from shuffledp.newdec import Decomposition
+from shuffledp.comparison.published.numeric import NumericBaseline
+from shuffledp.decomposition import Decomposition
 
 
 class SecondInputBackground(NumericBaseline):

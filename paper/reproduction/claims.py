@@ -34,7 +34,7 @@ from reproduction.variations import (
     distance_label,
     domain_label,
 )
-from shuffledp.rounding import round_up
+from shuffledp.basics.rounding import round_up
 
 Verdict = Literal["holds", "does not hold everywhere", "does not hold", "not measured"]
 

@@ -12,7 +12,7 @@ from reproduction.background import SecondInputBackground
 from reproduction.settings import DELTA
 from reproduction.table import Cell, Table
 from shuffledp.comparison import Question, sweep
-from shuffledp.randomizers import LocalRandomizer, parse
+from shuffledp.mechanisms import LocalRandomizer, parse
 
 #: Called with the numbers of finished and of all points.
 OnDone = Callable[[int, int], None]

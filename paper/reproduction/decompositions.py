@@ -12,8 +12,9 @@ from reproduction.formula import FINITE, LIMIT, PRINTED, Row
 from reproduction.item import Item, Result
 from reproduction.settings import Settings
 from reproduction.table import Cell, Table, number
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import (
+from shuffledp.basics.rounding import nearest
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import (
     KRR,
     OUE,
     RAPPOR,
@@ -21,7 +22,6 @@ from shuffledp.randomizers import (
     HadamardResponse,
     LocalRandomizer,
 )
-from shuffledp.rounding import nearest
 
 #: Sizes that can be enumerated: inputs, for HR outputs.
 SIZES = {"k-RR": 10, "BLH": 5, "RAPPOR": 5, "OUE": 5, "HR": 8}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shuffledp.rounding import nearest
+from shuffledp.basics.rounding import nearest
 
 #: Relative width of the enclosures behind the numbers: smaller differences mean nothing.
 RESOLUTION = 1e-4

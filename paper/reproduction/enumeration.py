@@ -12,7 +12,7 @@ from itertools import permutations, product
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray
+from shuffledp.basics.arrays import FloatArray
 
 _TOLERANCE = 1e-9  # of a ratio; different ones differ by a factor e^epsilon0
 

@@ -11,8 +11,8 @@ from reproduction.item import Item, Result
 from reproduction.settings import Settings
 from reproduction.table import Table
 from shuffledp._version import __version__
-from shuffledp.figures import draw
-from shuffledp.whole_file import check_writable, write_whole
+from shuffledp.basics.figures import draw
+from shuffledp.basics.whole_file import check_writable, write_whole
 
 REPORT = "report.html"
 

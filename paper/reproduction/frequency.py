@@ -13,11 +13,11 @@ from reproduction.item import Item, Result
 from reproduction.settings import DELTA, Settings
 from reproduction.table import Cell, Table, number
 from shuffledp.accounting import ShuffleAccountant, calibrate_epsilon0
-from shuffledp.baselines import BlanketBennett
+from shuffledp.basics.rounding import nearest, round_down
 from shuffledp.collection import simulate
 from shuffledp.comparison import compute
-from shuffledp.randomizers import KRR
-from shuffledp.rounding import nearest, round_down
+from shuffledp.comparison.published import BlanketBennett
+from shuffledp.mechanisms import KRR
 
 K, USERS = 10, 1000
 BENNETT, OURS = "Bennett", "ours"

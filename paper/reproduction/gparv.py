@@ -12,7 +12,7 @@ from reproduction.formula import FINITE, LIMIT
 from reproduction.item import Item, Result
 from reproduction.settings import Settings
 from reproduction.table import Cell, Table, number
-from shuffledp.rounding import nearest
+from shuffledp.basics.rounding import nearest
 
 _LEVEL, _EPSILON, _K = 1.0, 0.1, 10
 _SAME = 1e-12

@@ -11,7 +11,7 @@ from reproduction.measure import gap, saving
 from reproduction.panels import CLONE, LOWER, OURS
 from reproduction.settings import DELTA, LEVELS, Settings, geometric
 from reproduction.table import Table
-from shuffledp.figures import Chart
+from shuffledp.basics.figures import Chart
 
 GENERIC = "generic, restored"
 

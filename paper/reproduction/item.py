@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from reproduction.curve import EPSILON, EXCESS, KIND, LINE, Curve, OnDone, trace
 from reproduction.settings import DELTA, Settings
 from reproduction.table import Cell, Table, number
-from shuffledp.figures import Chart, Line
-from shuffledp.rounding import nearest, round_down, round_up
+from shuffledp.basics.figures import Chart, Line
+from shuffledp.basics.rounding import nearest, round_down, round_up
 
 #: The vertical axis of all figures of curves.
 EXCESS_LABEL = f"e^ε − 1 at δ = {nearest(DELTA, 1)}"

@@ -13,10 +13,10 @@ from reproduction.curve import OnDone
 from reproduction.item import Item, Result
 from reproduction.settings import Settings
 from reproduction.table import Cell, Table, number
-from shuffledp.arrays import FloatArray
-from shuffledp.figures import Chart, Line
-from shuffledp.randomizers import Laplace
-from shuffledp.rounding import nearest
+from shuffledp.basics.arrays import FloatArray
+from shuffledp.basics.figures import Chart, Line
+from shuffledp.basics.rounding import nearest
+from shuffledp.mechanisms import Laplace
 
 _LEVEL, _EPSILON = 1.0, 0.1
 _STEPS = 200

@@ -17,7 +17,7 @@ from reproduction.panels import (
 )
 from reproduction.settings import LEVEL_UNKNOWN, LEVELS
 from reproduction.table import Table
-from shuffledp.rounding import nearest
+from shuffledp.basics.rounding import nearest
 
 #: Shares of users who take part.
 RATES = (1.0, 0.8, 0.5, 0.3, 0.1)

@@ -11,8 +11,8 @@ from reproduction.item import Item, Result
 from reproduction.panels import MECHANISMS, OURS, PREVIOUS
 from reproduction.settings import DELTA, LEVELS, Settings
 from reproduction.table import Cell, Table
+from shuffledp.basics.rounding import round_up
 from shuffledp.comparison import sweep
-from shuffledp.rounding import round_up
 
 GENERIC, STRONGER = "generic, restored", "stronger clone, corrected"
 

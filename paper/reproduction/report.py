@@ -14,8 +14,8 @@ from reproduction.settings import DELTA, FULL, Settings
 from reproduction.speed import Speed
 from reproduction.table import Cell, Table
 from shuffledp._version import __version__
-from shuffledp.markup import render
-from shuffledp.rounding import nearest
+from shuffledp.basics.markup import render
+from shuffledp.basics.rounding import nearest
 
 _TITLE = "Decomposition-based bounds for privacy amplification, computed again"
 

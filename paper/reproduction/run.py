@@ -13,7 +13,7 @@ from reproduction.item import Item, Result
 from reproduction.items import ITEMS
 from reproduction.report import Entry, write_report
 from reproduction.settings import Settings
-from shuffledp.extras import MissingExtraError
+from shuffledp.basics.extras import MissingExtraError
 
 
 @dataclass(frozen=True)

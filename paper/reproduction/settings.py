@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shuffledp.errors import check_integer
+from shuffledp.basics.errors import check_integer
 
 #: Failure probability of the shuffled reports in all experiments of the paper.
 DELTA = 1e-6

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reproduction.panels import CLONE, LOWER, OURS, PANELS, PARTS, parts_label
 from reproduction.settings import FULL, Settings
 from reproduction.table import Table
-from shuffledp.rounding import nearest
+from shuffledp.basics.rounding import nearest
 
 #: Seconds per curve of 100 points in the paper: its own algorithm, and the standard clone's.
 PAPER_SECONDS, PAPER_CLONE_SECONDS = 30.0, 300.0

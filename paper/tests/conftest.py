@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp.figures import Chart
+from shuffledp.basics.figures import Chart
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from reproduction import folder

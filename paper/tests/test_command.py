@@ -13,7 +13,7 @@ from reproduce import main
 from reproduction import ITEMS, folder
 from reproduction.gparv import GparvTable
 from shuffledp import __version__
-from shuffledp.extras import MissingExtraError
+from shuffledp.basics.extras import MissingExtraError
 
 
 def run(*arguments: str) -> Result:

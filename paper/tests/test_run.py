@@ -11,7 +11,7 @@ import reproduction.folder as folder_module
 from reproduction import ITEMS, Settings, reproduce
 from reproduction.folder import Folder
 from reproduction.hierarchy import Hierarchy
-from shuffledp.extras import MissingExtraError
+from shuffledp.basics.extras import MissingExtraError
 
 NAMES = ("hierarchy", "hamming-low", "gparv")
 QUICK = Settings(points=2)

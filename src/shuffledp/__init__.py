@@ -24,8 +24,9 @@ from shuffledp.accounting import (
     max_rounds,
     required_users,
 )
-from shuffledp.auditing import Audit, audit
-from shuffledp.certification import Certificate, CertificateError, certify, verify
+from shuffledp.basics.errors import AccuracyWarning, ClaimError, ContradictionError, NoAnswerError
+from shuffledp.basics.interval import Interval
+from shuffledp.certificates import Certificate, CertificateError, certify, verify
 from shuffledp.collection import (
     Aggregator,
     Estimate,
@@ -35,12 +36,10 @@ from shuffledp.collection import (
     simulate,
 )
 from shuffledp.comparison import Comparison, Curves, compare, curve
-from shuffledp.errors import AccuracyWarning, ClaimError, ContradictionError, NoAnswerError
-from shuffledp.files import BudgetExceededError, Ledger
-from shuffledp.interval import Interval
-from shuffledp.newdec import Decomposition
-from shuffledp.planning import plan
-from shuffledp.randomizers import (
+from shuffledp.decomposition import Decomposition
+from shuffledp.deployment.audit import Audit, audit
+from shuffledp.deployment.files import BudgetExceededError, Ledger
+from shuffledp.mechanisms import (
     KRR,
     OUE,
     RAPPOR,
@@ -67,6 +66,7 @@ from shuffledp.randomizers import (
     register,
     subsample,
 )
+from shuffledp.planning import plan
 
 __all__ = [
     "KRR",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shuffledp import KRR, ShuffleAccountant, calibrate_epsilon0, required_users
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.mechanisms import LocalRandomizer
 
 RANDOMIZER = KRR(k=3, epsilon0=1.0)
 

@@ -9,9 +9,9 @@ import pytest
 
 from shuffledp import KRR, Interval, ShuffleAccountant, calibrate_epsilon0
 from shuffledp.accounting import choice
+from shuffledp.basics.errors import ContradictionError
 from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.engine.contour import Contour
-from shuffledp.errors import ContradictionError
 
 RANDOMIZER, N = KRR(k=10, epsilon0=2.0), 10_000
 

@@ -34,9 +34,9 @@ from shuffledp import (
     subsample,
 )
 from shuffledp.accounting.assumptions import assumptions_of
+from shuffledp.basics.errors import NoAnswerError
 from shuffledp.bounds.curve import Proved
 from shuffledp.bounds.decomposed import Decomposed
-from shuffledp.errors import NoAnswerError
 
 TEXT = "krr(k=10, epsilon0=2)"
 
@@ -275,7 +275,7 @@ def test_no_pairs_never_mean_that_nothing_leaks(make: type, whole: Callable[...,
 def test_a_proof_does_not_take_missing_pairs_for_no_leak() -> None:
     from decimal import Decimal
 
-    from shuffledp.certification.proof import Claim, prove_guarantee
+    from shuffledp.certificates.proof import Claim, prove_guarantee
     from shuffledp.engine.progress import silent
 
     mechanism = ForgetfulPart(k=3, epsilon0=1.0)

@@ -10,10 +10,10 @@ import pytest
 from blankets import blanket_accountant
 
 from shuffledp import MatrixRandomizer, ShuffleAccountant
+from shuffledp.basics.errors import ContradictionError
 from shuffledp.bounds.curve import Proved
 from shuffledp.bounds.swap.curve import Swapped
-from shuffledp.errors import ContradictionError
-from shuffledp.randomizers import Pair
+from shuffledp.mechanisms import Pair
 
 TIGHT = [
     ("krr(k=2, epsilon0=1)", 1000, 1.003),

@@ -26,8 +26,8 @@ from shuffledp import (
     calibrate_epsilon0,
     required_users,
 )
-from shuffledp.errors import AccuracyWarning, NoAnswerError
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.basics.errors import AccuracyWarning, NoAnswerError
+from shuffledp.mechanisms import LocalRandomizer
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from random_mechanisms import any_mechanism, compositions, deltas, mechanisms, user_counts
 
 from shuffledp import ShuffleAccountant, joint, subsample
-from shuffledp.errors import AccuracyWarning
-from shuffledp.randomizers import LocalRandomizer, OneOf
+from shuffledp.basics.errors import AccuracyWarning
+from shuffledp.mechanisms import LocalRandomizer, OneOf
 
 #: What one rounding of exp or log may do to a comparison of doubles.
 HAIR = 1e-12

@@ -31,8 +31,8 @@ from shuffledp import (
     UnaryEncoding,
 )
 from shuffledp.accounting.report import BOUNDS, Bound
-from shuffledp.errors import AccuracyWarning
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.basics.errors import AccuracyWarning
+from shuffledp.mechanisms import LocalRandomizer
 
 #: What one rounding of exp or log may do to a comparison of doubles.
 HAIR = 1e-12

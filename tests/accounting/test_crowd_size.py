@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp.accounting.crowd_size import smallest_crowd
+from shuffledp.accounting.calibration.crowd_size import smallest_crowd
 
 MOST = 2**53
 

@@ -34,8 +34,8 @@ from shuffledp import (
     joint,
     subsample,
 )
-from shuffledp.errors import AccuracyWarning
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.basics.errors import AccuracyWarning
+from shuffledp.mechanisms import LocalRandomizer
 
 TINY_DELTA = 1e-300
 MANY = 10**15

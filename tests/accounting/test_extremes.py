@@ -26,8 +26,8 @@ from shuffledp import (
     SubsetSelection,
     UnaryEncoding,
 )
-from shuffledp.errors import AccuracyWarning
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.basics.errors import AccuracyWarning
+from shuffledp.mechanisms import LocalRandomizer
 
 MECHANISMS: list[LocalRandomizer] = [
     KRR(k=2, epsilon0=1.0),

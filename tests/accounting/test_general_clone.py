@@ -11,7 +11,7 @@ from blankets import blanket_accountant
 from oracles import histogram_law, hockey_stick
 
 from shuffledp import GeneralClone, MatrixRandomizer
-from shuffledp.randomizers import Pair
+from shuffledp.mechanisms import Pair
 
 RESPONSE = MatrixRandomizer([[0.75, 0.25], [0.25, 0.75]])
 PAIR = Pair(0, 1)

@@ -23,7 +23,7 @@ from shuffledp import (
     ShuffleAccountant,
 )
 from shuffledp.accounting.assumptions import ONE_RANDOMIZER
-from shuffledp.errors import AccuracyWarning
+from shuffledp.basics.errors import AccuracyWarning
 
 
 @pytest.fixture(autouse=True)

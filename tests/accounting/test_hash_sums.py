@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 
 from shuffledp import BinaryLocalHash, LocalHash, ShuffleAccountant, UnaryEncoding
-from shuffledp.errors import AccuracyWarning
-from shuffledp.randomizers.aggregate import BitSums, OnlyMultiset
+from shuffledp.basics.errors import AccuracyWarning
+from shuffledp.mechanisms.aggregate import BitSums, OnlyMultiset
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ from itertools import combinations_with_replacement, permutations, product
 import pytest
 
 from shuffledp import ShuffleAccountant, joint
-from shuffledp.errors import AccuracyWarning
-from shuffledp.interval import Interval
-from shuffledp.randomizers.joint import Joint
+from shuffledp.basics.errors import AccuracyWarning
+from shuffledp.basics.interval import Interval
+from shuffledp.mechanisms.composed.joint import Joint
 
 Law = dict[tuple[int, ...], Fraction]
 Dichotomy = tuple[Law, Law]

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import ShuffleAccountant
-from shuffledp.accounting.level import Trial, largest_level, settle_level
+from shuffledp.accounting.calibration.level import Trial, largest_level, settle_level
+from shuffledp.basics.interval import exp_up, log_gap
 from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.bounds.swap.curve import Swapped
-from shuffledp.interval import exp_up, log_gap
 
 LIMITS = st.floats(1e-8, 290.0)
 #: From gaps that are right to gaps that are nonsense.

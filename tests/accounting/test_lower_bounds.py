@@ -10,8 +10,8 @@ from blankets import blanket_accountant, enclose_log_delta
 
 from shuffledp import KRR, Gaussian, Laplace, MatrixRandomizer, ShuffleAccountant
 from shuffledp.accounting import Datasets
-from shuffledp.errors import AccuracyWarning
-from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.basics.errors import AccuracyWarning
+from shuffledp.mechanisms import LocalRandomizer, Pair
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import pytest
 from blankets import blanket_accountant
 
 from shuffledp import KRR, OUE, RAPPOR, BinaryLocalHash, joint
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.mechanisms import LocalRandomizer
 
 DELTA = 1e-8
 PARTS, USERS = 64, 10**5

@@ -21,8 +21,8 @@ from shuffledp import (
     ShuffleAccountant,
     SubsetSelection,
 )
+from shuffledp.basics.errors import AccuracyWarning
 from shuffledp.cli import main
-from shuffledp.errors import AccuracyWarning
 
 SLACK = 1 + 1e-9  # levels are logarithms of the exact ratios, rounded
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
 from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.mechanisms import LocalRandomizer
 
 RUNS = 200_000
 RISK = 1e-6  # that a correct bound fails one of these tests

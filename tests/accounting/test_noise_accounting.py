@@ -28,7 +28,7 @@ from shuffledp import (
     Pair,
 )
 from shuffledp.accounting.sum_view import sum_of_noise
-from shuffledp.errors import AccuracyWarning
+from shuffledp.basics.errors import AccuracyWarning
 
 LEVELS = [0.1, 1.0, 4.0]
 SIGMAS = [1.0, 5.0]

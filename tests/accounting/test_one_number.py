@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from shuffledp import Interval, Rounds, ShuffleAccountant, certify, parse, verify
 from shuffledp.accounting.choice import choose
 from shuffledp.accounting.crowd import Crowd
+from shuffledp.basics.errors import AccuracyWarning
 from shuffledp.bounds.sums.noise import geometric_log_delta
-from shuffledp.errors import AccuracyWarning
-from shuffledp.randomizers import Laplace
+from shuffledp.mechanisms import Laplace
 
 TEXTS = (
     "laplace(epsilon0=1)",
@@ -105,7 +105,7 @@ def test_epsilons_are_the_same_in_both_views_and_keep_their_word(text, bound):
     assert shuffled.get_epsilon(0.0) == randomizer.epsilon0
 
 
-@pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
+@pytest.mark.filterwarnings("ignore::shuffledp.basics.errors.AccuracyWarning")
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_engine_of_the_multiset_agrees(text):
     """The enclosure that many reports have, asked about one."""

@@ -11,9 +11,9 @@ import pytest
 from blankets import blanket_accountant
 
 from shuffledp import MatrixRandomizer, Rounds, ShuffleAccountant
-from shuffledp.accounting.many_rounds import largest_sum
-from shuffledp.bridge import renyi_divergence
-from shuffledp.bridge.collected import upper_log_delta
+from shuffledp.accounting.rounds.many_rounds import largest_sum
+from shuffledp.outputs.pld import renyi_divergence
+from shuffledp.outputs.pld.collected import upper_log_delta
 
 Row = tuple[Fraction, ...]
 

@@ -32,11 +32,11 @@ from shuffledp import (
     subsample,
 )
 from shuffledp.accounting.report import BOUNDS, Bound
-from shuffledp.baselines import BASELINES
-from shuffledp.errors import AccuracyWarning, NoAnswerError
-from shuffledp.interval import exp_up, log_target
+from shuffledp.basics.errors import AccuracyWarning, NoAnswerError
+from shuffledp.basics.interval import exp_up, log_target
+from shuffledp.comparison.published import BASELINES
+from shuffledp.mechanisms import LocalRandomizer, parse_family
 from shuffledp.planning import plan
-from shuffledp.randomizers import LocalRandomizer, parse_family
 
 mechanisms = st.one_of(any_mechanism, matrices(zeros=True))
 bounds = st.sampled_from(BOUNDS)

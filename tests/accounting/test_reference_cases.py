@@ -10,8 +10,8 @@ import pytest
 from blankets import blanket_accountant, enclose_epsilon, enclose_log_delta
 
 from shuffledp import KRR, OUE, RAPPOR, BinaryLocalHash, Interval, ShuffleAccountant
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import LocalRandomizer
 
 FILE = Path(__file__).parents[1] / "data" / "reference_cases.json"
 CASES = json.loads(FILE.read_text(encoding="utf-8"))["cases"]

@@ -11,8 +11,8 @@ import mpmath
 import pytest
 
 from shuffledp import MatrixRandomizer, ShuffleAccountant
-from shuffledp.accounting.renyi import renyi_divergence
-from shuffledp.accounting.renyi_filter import RenyiFilter, natural_order
+from shuffledp.accounting.rounds.renyi import renyi_divergence
+from shuffledp.accounting.rounds.renyi_filter import RenyiFilter, natural_order
 
 #: Reports of one user, of different costs.
 ROWS = {

@@ -22,11 +22,11 @@ from shuffledp import (
     required_users,
 )
 from shuffledp.accounting.assumptions import PLANNED, ROUNDS
-from shuffledp.accounting.many_rounds import add_up
-from shuffledp.accounting.one_round import bound_profile
-from shuffledp.accounting.renyi import renyi_divergence
+from shuffledp.accounting.rounds.many_rounds import add_up
+from shuffledp.accounting.rounds.one_round import bound_profile
+from shuffledp.accounting.rounds.renyi import renyi_divergence
 from shuffledp.bounds.curve import UNKNOWN
-from shuffledp.rounds.profile import Fineness
+from shuffledp.bounds.rounds.profile import Fineness
 
 WEEKLY = blanket_accountant("krr(k=10, epsilon0=2)", n=10_000)
 
@@ -288,7 +288,7 @@ def test_guarantees_need_no_attack(monkeypatch):
     def nobody(*arguments):
         raise AssertionError(f"datasets are looked for: {arguments}")
 
-    monkeypatch.setattr("shuffledp.accounting.many_rounds.attack", nobody)
+    monkeypatch.setattr("shuffledp.accounting.rounds.many_rounds.attack", nobody)
     monkeypatch.setattr("shuffledp.accounting.choice._attack", lambda *_: UNKNOWN)
     rounds = Rounds([(ShuffleAccountant("krr(k=3, epsilon0=1.25)", n=300), 4)])
     assert 0 < rounds.get_delta(0.5) < 1

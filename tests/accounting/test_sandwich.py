@@ -19,7 +19,7 @@ import tiers
 from rational import exact_shuffled_divergence
 
 from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, joint, parallel, subsample
-from shuffledp.randomizers import Joint, LocalRandomizer, Parallel, Subsample
+from shuffledp.mechanisms import Joint, LocalRandomizer, Parallel, Subsample
 
 Row = tuple[Fraction, ...]
 GRAIN = 16

@@ -26,8 +26,8 @@ from shuffledp import (
     parallel,
     subsample,
 )
-from shuffledp.randomizers import LocalRandomizer, Parallel, Subsample
-from shuffledp.sampling.layout import as_bytes
+from shuffledp.mechanisms import LocalRandomizer, Parallel, Subsample
+from shuffledp.mechanisms.sampling.layout import as_bytes
 
 RUNS = 60_000
 RISK = 1e-7  # that a correct bound fails one of these tests

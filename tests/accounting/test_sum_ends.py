@@ -11,7 +11,7 @@ import mpmath
 import pytest
 
 from shuffledp import ShuffleAccountant, UnaryEncoding
-from shuffledp.errors import AccuracyWarning
+from shuffledp.basics.errors import AccuracyWarning
 
 
 @pytest.fixture(autouse=True)

@@ -20,10 +20,10 @@ from shuffledp import (
     certify,
     required_users,
 )
+from shuffledp.basics.errors import AccuracyWarning
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.sums.noise import geometric_log_delta, laplace_log_delta, normal_log_delta
 from shuffledp.cli import main
-from shuffledp.errors import AccuracyWarning
-from shuffledp.interval import Interval
 
 
 def contains(enclosure, value, width):

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp import Group, MixedAccountant, OpenGroup, ShuffleAccountant, calibrate_tiers
+from shuffledp.basics.errors import NoAnswerError
 from shuffledp.cli import main
-from shuffledp.errors import NoAnswerError
 
 pytestmark = pytest.mark.filterwarnings("ignore::shuffledp.AccuracyWarning")
 

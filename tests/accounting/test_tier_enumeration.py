@@ -20,7 +20,7 @@ from shuffledp import (
     SubsetSelection,
     UnaryEncoding,
 )
-from shuffledp.errors import AccuracyWarning
+from shuffledp.basics.errors import AccuracyWarning
 
 Law = Sequence[mpmath.mpf]
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from shuffledp import KRR, Group, MatrixRandomizer, MixedAccountant, ShuffleAccountant, parse
 from shuffledp.accounting.choice import _pool
 from shuffledp.cli import main
-from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.mechanisms import LocalRandomizer, Pair
 
 ROWS = [[0.625, 0.375], [0.375, 0.625]]
 

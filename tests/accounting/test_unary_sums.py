@@ -17,11 +17,11 @@ from shuffledp import (
     calibrate_epsilon0,
     required_users,
 )
+from shuffledp.basics.balls import ball, precision
+from shuffledp.basics.errors import AccuracyWarning
 from shuffledp.bounds.sums.counts import Bit, Bounds, count_law, counts_delta
 from shuffledp.bounds.sums.worst import CountSearch
-from shuffledp.engine.balls import ball, precision
 from shuffledp.engine.progress import silent
-from shuffledp.errors import AccuracyWarning
 
 HEAVY = pytest.mark.heavy
 

@@ -9,10 +9,10 @@ import pytest
 
 from shuffledp import OUE, ShuffleAccountant, UnaryEncoding, max_rounds
 from shuffledp.accounting.crowd import Crowd
-from shuffledp.accounting.one_round import attack, bound_profile
-from shuffledp.accounting.round_kind import merge_kinds
-from shuffledp.bridge import renyi_divergence
-from shuffledp.rounds.profile import Fineness
+from shuffledp.accounting.rounds.one_round import attack, bound_profile
+from shuffledp.accounting.rounds.round_kind import merge_kinds
+from shuffledp.bounds.rounds.profile import Fineness
+from shuffledp.outputs.pld import renyi_divergence
 
 TEXT, N = "discrete_laplace(1, 2)", 100
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import randomizers
 
 from shuffledp import Decomposition, Interval, MatrixRandomizer, Pair, ShuffleAccountant
-from shuffledp.errors import AccuracyWarning
+from shuffledp.basics.errors import AccuracyWarning
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 from audited import MECHANISMS
 
 from shuffledp import KRR, Audit, DiscreteLaplace, ShuffleAccountant, audit, parse
-from shuffledp.errors import NoAnswerError
+from shuffledp.basics.errors import NoAnswerError
 
 
 def run_audit(text: str, n: int, **options) -> Audit:

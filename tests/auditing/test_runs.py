@@ -16,9 +16,9 @@ from strategies import randomizers
 
 from shuffledp import MatrixRandomizer, ShuffleAccountant, parse
 from shuffledp.accounting import Datasets
-from shuffledp.auditing.runs import log_likelihood_ratio, run
-from shuffledp.randomizers import Pair
-from shuffledp.sampling import Bits
+from shuffledp.deployment.audit.runs import log_likelihood_ratio, run
+from shuffledp.mechanisms import Pair
+from shuffledp.mechanisms.sampling import Bits
 
 
 @given(randomizers(inputs=3, positive=False), st.integers(1, 3))

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import binom
 
 from shuffledp import audit
-from shuffledp.auditing.confidence import lower_limit, upper_limit
-from shuffledp.auditing.size import MAX_TRIALS, enough_trials
+from shuffledp.deployment.audit.confidence import lower_limit, upper_limit
+from shuffledp.deployment.audit.size import MAX_TRIALS, enough_trials
 
 RISK = 0.0005
 

@@ -9,7 +9,7 @@ import mpmath as mp
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.randomizers import MatrixRandomizer, Pair
+from shuffledp.mechanisms import MatrixRandomizer, Pair
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from shuffledp import (
     joint,
     parse,
 )
-from shuffledp.baselines import BASELINES, Baseline, Erlingsson
-from shuffledp.baselines.decimals import float_down, float_up
-from shuffledp.errors import NoAnswerError
+from shuffledp.basics.errors import NoAnswerError
+from shuffledp.comparison.published import BASELINES, Baseline, Erlingsson
+from shuffledp.comparison.published.decimals import float_down, float_up
 
 MECHANISMS = {
     "10-RR": lambda e: KRR(k=10, epsilon0=e),
@@ -36,7 +36,7 @@ UPPER = [name for name, analysis in BASELINES.items() if analysis.kind == "upper
 
 
 @pytest.mark.heavy(keep=1)
-@pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
+@pytest.mark.filterwarnings("ignore::shuffledp.basics.errors.AccuracyWarning")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("epsilon0", [0.1, 4.0])
 @pytest.mark.parametrize("n", [10**3, 10**4, 10**5])

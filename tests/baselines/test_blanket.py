@@ -27,13 +27,13 @@ from shuffledp import (
     one_of,
     subsample,
 )
-from shuffledp.baselines import (
+from shuffledp.basics.errors import AccuracyWarning, NoAnswerError
+from shuffledp.comparison.published import (
     BlanketBennett,
     BlanketHoeffding,
     GenericBennett,
     GenericHoeffding,
 )
-from shuffledp.errors import AccuracyWarning, NoAnswerError
 
 SPECIFIC = [(BlanketHoeffding, hoeffding), (BlanketBennett, bennett)]
 GENERIC = [(GenericHoeffding, hoeffding), (GenericBennett, bennett)]

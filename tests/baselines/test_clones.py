@@ -29,15 +29,15 @@ from shuffledp import (
     SubsetSelection,
     UnaryEncoding,
 )
-from shuffledp.baselines import (
+from shuffledp.basics.errors import NoAnswerError
+from shuffledp.comparison.published import (
     GhaziUniform,
     RestoredGeneric,
     StandardClone,
     StandardCloneClosedForm,
     StrongerClone,
 )
-from shuffledp.errors import NoAnswerError
-from shuffledp.randomizers import Pair
+from shuffledp.mechanisms import Pair
 
 RTOL = 1e-8
 

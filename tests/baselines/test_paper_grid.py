@@ -19,8 +19,8 @@ from rational import exact_delta
 from strategies import blanket, coefficients, exp_epsilons, randomized_response, randomizers
 
 from shuffledp import KRR, Pair
-from shuffledp.engine.balls import lower_double, upper_double
-from shuffledp.newdec import Decomposition
+from shuffledp.basics.balls import lower_double, upper_double
+from shuffledp.decomposition import Decomposition
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 

@@ -18,11 +18,11 @@ from random_mechanisms import any_mechanism, deltas, matrices
 from strategies import coefficients, exp_epsilons
 
 from shuffledp import KRR, OUE, RAPPOR, Laplace, MatrixRandomizer, joint
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.bounds.root import delta_above, delta_below, epsilon_above, epsilon_below
-from shuffledp.interval import Interval
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import LocalRandomizer
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import (
     NOTHING,
     UNKNOWN,
@@ -21,7 +22,6 @@ from shuffledp.bounds.curve import (
     smallest,
 )
 from shuffledp.bounds.root import delta_above, delta_below, epsilon_above, epsilon_below
-from shuffledp.interval import Interval
 
 
 @dataclass

@@ -13,12 +13,12 @@ from scipy.special import log_ndtr, ndtr
 from strategies import randomizers
 
 from shuffledp import parse
+from shuffledp.basics.balls import ball, lower_double, precision, upper_double
 from shuffledp.bounds.curve import Curve, largest, smallest
 from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.bounds.root import delta_above, delta_below, epsilon_above, epsilon_below
-from shuffledp.engine.balls import ball, lower_double, precision, upper_double
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import Pair
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import Pair
 
 RTOL = 1e-4
 

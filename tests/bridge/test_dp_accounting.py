@@ -10,8 +10,7 @@ from shuffledp import Rounds, ShuffleAccountant
 
 dp = pytest.importorskip("dp_accounting")
 
-from shuffledp import bridge  # noqa: E402
-from shuffledp.bridge import ShuffledDpEvent, ShuffledPLDAccountant, to_pld  # noqa: E402
+from shuffledp.outputs.pld import ShuffledDpEvent, ShuffledPLDAccountant, to_pld  # noqa: E402
 
 WIDTH = 1e-3
 WEEKLY = ShuffleAccountant("krr(k=3, epsilon0=1)", 1000)

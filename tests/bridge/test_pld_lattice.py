@@ -11,8 +11,8 @@ import pytest
 
 from shuffledp import AccuracyWarning, ShuffleAccountant
 from shuffledp.accounting.given import as_rounds
-from shuffledp.bridge.collected import upper_log_delta
-from shuffledp.bridge.lattice import lattice_law
+from shuffledp.outputs.pld.collected import upper_log_delta
+from shuffledp.outputs.pld.lattice import lattice_law
 
 
 def law_of(collected, width):
@@ -83,7 +83,7 @@ def test_several_users_and_rounds(times):
 
 def test_a_coarse_lattice_is_valid_and_said():
     pytest.importorskip("dp_accounting")
-    from shuffledp.bridge import to_pld
+    from shuffledp.outputs.pld import to_pld
 
     one = ShuffleAccountant("krr(k=3, epsilon0=1)", 10_000)
     with pytest.warns(AccuracyWarning, match="is coarse for losses that deviate by about 0.0"):

@@ -12,10 +12,10 @@ import pytest
 from blankets import blanket_accountant
 
 from shuffledp import Rounds, ShuffleAccountant
-from shuffledp.accounting.renyi import _divergence, _term
-from shuffledp.bridge import renyi_divergence
-from shuffledp.rounds.loss_law import LossLaw
-from shuffledp.rounds.node import Point
+from shuffledp.accounting.rounds.renyi import _divergence, _term
+from shuffledp.bounds.rounds.loss_law import LossLaw
+from shuffledp.bounds.rounds.node import Point
+from shuffledp.outputs.pld import renyi_divergence
 
 ORDERS = (1.001, 1.5, 2, 8, 64, 1e4)
 

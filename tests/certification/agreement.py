@@ -8,9 +8,9 @@ from decimal import Decimal, localcontext
 from blankets import blanket_accountant
 from random_cases import Case
 
-from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
+from shuffledp.basics.errors import MAX_EPSILON0
+from shuffledp.certificates.proof import Claim, Proof, prove_guarantee, prove_leak
 from shuffledp.engine.progress import silent
-from shuffledp.errors import MAX_EPSILON0
 
 
 def log(number: Decimal) -> Decimal:

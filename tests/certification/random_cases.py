@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from shuffledp.randomizers import LocalRandomizer, parse
+from shuffledp.mechanisms import LocalRandomizer, parse
 
 
 @dataclass(frozen=True)

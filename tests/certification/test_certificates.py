@@ -15,11 +15,11 @@ from blankets import blanket_accountant
 from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, joint, parse
 from shuffledp.accounting import Datasets
 from shuffledp.accounting.assumptions import ASSUMPTIONS, EXACT_NUMBERS, ONE_ROUND
-from shuffledp.certification import Certificate, CertificateError, certify, verify
-from shuffledp.certification.certificate import MAX_CHARACTERS
-from shuffledp.certification.check import named_datasets
-from shuffledp.errors import NoAnswerError
-from shuffledp.randomizers import Pair
+from shuffledp.basics.errors import NoAnswerError
+from shuffledp.certificates import Certificate, CertificateError, certify, verify
+from shuffledp.certificates.certificate import MAX_CHARACTERS
+from shuffledp.certificates.check import named_datasets
+from shuffledp.mechanisms import Pair
 
 
 @cache

@@ -15,9 +15,9 @@ from shuffledp.accounting.datasets import Datasets
 from shuffledp.bounds.sums.common import CommonBits
 from shuffledp.bounds.sums.counts import Bit, count_law, counts_delta
 from shuffledp.bounds.sums.worst import CountSearch
-from shuffledp.certification.sums import BitCounts
+from shuffledp.certificates.sums import BitCounts
 from shuffledp.engine.progress import silent
-from shuffledp.randomizers import Pair, parse
+from shuffledp.mechanisms import Pair, parse
 
 
 @pytest.fixture(autouse=True)

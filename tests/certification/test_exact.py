@@ -9,13 +9,13 @@ import pytest
 from flint import arb
 from rational import exact_delta
 
+from shuffledp.basics.balls import precision, total
 from shuffledp.bounds.decomposed import Decomposed
-from shuffledp.certification.derivation import background, blanket
-from shuffledp.certification.worst import Candidate
-from shuffledp.engine.balls import precision, total
+from shuffledp.certificates.derivation import background, blanket
+from shuffledp.certificates.worst import Candidate
+from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.engine.sums import Law
-from shuffledp.newdec.decomposition import Decomposition
-from shuffledp.randomizers import Input, LocalRandomizer, Pair, parse
+from shuffledp.mechanisms import Input, LocalRandomizer, Pair, parse
 
 ROWS = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.25, 0.25, 0.5]]
 LAMBDA = Fraction(5, 4)
@@ -27,8 +27,8 @@ BELOW, ABOVE = math.log(1.25) - 1e-15, math.log(1.25) + 1e-15
 @pytest.fixture(autouse=True)
 def few_cells(monkeypatch):
     """Cells are exact laws of the same kind, however many there are."""
-    monkeypatch.setattr("shuffledp.certification.noise._CELLS", 10)
-    monkeypatch.setattr("shuffledp.certification.noise._CELLS_PER_LEVEL", 10)
+    monkeypatch.setattr("shuffledp.certificates.noise._CELLS", 10)
+    monkeypatch.setattr("shuffledp.certificates.noise._CELLS_PER_LEVEL", 10)
     with precision():
         yield
 

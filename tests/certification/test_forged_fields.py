@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from shuffledp import ShuffleAccountant, certify, parse, verify
-from shuffledp.certification import Certificate, CertificateError
-from shuffledp.certification.certificate import Statement
-from shuffledp.certification.check import named_datasets
-from shuffledp.certification.proof import _PROVED, Claim, prove_guarantee, prove_leak
+from shuffledp.certificates import Certificate, CertificateError
+from shuffledp.certificates.certificate import Statement
+from shuffledp.certificates.check import named_datasets
+from shuffledp.certificates.proof import _PROVED, Claim, prove_guarantee, prove_leak
 from shuffledp.engine.progress import silent
 
 #: Where what is refused must not hang on the versions.

@@ -15,16 +15,16 @@ from typing import NoReturn
 import pytest
 from oracle.tangled import Tangled
 
-import shuffledp.certification
+import shuffledp.certificates
 from shuffledp import CertificateError, ShuffleAccountant, certify, parse, verify
-from shuffledp.certification import Certificate, check
-from shuffledp.certification.cases import cases_to_swap, how_compared, pairs_to_prove
-from shuffledp.certification.derivation import _derive
-from shuffledp.certification.inputs import inputs_of
-from shuffledp.engine.balls import precision
-from shuffledp.randomizers import LocalRandomizer, NamedTypes, Pair, Parallel
+from shuffledp.basics.balls import precision
+from shuffledp.certificates import Certificate, check
+from shuffledp.certificates.cases import cases_to_swap, how_compared, pairs_to_prove
+from shuffledp.certificates.derivation import _derive
+from shuffledp.certificates.inputs import inputs_of
+from shuffledp.mechanisms import LocalRandomizer, NamedTypes, Pair, Parallel
 
-SOURCE = Path(shuffledp.certification.__file__).parent
+SOURCE = Path(shuffledp.certificates.__file__).parent
 PAGE = (Path(__file__).parents[2] / "docs" / "certificates.md").read_text(encoding="utf-8")
 
 #: They propose what is then proved.
@@ -50,7 +50,7 @@ def test_the_documented_list_is_what_the_sources_import() -> None:
             if not isinstance(node, ast.ImportFrom) or file.stem in PROPOSING:
                 continue
             module = node.module or ""
-            if module.startswith("shuffledp") and not module.startswith("shuffledp.certification"):
+            if module.startswith("shuffledp") and not module.startswith("shuffledp.certificates"):
                 imported[module] |= {alias.name for alias in node.names}
     assert imported == documented
 

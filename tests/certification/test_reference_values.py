@@ -11,9 +11,9 @@ import pytest
 from agreement import log
 
 from shuffledp.accounting import Datasets
-from shuffledp.certification.proof import Claim, Proof, prove_guarantee, prove_leak
+from shuffledp.certificates.proof import Claim, Proof, prove_guarantee, prove_leak
 from shuffledp.engine.progress import silent
-from shuffledp.randomizers import Pair, parse
+from shuffledp.mechanisms import Pair, parse
 
 FILE = Path(__file__).parents[1] / "data" / "reference_cases.json"
 CASES = json.loads(FILE.read_text(encoding="utf-8"))["cases"]

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp import ShuffleAccountant, certify, verify
-from shuffledp.certification import Certificate, CertificateError
+from shuffledp.certificates import Certificate, CertificateError
 from shuffledp.cli import main
 
 mpmath = pytest.importorskip("mpmath")

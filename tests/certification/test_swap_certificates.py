@@ -13,7 +13,7 @@ import pytest
 
 from shuffledp import ShuffleAccountant, parse
 from shuffledp.accounting.report import DEFAULT_BOUND
-from shuffledp.certification import Certificate, CertificateError, certify, verify
+from shuffledp.certificates import Certificate, CertificateError, certify, verify
 
 
 @cache
@@ -105,7 +105,7 @@ def test_elsewhere_the_blanket_is_proved_and_said_so(text: str, n: int) -> None:
 
 def test_the_blanket_is_proved_where_no_swap_proof_is_found(monkeypatch) -> None:
     monkeypatch.setattr("shuffledp.bounds.swap.curve.Swapped.estimate", lambda *_: math.inf)
-    monkeypatch.setattr("shuffledp.certification.worst.Candidate.cheap", lambda *_: 0.0)
+    monkeypatch.setattr("shuffledp.certificates.worst.Candidate.cheap", lambda *_: 0.0)
     issued = certify("blh(epsilon0=1)", n=1000, target_delta=1e-6, bound="best")
     assert issued == certify("blh(epsilon0=1)", n=1000, target_delta=1e-6, bound="blanket")
     at_epsilon = certify("blh(epsilon0=1)", n=1000, target_epsilon=0.09, bound="best")

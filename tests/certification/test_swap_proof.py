@@ -16,17 +16,17 @@ from oracle.random_mechanisms import Generator
 from oracle.truth import Truth
 
 from shuffledp import ShuffleAccountant, parse
+from shuffledp.basics.balls import precision
+from shuffledp.basics.errors import NoAnswerError
 from shuffledp.bounds.swap.curve import Swapped
-from shuffledp.certification.cases import cases_to_swap
-from shuffledp.certification.derivation import background, blanket
-from shuffledp.certification.proof import Claim, prove_guarantee, prove_leak
-from shuffledp.certification.worst import Candidate
-from shuffledp.engine.balls import precision
+from shuffledp.certificates.cases import cases_to_swap
+from shuffledp.certificates.derivation import background, blanket
+from shuffledp.certificates.proof import Claim, prove_guarantee, prove_leak
+from shuffledp.certificates.worst import Candidate
 from shuffledp.engine.progress import silent
 from shuffledp.engine.sums import Atom
 from shuffledp.engine.sums import Law as SumLaw
-from shuffledp.errors import NoAnswerError
-from shuffledp.randomizers import Pair
+from shuffledp.mechanisms import Pair
 
 Law = dict[Fraction, Fraction]
 

@@ -8,7 +8,7 @@ import re
 import pytest
 from command_line import ask, run
 
-from shuffledp.randomizers.krr import KRR
+from shuffledp.mechanisms.support.krr import KRR
 
 QUESTION = ("audit", "krr(k=10, epsilon0=4)", "-n", "10", "--trials", "2e3", "--seed", "1")
 

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp import ShuffleAccountant, plan
+from shuffledp.basics.rounding import given_or_up, percent, round_down, round_up, share_up
 from shuffledp.cli import main
-from shuffledp.randomizers import parse
-from shuffledp.review.findings import Findings
-from shuffledp.rounding import given_or_up, percent, round_down, round_up, share_up
+from shuffledp.mechanisms import parse
+from shuffledp.outputs.review.findings import Findings
 
 pytest.importorskip("matplotlib")
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from shuffledp import ShuffleAccountant, __version__
 from shuffledp.accounting import Report
+from shuffledp.basics.errors import ContradictionError, NoAnswerError
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import NOTHING
 from shuffledp.bounds.root import Root
 from shuffledp.cli import main
-from shuffledp.errors import ContradictionError, NoAnswerError
-from shuffledp.interval import Interval
-from shuffledp.randomizers import MECHANISMS
+from shuffledp.mechanisms import MECHANISMS
 
 #: Every command with a valid value of every argument.
 VALID = {

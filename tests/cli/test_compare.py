@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from command_line import ask, run
 
 from shuffledp import KRR, Relation, ShuffleAccountant, __version__, compare, parse
-from shuffledp.baselines import BASELINES
+from shuffledp.basics.errors import NoAnswerError
 from shuffledp.cli import main
-from shuffledp.errors import NoAnswerError
+from shuffledp.comparison.published import BASELINES
 
 KRR_QUESTION = ("compare", "krr(k=10, epsilon0=2)", "-n", "10000", "--delta", "1e-6")
 GAUSSIAN_QUESTION = ("compare", "gaussian(sigma=1)", "-n", "1e4", "--delta", "1e-6")

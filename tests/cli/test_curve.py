@@ -20,13 +20,13 @@ from click.testing import CliRunner, Result
 from command_line import ask, run
 
 from shuffledp import KRR, ShuffleAccountant, __version__, parse
-from shuffledp.baselines import BASELINES
+from shuffledp.basics.errors import NoAnswerError
 from shuffledp.cli import curve as module
 from shuffledp.cli import main
 from shuffledp.cli import terminal as terminal_module
 from shuffledp.cli.terminal import counter
 from shuffledp.comparison import BOUNDS
-from shuffledp.errors import NoAnswerError
+from shuffledp.comparison.published import BASELINES
 
 TEXT = "krr(k=10, epsilon0=2)"
 USERS = ("curve", TEXT, "--delta", "1e-6", "--from", "1e3", "--to", "1e5", "--points", "3")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 from command_line import run
 
-from shuffledp.files import estimate_files
+from shuffledp.deployment.files import estimate_files
 
 LINE = ("--column", "answer", "--mechanism", "krr(k=3, epsilon0=2)", "--delta", "1e-6")
 ROWS = 100
@@ -22,7 +22,7 @@ LIMIT = 120  # seconds that a slow machine may need
 PAUSE = """
 import importlib, sys
 from shuffledp.cli import main
-from shuffledp.files import chunk
+from shuffledp.deployment.files import chunk
 
 module, owner, method, time = sys.argv.pop(1).split()
 owner = getattr(importlib.import_module(module), owner)
@@ -40,12 +40,12 @@ chunk.CHUNK_ROWS = 10
 main()
 """
 
-READING = "shuffledp.files.buckets Buckets add 5"
+READING = "shuffledp.deployment.files.buckets Buckets add 5"
 PHASES = {
     "reading": READING,
     "accounting": "shuffledp.accounting ShuffleAccountant epsilon_report 1",
-    "writing": "shuffledp.files.report_files CsvReports _text 5",
-    "describing": "shuffledp.files.sidecar Sidecar to_json 1",
+    "writing": "shuffledp.deployment.files.report_files CsvReports _text 5",
+    "describing": "shuffledp.deployment.files.sidecar Sidecar to_json 1",
     "renaming": "pathlib Path replace 2",
 }
 

@@ -18,7 +18,7 @@ from stopwatch import at_most
 from tiers import examples
 
 from shuffledp.cli import main
-from shuffledp.files import Ledger
+from shuffledp.deployment.files import Ledger
 
 #: Far more than any of these lines needs, and far less than forever.
 SECONDS = 120

@@ -81,6 +81,6 @@ def test_a_command_waits_for_no_other():
     )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     modules = ran.stdout.splitlines()[-1].split()
-    assert "shuffledp.cli.epsilon" in modules
-    for absent in ("shuffledp.study", "shuffledp.web", "matplotlib"):
+    assert "shuffledp.cli.commands.epsilon" in modules
+    for absent in ("shuffledp.deployment.study", "shuffledp.web", "matplotlib"):
         assert absent not in modules

@@ -8,8 +8,8 @@ import pytest
 from command_line import run
 
 from shuffledp import Ledger, Rounds, ShuffleAccountant
-from shuffledp.files.ledger import FILTER, NO_FILTER
-from shuffledp.rounding import round_up
+from shuffledp.basics.rounding import round_up
+from shuffledp.deployment.ledger.ledger import FILTER, NO_FILTER
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 KIND = ("krr(k=3, epsilon0=1)", "-n", "1000")

@@ -8,7 +8,7 @@ import pytest
 from command_line import ask
 
 from shuffledp import __version__, parse
-from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, parameters
+from shuffledp.mechanisms import COMPOSITIONS, MECHANISMS, parameters
 
 KNOWN = {**MECHANISMS, **COMPOSITIONS}
 ENTRIES = {entry["name"]: entry for entry in json.loads(ask("mechanisms", "--json"))["mechanisms"]}

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from command_line import run
 
 from shuffledp.cli import main
-from shuffledp.files import Guarantee, Ledger
+from shuffledp.deployment.files import Guarantee, Ledger
 
 sys.path.append(str(Path(__file__).parent.parent / "study"))
 from designs import PARTS, design, rows
@@ -48,7 +48,7 @@ def folder(tmp_path, monkeypatch):
 def quick(monkeypatch):
     """Take a number for certified: what is tested is something else."""
     monkeypatch.setattr(
-        "shuffledp.study.randomization._certify",
+        "shuffledp.deployment.study.randomization._certify",
         lambda design, n: (CERTIFIED, (CERTIFIED,) * len(design.shuffles)),
     )
 

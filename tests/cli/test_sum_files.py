@@ -9,7 +9,7 @@ import pytest
 from command_line import run
 
 from shuffledp import Aggregator, ShuffleAccountant
-from shuffledp.files import sidecar_path
+from shuffledp.deployment.files import sidecar_path
 
 ROWS = [[0.7 if x == y else 0.1 for y in range(4)] for x in range(4)]
 MATRIX = f"matrix({ROWS})"

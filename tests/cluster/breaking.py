@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shuffledp import parse
-from shuffledp.files import Column, Randomization
-from shuffledp.files.report_files import reports_in
+from shuffledp.deployment.files import Column, Randomization
+from shuffledp.deployment.files.report_files import reports_in
 
 #: The noise is so small that every report is the value behind it: each user has another one.
 USERS = 200

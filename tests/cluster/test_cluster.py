@@ -19,10 +19,18 @@ import pytest
 from breaking import CLEAR, USERS, names, randomize, reports, write_people
 from click.testing import CliRunner
 
-from shuffledp import Aggregator, cluster, parse
+from shuffledp import Aggregator, parse
+from shuffledp.basics import cluster
+from shuffledp.basics.cluster import (
+    ClusterError,
+    check_address,
+    connected,
+    in_pairs,
+    merged,
+    spread,
+)
 from shuffledp.cli import main
-from shuffledp.cluster import ClusterError, check_address, connected, in_pairs, merged, spread
-from shuffledp.files import (
+from shuffledp.deployment.files import (
     Column,
     DataError,
     Randomization,
@@ -30,11 +38,11 @@ from shuffledp.files import (
     sidecar_path,
     spread_buckets,
 )
-from shuffledp.files.draft import draft
-from shuffledp.files.estimation import together
-from shuffledp.files.frame_table import FrameTable
-from shuffledp.files.sidecar import read_sidecar
-from shuffledp.files.tables import parts_of
+from shuffledp.deployment.files.draft import draft
+from shuffledp.deployment.files.estimation import together
+from shuffledp.deployment.files.frame_table import FrameTable
+from shuffledp.deployment.files.sidecar import read_sidecar
+from shuffledp.deployment.files.tables import parts_of
 
 KRR = "krr(k=10, epsilon0=2)"
 
@@ -398,7 +406,7 @@ def test_a_script_without_a_guard(tmp_path):
     """Its processes would run it, too."""
     script = tmp_path / "script.py"
     script.write_text(
-        "from shuffledp.cluster import connected\n"
+        "from shuffledp.basics.cluster import connected\n"
         "with connected('local:1') as client:\n    print('started')\n"
     )
     path = os.pathsep.join(filter(None, sys.path))
@@ -412,7 +420,9 @@ def test_a_script_without_a_guard(tmp_path):
     )
     assert (done.returncode, done.stdout) == (1, "")
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("shuffledp.cluster.ClusterError: the processes on this machine did not")
+    assert last.startswith(
+        "shuffledp.basics.cluster.ClusterError: the processes on this machine did not"
+    )
     assert last.endswith('under if __name__ == "__main__":')
 
 

@@ -26,19 +26,32 @@ from breaking import (
     write_people,
 )
 
-from shuffledp import Aggregator, cluster
-from shuffledp.cluster import ClusterError, connected
-from shuffledp.files import Column, DataError, Randomization, estimate_files, estimate_frame
-from shuffledp.randomizers import parse
+from shuffledp import Aggregator
+from shuffledp.basics import cluster
+from shuffledp.basics.cluster import ClusterError, connected
+from shuffledp.deployment.files import (
+    Column,
+    DataError,
+    Randomization,
+    estimate_files,
+    estimate_frame,
+)
+from shuffledp.mechanisms import parse
 
 pytestmark = [
     pytest.mark.heavy,
     pytest.mark.skipif(sys.platform == "win32", reason="processes of Unix"),
 ]
 
-SPILL, MIX = "shuffledp.files.spread_buckets:_spill", "shuffledp.files.spread_buckets:_mix"
-SUMS, MERGE = "shuffledp.files.estimation:sums_of", "shuffledp.files.estimation:together"
-PARTITION = "shuffledp.files.frame_estimation:sums_of_partition"
+SPILL, MIX = (
+    "shuffledp.deployment.files.spread_buckets:_spill",
+    "shuffledp.deployment.files.spread_buckets:_mix",
+)
+SUMS, MERGE = (
+    "shuffledp.deployment.files.estimation:sums_of",
+    "shuffledp.deployment.files.estimation:together",
+)
+PARTITION = "shuffledp.deployment.files.frame_estimation:sums_of_partition"
 
 
 @pytest.mark.parametrize("place", [SPILL, MIX])

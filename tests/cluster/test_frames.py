@@ -7,11 +7,18 @@ from functools import partial
 import numpy as np
 import pytest
 
-from shuffledp import Aggregator, cluster, parse
-from shuffledp.cluster import ClusterError
-from shuffledp.files import Column, DataError, Randomization, estimate_files, estimate_frame
-from shuffledp.files.frame_estimation import FrameReports
-from shuffledp.files.report_files import TITLE
+from shuffledp import Aggregator, parse
+from shuffledp.basics import cluster
+from shuffledp.basics.cluster import ClusterError
+from shuffledp.deployment.files import (
+    Column,
+    DataError,
+    Randomization,
+    estimate_files,
+    estimate_frame,
+)
+from shuffledp.deployment.files.frame_estimation import FrameReports
+from shuffledp.deployment.files.report_files import TITLE
 
 dask = pytest.importorskip("dask")
 pandas = pytest.importorskip("pandas")

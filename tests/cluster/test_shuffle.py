@@ -8,7 +8,7 @@ import pytest
 from breaking import USERS, names, randomize, reports, write_people
 
 from shuffledp import parse
-from shuffledp.files import (
+from shuffledp.deployment.files import (
     Column,
     DataError,
     Randomization,
@@ -17,7 +17,7 @@ from shuffledp.files import (
     estimate_files,
     spread_buckets,
 )
-from shuffledp.files.report_files import reports_in
+from shuffledp.deployment.files.report_files import reports_in
 
 KRR = "krr(k=10, epsilon0=2)"
 

@@ -24,7 +24,7 @@ from shuffledp import (
     parallel,
     subsample,
 )
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.mechanisms import LocalRandomizer
 
 N = 600
 

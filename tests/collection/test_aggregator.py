@@ -26,7 +26,7 @@ from shuffledp import (
     parallel,
     shuffle,
 )
-from shuffledp.sealed import seal
+from shuffledp.basics.sealed import seal
 
 
 def reports_of(case: Case) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp import Aggregator, parse
-from shuffledp.files.estimation import leaves
+from shuffledp.deployment.files.estimation import leaves
 
 RNG = np.random.default_rng(3)
 

@@ -51,7 +51,7 @@ def test_shuffling_keeps_the_reports():
 
 
 def test_equal_keys_are_drawn_again(monkeypatch):
-    from shuffledp.sampling import Bits
+    from shuffledp.mechanisms.sampling import Bits
 
     keys = [np.array([5, 5, 1], dtype=np.uint64), np.array([2, 3, 1], dtype=np.uint64)]
     monkeypatch.setattr(Bits, "words", lambda self, size: keys.pop(0))

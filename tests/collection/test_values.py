@@ -25,7 +25,7 @@ from shuffledp import (
     parallel,
     subsample,
 )
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.mechanisms import LocalRandomizer
 
 MATRIX = MatrixRandomizer([[0.5, 0.5], [0.25, 0.75], [0.1, 0.9]])
 WHOLE: list[tuple[LocalRandomizer, int]] = [

@@ -14,10 +14,10 @@ from blankets import blanket_accountant
 
 import shuffledp
 from shuffledp import KRR, ShuffleAccountant, compare
-from shuffledp.baselines import BASELINES
+from shuffledp.basics.errors import AccuracyWarning, NoAnswerError
+from shuffledp.basics.extras import MissingExtraError
 from shuffledp.comparison import BOUNDS
-from shuffledp.errors import AccuracyWarning, NoAnswerError
-from shuffledp.extras import MissingExtraError
+from shuffledp.comparison.published import BASELINES
 
 TEXT = "krr(k=10, epsilon0=2)"
 KRR10 = KRR(k=10, epsilon0=2.0)

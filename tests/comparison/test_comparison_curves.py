@@ -8,11 +8,11 @@ import pytest
 from blankets import blanket_accountant
 
 from shuffledp import KRR, RAPPOR, ShuffleAccountant, parse
-from shuffledp.baselines import BASELINES, Baseline
+from shuffledp.basics.errors import NoAnswerError
 from shuffledp.comparison import AXES, BOUNDS, Course, Question, trace
+from shuffledp.comparison.published import BASELINES, Baseline
 from shuffledp.comparison.question import answer
-from shuffledp.errors import NoAnswerError
-from shuffledp.randomizers import parse_family
+from shuffledp.mechanisms import parse_family
 
 KRR10 = KRR(k=10, epsilon0=2.0)
 

@@ -11,12 +11,12 @@ from click.testing import CliRunner
 
 from shuffledp import KRR, RAPPOR, ShuffleAccountant, compare, curve
 from shuffledp.accounting.crowd import Corruption, Crowd
-from shuffledp.baselines import BASELINES
-from shuffledp.baselines.coverage import users_covered
+from shuffledp.basics.errors import NoAnswerError
 from shuffledp.cli import main
 from shuffledp.comparison import BOUNDS, OURS, Question
+from shuffledp.comparison.published import BASELINES
+from shuffledp.comparison.published.coverage import users_covered
 from shuffledp.comparison.question import answer
-from shuffledp.errors import NoAnswerError
 
 N, F = 2000, 300
 MECHANISM = RAPPOR(epsilon0=0.4)

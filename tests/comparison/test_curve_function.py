@@ -12,9 +12,9 @@ import pytest
 
 import shuffledp
 from shuffledp import KRR, RAPPOR, ShuffleAccountant, curve
+from shuffledp.basics.errors import AccuracyWarning
+from shuffledp.basics.extras import MissingExtraError
 from shuffledp.comparison import AXES, BOUNDS, Question, sweep
-from shuffledp.errors import AccuracyWarning
-from shuffledp.extras import MissingExtraError
 
 TEXT = "krr(k=10, epsilon0=2)"
 KRR10 = KRR(k=10, epsilon0=2.0)

@@ -64,9 +64,9 @@ def test_imports_are_found():
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
-        ("import shuffledp.errors", ["errors"]),
+        ("import shuffledp.basics.errors", ["errors"]),
         ("import shuffledp.cli.group as g, numpy", ["cli"]),
-        ("from shuffledp.randomizers.krr import KRR", ["randomizers"]),
+        ("from shuffledp.mechanisms.support.krr import KRR", ["randomizers"]),
         ("from shuffledp import __version__", ["__version__"]),
         ("from shuffledp._version import __version__", ["_version"]),
         ("from shuffledp import errors, KRR", ["errors", "KRR"]),

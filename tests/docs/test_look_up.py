@@ -10,7 +10,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from shuffledp.cli import main
-from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, parameters, parse
+from shuffledp.mechanisms import COMPOSITIONS, MECHANISMS, parameters, parse
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 

@@ -18,9 +18,9 @@ from click.testing import CliRunner
 from tiers import EVERY_CASE
 
 import shuffledp
+from shuffledp.basics.errors import AccuracyWarning
 from shuffledp.cli import main
-from shuffledp.errors import AccuracyWarning
-from shuffledp.randomizers import COMPOSITIONS, MECHANISMS
+from shuffledp.mechanisms import COMPOSITIONS, MECHANISMS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}

@@ -25,11 +25,11 @@ from shuffledp import (
     certify,
     parse,
 )
-from shuffledp.bridge import to_pld
+from shuffledp.basics.rounding import round_up
 from shuffledp.cli import main
-from shuffledp.cli.served import ask, served
-from shuffledp.randomizers import Domain, Tuples
-from shuffledp.rounding import round_up
+from shuffledp.cli.answers.served import ask, served
+from shuffledp.mechanisms import Domain, Tuples
+from shuffledp.outputs.pld import to_pld
 
 
 @dataclass(frozen=True)

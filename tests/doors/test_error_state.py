@@ -10,14 +10,14 @@ import pytest
 
 import shuffledp
 from shuffledp import Aggregator, Group, ShuffleAccountant, parse
-from shuffledp.baselines import BASELINES
+from shuffledp.basics.errors import NoAnswerError
 from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.bounds.root import epsilon_above, epsilon_below
 from shuffledp.bounds.swap.curve import Swapped
-from shuffledp.errors import NoAnswerError
-from shuffledp.files import Guarantee
-from shuffledp.newdec import Decomposition
-from shuffledp.study import (
+from shuffledp.comparison.published import BASELINES
+from shuffledp.decomposition import Decomposition
+from shuffledp.deployment.files import Guarantee
+from shuffledp.deployment.study import (
     Attribute,
     Shuffle,
     Study,
@@ -146,7 +146,9 @@ def attributes() -> Sequence[Attribute]:
 
 def test_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Guarantee(2.0, 1e-6, 1.9)
-    monkeypatch.setattr("shuffledp.study.randomization._certify", lambda *_: (known, (known,) * 2))
+    monkeypatch.setattr(
+        "shuffledp.deployment.study.randomization._certify", lambda *_: (known, (known,) * 2)
+    )
     parts = {"region": "krr(k=4, epsilon0=4.5)", "age": "krr(k=6, epsilon0=4.5)"}
     shuffles = tuple(Shuffle((name,), parse(text)) for name, text in parts.items())
     asked = Study(tuple(attributes()), 2000, 2.0, 1e-6)

@@ -9,8 +9,8 @@ import pytest
 
 import shuffledp
 from shuffledp import Aggregator, ShuffleAccountant
-from shuffledp.files import estimate_files
-from shuffledp.study import (
+from shuffledp.deployment.files import estimate_files
+from shuffledp.deployment.study import (
     Attribute,
     Study,
     StudyDesign,

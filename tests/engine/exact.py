@@ -8,7 +8,7 @@ from fractions import Fraction
 from flint import arb
 from hypothesis import strategies as st
 
-from shuffledp.engine.balls import ball, precision
+from shuffledp.basics.balls import ball, precision
 from shuffledp.engine.sums import Law
 
 Atoms = dict[Fraction, Fraction]

@@ -11,7 +11,7 @@ from flint import arb
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shuffledp.engine.balls import lower_double, precision, upper_double
+from shuffledp.basics.balls import lower_double, precision, upper_double
 from shuffledp.engine.contour import Contour
 from shuffledp.engine.enumeration import Enumeration
 from shuffledp.engine.jumps import Jumps

@@ -9,7 +9,7 @@ import math
 
 import pytest
 
-from shuffledp.figures import Chart, Line
+from shuffledp.basics.figures import Chart, Line
 
 THIRD = 1 / 3
 CHART = Chart(

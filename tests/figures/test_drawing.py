@@ -10,9 +10,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from shuffledp.extras import MissingExtraError
-from shuffledp.figures import Chart, Line, draw
-from shuffledp.figures.style import styles
+from shuffledp.basics.extras import MissingExtraError
+from shuffledp.basics.figures import Chart, Line, draw
+from shuffledp.basics.figures.style import styles
 
 X = tuple(1000 * 1.2**i for i in range(20))
 
@@ -183,8 +183,8 @@ class TestPictures:
 
 
 def figure(drawn: Chart):
-    from shuffledp.figures.axes import INSIDE
-    from shuffledp.figures.drawing import _figure
+    from shuffledp.basics.figures.axes import INSIDE
+    from shuffledp.basics.figures.drawing import _figure
 
     return _figure(drawn, INSIDE)
 

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from shuffledp.figures import Mark, Panel, RowChart, picture
+from shuffledp.basics.figures import Mark, Panel, RowChart, picture
 
 CHART = RowChart(
     "Estimates",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shuffledp import parse
-from shuffledp.files import Column, Randomization, Sidecar
+from shuffledp.deployment.files import Column, Randomization, Sidecar
 
 N = 300
 

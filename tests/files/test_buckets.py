@@ -11,8 +11,8 @@ from itertools import chain, permutations
 import numpy as np
 import pytest
 
-from shuffledp.files import buckets as module
-from shuffledp.files.buckets import Buckets, buckets_for
+from shuffledp.deployment.files import buckets as module
+from shuffledp.deployment.files.buckets import Buckets, buckets_for
 
 
 def shuffled(folder, batches, count, rng=None, rows=2):

@@ -11,9 +11,9 @@ import pytest
 from answers import make_reports
 
 from shuffledp import parse
-from shuffledp.files import Column, DataError, Randomization, chunk
-from shuffledp.files.attributes import Attribute
-from shuffledp.files.columns import ColumnReader
+from shuffledp.deployment.files import Column, DataError, Randomization, chunk
+from shuffledp.deployment.files.attributes import Attribute
+from shuffledp.deployment.files.columns import ColumnReader
 
 KRR = "krr(k=10, epsilon0=2)"
 LABELS = ("red", "green", "blue")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from shuffledp import ShuffleAccountant, parse
-from shuffledp.errors import NoAnswerError
-from shuffledp.files import (
+from shuffledp.basics.errors import NoAnswerError
+from shuffledp.deployment.files import (
     Column,
     DataError,
     Randomization,
@@ -19,9 +19,9 @@ from shuffledp.files import (
     sidecar,
     sidecar_path,
 )
-from shuffledp.files.buckets import Buckets
-from shuffledp.files.draft import draft
-from shuffledp.files.report_files import CsvReports, ParquetReports
+from shuffledp.deployment.files.buckets import Buckets
+from shuffledp.deployment.files.draft import draft
+from shuffledp.deployment.files.report_files import CsvReports, ParquetReports
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -25,11 +25,11 @@ from shuffledp import (
     parse,
     subsample,
 )
-from shuffledp.accounting.renyi import renyi_divergence
-from shuffledp.files import Column, DataError, Randomization, sidecar_path
-from shuffledp.files import ledger as module
-from shuffledp.files.draft import Draft
-from shuffledp.files.lock import lock
+from shuffledp.accounting.rounds.renyi import renyi_divergence
+from shuffledp.deployment.files import Column, DataError, Randomization, sidecar_path
+from shuffledp.deployment.files import ledger as module
+from shuffledp.deployment.files.draft import Draft
+from shuffledp.deployment.ledger.lock import lock
 
 WEEKLY, N = "krr(k=3, epsilon0=1.0)", 1000
 ONE = ShuffleAccountant(WEEKLY, N)

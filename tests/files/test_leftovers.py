@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from shuffledp.files import DataError
-from shuffledp.files.draft import remove_leftovers
+from shuffledp.deployment.files import DataError
+from shuffledp.deployment.files.draft import remove_leftovers
 
 MARKED, OLD = ".reports.csv.shuffledp-ab_d1234", ".reports.csv.ab_d1234"
 

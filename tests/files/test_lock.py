@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from shuffledp.files import DataError
-from shuffledp.files.lock import lock
+from shuffledp.deployment.files import DataError
+from shuffledp.deployment.ledger.lock import lock
 
 fcntl = pytest.importorskip("fcntl", reason="Windows has locks of another kind")
 

@@ -9,9 +9,9 @@ import pytest
 from answers import MECHANISMS, answers, make_reports
 
 from shuffledp import Aggregator, Estimate, ShuffleAccountant, parse
-from shuffledp.files import chunk, estimate_files, sidecar_path
-from shuffledp.files import randomization as module
-from shuffledp.files.report_files import reports_in
+from shuffledp.deployment.files import chunk, estimate_files, sidecar_path
+from shuffledp.deployment.files import randomization as module
+from shuffledp.deployment.files.report_files import reports_in
 
 
 def leaves(estimates):

@@ -10,8 +10,8 @@ import shutil
 import pytest
 from answers import answers, make_reports
 
-from shuffledp.files import DataError, estimate_files, sidecar_path
-from shuffledp.files.sidecar import read_sidecar
+from shuffledp.deployment.files import DataError, estimate_files, sidecar_path
+from shuffledp.deployment.files.sidecar import read_sidecar
 
 TEXT = "joint(krr(k=4, epsilon0=2.0), oue(epsilon0=2.0, domain_size=11))"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from oracles import law_scale, stop_loss, thresholds
 
+from shuffledp.decomposition import Decomposition
 from shuffledp.engine.sums import Law
-from shuffledp.newdec import Decomposition
 
 EPSILONS = (-0.4, 0.0, 0.1, 0.7, 1.3)
 

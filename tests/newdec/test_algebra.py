@@ -18,8 +18,8 @@ from oracles import enumerated_delta
 from strategies import cloud, coefficients, exp_epsilons
 
 from shuffledp import KRR, Gaussian, Laplace, MatrixRandomizer, Pair, joint
-from shuffledp.engine.balls import total
-from shuffledp.newdec import Decomposition, product_of
+from shuffledp.basics.balls import total
+from shuffledp.decomposition import Decomposition, product_of
 
 small = coefficients(max_components=3, singular=True)
 

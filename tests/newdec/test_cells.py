@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import enumerated_delta
 
-from shuffledp.engine.balls import precision
-from shuffledp.newdec import Component, Decomposition
-from shuffledp.newdec.cells import Cell, decompose_cells
+from shuffledp.basics.balls import precision
+from shuffledp.decomposition import Component, Decomposition
+from shuffledp.decomposition.cells import Cell, decompose_cells
 
 #: Components that stand for what is inside a cell.
 FINE = 24

@@ -15,8 +15,8 @@ from oracles import enumerated_delta
 from strategies import cloud, coefficients, exp_epsilons
 
 from shuffledp import KRR, Pair
-from shuffledp.engine.balls import ball, precision
-from shuffledp.newdec import Decomposition
+from shuffledp.basics.balls import ball, precision
+from shuffledp.decomposition import Decomposition
 
 HALVES = [0.5, 0.5]
 

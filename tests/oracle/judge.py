@@ -13,7 +13,7 @@ from oracle.channel import Channel
 from oracle.number import logarithm
 from oracle.truth import Truth
 from shuffledp import ShuffleAccountant, parse
-from shuffledp.errors import AccuracyWarning, NoAnswerError
+from shuffledp.basics.errors import AccuracyWarning, NoAnswerError
 
 
 class Answers(Protocol):

@@ -12,8 +12,8 @@ from oracle.random_mechanisms import Generator
 from oracle.truth import Truth
 from shuffledp import CertificateError, ShuffleAccountant, certify, parse, verify
 from shuffledp.accounting.report import Bound
-from shuffledp.certification import Certificate
-from shuffledp.errors import NoAnswerError
+from shuffledp.basics.errors import NoAnswerError
+from shuffledp.certificates import Certificate
 
 
 def with_delta(certificate: Certificate, delta: Fraction) -> Certificate:

@@ -15,7 +15,7 @@ from oracle.random_mechanisms import Generator
 from oracle.reader import read
 from oracle.truth import Truth
 from shuffledp import GeneralClone, MatrixRandomizer
-from shuffledp.randomizers import Pair
+from shuffledp.mechanisms import Pair
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import pytest
 from oracle.reader import read
 from oracle.truth import Truth
 from shuffledp import calibrate_epsilon0, parse, plan, required_users
-from shuffledp.errors import NoAnswerError
-from shuffledp.randomizers import LocalRandomizer
-from shuffledp.randomizers.text import parse_family
+from shuffledp.basics.errors import NoAnswerError
+from shuffledp.mechanisms import LocalRandomizer
+from shuffledp.mechanisms.text import parse_family
 
 #: Mechanisms of more inputs are not enumerated.
 _MAX_INPUTS = 6

@@ -8,8 +8,8 @@ from oracle.judge import Verdict, judge_lower, judge_upper, upper_level
 from oracle.random_mechanisms import Generator
 from oracle.truth import Truth
 from shuffledp import ShuffleAccountant, parse
-from shuffledp.baselines import BASELINES
-from shuffledp.errors import MAX_EPSILON0, MIN_EPSILON0
+from shuffledp.basics.errors import MAX_EPSILON0, MIN_EPSILON0
+from shuffledp.comparison.published import BASELINES
 
 
 def judge_bounds(generator: Generator, count: int, epsilons: int, deltas: int) -> None:

@@ -12,8 +12,8 @@ from oracle.reader import read
 from oracle.reductions import Listed, missed
 from oracle.tangled import Tangled
 from shuffledp import ShuffleAccountant, parse
-from shuffledp.certification.cases import cases_to_swap, pairs_to_prove
-from shuffledp.randomizers import pairs_to_compare
+from shuffledp.certificates.cases import cases_to_swap, pairs_to_prove
+from shuffledp.mechanisms import pairs_to_compare
 
 Reduction = Callable[[str, Channel], Listed]
 

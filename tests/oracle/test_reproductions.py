@@ -20,8 +20,8 @@ from shuffledp import (
     parse,
     verify,
 )
-from shuffledp.baselines import BASELINES
-from shuffledp.randomizers import Pair
+from shuffledp.comparison.published import BASELINES
+from shuffledp.mechanisms import Pair
 
 _LIMITED = "joint(krr(k=2, epsilon0=2), krr(k=2, epsilon0=1), at_most=1)"
 _WITH_MATRIX = "joint(matrix([[0.6, 0.4], [0.55, 0.45]]), krr(k=2, epsilon0=2))"

@@ -14,7 +14,7 @@ from shuffledp import (
     LocalHash,
     SubsetSelection,
 )
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.mechanisms import LocalRandomizer
 
 SIZE = 4
 

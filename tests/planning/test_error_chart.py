@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from shuffledp.errors import NoAnswerError
+from shuffledp.basics.errors import NoAnswerError
 from shuffledp.planning import error_chart, plan
 from shuffledp.planning.error_chart import epsilons_around
 from shuffledp.planning.frequency import Frequency

@@ -18,9 +18,9 @@ from shuffledp import (
     SubsetSelection,
     calibrate_epsilon0,
 )
-from shuffledp.accounting.level import Trial
-from shuffledp.baselines import BASELINES
-from shuffledp.errors import MAX_EPSILON0, NoAnswerError
+from shuffledp.accounting.calibration.level import Trial
+from shuffledp.basics.errors import MAX_EPSILON0, NoAnswerError
+from shuffledp.comparison.published import BASELINES
 from shuffledp.planning.analysis import BestPublished, Guarantee
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.mean import Mean

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from shuffledp import ShuffleAccountant
-from shuffledp.baselines import BASELINES
-from shuffledp.errors import NoAnswerError
+from shuffledp.basics.errors import NoAnswerError
+from shuffledp.comparison.published import BASELINES
 from shuffledp.planning import TASKS, plan
 from shuffledp.planning.distribution import read_distribution
 
@@ -32,7 +32,7 @@ def names(found):
 
 
 @pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
+@pytest.mark.filterwarnings("ignore::shuffledp.basics.errors.AccuracyWarning")
 @pytest.mark.parametrize("kind", TARGETS)
 def test_targets(kind):
     target, first = TARGETS[kind]
@@ -189,7 +189,7 @@ def test_huge_domain():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
+@pytest.mark.filterwarnings("ignore::shuffledp.basics.errors.AccuracyWarning")
 @pytest.mark.parametrize("n", [10, 10**3, 10**6, 10**9])
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 3.0])
 @pytest.mark.parametrize("size", [2, 50, 10**4])

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from shuffledp import KRR, Aggregator, ShuffleAccountant, plan
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.cli import main
+from shuffledp.mechanisms import DiscreteLaplace
 from shuffledp.planning import error_chart
 from shuffledp.planning.analysis import BestPublished, Guarantee
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.option import _shift
-from shuffledp.randomizers import DiscreteLaplace
 
 N, F, DELTA = 1000, 100, 1e-4
 MEAN = {"n": N, "target_delta": DELTA, "task": "mean", "domain_size": 2}

@@ -16,11 +16,11 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.engine.balls import ball, total
-from shuffledp.engine.balls import precision as balls
+from shuffledp.basics.balls import ball, total
+from shuffledp.basics.balls import precision as balls
+from shuffledp.decomposition import Decomposition, Gains
 from shuffledp.engine.sums import Law
-from shuffledp.newdec import Decomposition, Gains
-from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.mechanisms import LocalRandomizer, Pair
 
 Matrix = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from itertools import product
 
 from enumeration import backgrounds, encloses, precision
 
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import LocalRandomizer, Pair
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import LocalRandomizer, Pair
 
 mp = precision(500)
 

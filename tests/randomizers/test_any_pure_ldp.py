@@ -20,7 +20,7 @@ from enumeration import (
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shuffledp.randomizers import KRR, AnyPureLDP, Laplace, MatrixRandomizer, Pair
+from shuffledp.mechanisms import KRR, AnyPureLDP, Laplace, MatrixRandomizer, Pair
 
 PAIR = Pair(0, 1)
 

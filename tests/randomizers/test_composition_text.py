@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shuffledp import calibrate_epsilon0, one_of, parallel, parse
-from shuffledp.randomizers import (
+from shuffledp.mechanisms import (
     COMPOSITIONS,
     KRR,
     OUE,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from enumeration import assert_masses_of_laws, assert_same_law, backgrounds
 
-from shuffledp.randomizers import (
+from shuffledp.mechanisms import (
     KRR,
     OUE,
     RAPPOR,

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from oracles import law_of
 
 from shuffledp.engine.sums import Law
-from shuffledp.randomizers import DiscreteLaplace, Laplace, MatrixRandomizer, Pair
+from shuffledp.mechanisms import DiscreteLaplace, Laplace, MatrixRandomizer, Pair
 
 mp = precision(50)
 

@@ -9,7 +9,7 @@ import pytest
 from blankets import blanket_accountant
 
 from shuffledp import KRR, ShuffleAccountant, joint, one_of, parallel, parse, subsample
-from shuffledp.randomizers import Integers, MatrixRandomizer, Pair, Tuples, UnitInterval
+from shuffledp.mechanisms import Integers, MatrixRandomizer, Pair, Tuples, UnitInterval
 
 BITS = Tuples((Integers(2), Integers(2), Integers(2)), 1, 3)
 

@@ -23,8 +23,8 @@ from exact_masses import (
 )
 
 from shuffledp import ShuffleAccountant
-from shuffledp.baselines import StrongerClone
-from shuffledp.randomizers import (
+from shuffledp.comparison.published import StrongerClone
+from shuffledp.mechanisms import (
     KRR,
     OUE,
     RAPPOR,
@@ -35,7 +35,7 @@ from shuffledp.randomizers import (
     SubsetSelection,
     UnaryEncoding,
 )
-from shuffledp.sampling.hashing import LARGE_PRIME, SMALL_PRIME
+from shuffledp.mechanisms.sampling.hashing import LARGE_PRIME, SMALL_PRIME
 
 LEVELS = (1e-9, 1e-5, 0.3, 7.0, 40.0, 111.1, 299.99, 300.0)
 SIZES = (2, 3, 4, 1000, 2**31, 2**53 - 1, 2**53)
@@ -158,7 +158,7 @@ def test_a_tiny_probability_is_not_an_answer_of_zero(epsilon):
 # -- what follows ---------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
+@pytest.mark.filterwarnings("ignore::shuffledp.basics.errors.AccuracyWarning")
 def test_large_domains_are_accounted_with_their_error():
     randomizer = UnaryEncoding(
         p=1.7152439504143044e-11, q=2.9209078920704114e-06, domain_size=300_000

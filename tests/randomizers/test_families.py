@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from shuffledp.randomizers import (
+from shuffledp.mechanisms import (
     KRR,
     OUE,
     RAPPOR,

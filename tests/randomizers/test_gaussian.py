@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from oracles import law_of
 
 from shuffledp.engine.sums import Law
-from shuffledp.randomizers import Gaussian, Pair
+from shuffledp.mechanisms import Gaussian, Pair
 
 mp = precision(40)
 

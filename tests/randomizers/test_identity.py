@@ -6,7 +6,7 @@ from functools import cached_property
 import pytest
 
 from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant, joint, subsample
-from shuffledp.randomizers import Joint, Subsample, as_randomizer
+from shuffledp.mechanisms import Joint, Subsample, as_randomizer
 
 
 class Disguised(KRR):

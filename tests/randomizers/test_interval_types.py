@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from flint import arb
 
-from shuffledp.arrays import FloatArray
-from shuffledp.engine.balls import precision, total
-from shuffledp.randomizers.interval_types import interval_types
+from shuffledp.basics.arrays import FloatArray
+from shuffledp.basics.balls import precision, total
+from shuffledp.mechanisms.noise.interval_types import interval_types
 
 
 def density(epsilon0: float, x: float, outputs: FloatArray) -> FloatArray:

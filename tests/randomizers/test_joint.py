@@ -28,8 +28,8 @@ from shuffledp import (
     joint,
     subsample,
 )
-from shuffledp.newdec import Component
-from shuffledp.randomizers import Pair
+from shuffledp.decomposition import Component
+from shuffledp.mechanisms import Pair
 
 MECHANISMS = {
     "10-RR": lambda level: KRR(k=10, epsilon0=level),
@@ -474,7 +474,7 @@ def check_gain(name: str, level: float, count: int, n: int) -> None:
 
 
 @pytest.mark.heavy(keep=3)
-@pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
+@pytest.mark.filterwarnings("ignore::shuffledp.basics.errors.AccuracyWarning")
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize(
     ("level", "count", "n"), [(0.1, 2, 10**4), (4.0, 4, 10**3), (4.0, 2, 10**5)]
@@ -484,7 +484,7 @@ def test_joint_beats_the_generic_bounds(name, level, count, n):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::shuffledp.errors.AccuracyWarning")
+@pytest.mark.filterwarnings("ignore::shuffledp.basics.errors.AccuracyWarning")
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("level", [0.1, 4.0])
 @pytest.mark.parametrize("count", [2, 4])

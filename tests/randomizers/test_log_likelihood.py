@@ -35,7 +35,7 @@ from shuffledp import (
     parallel,
     subsample,
 )
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.mechanisms import LocalRandomizer
 
 ROWS = [[0.6, 0.4, 0.0], [0.1, 0.2, 0.7]]
 

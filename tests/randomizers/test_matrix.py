@@ -18,10 +18,10 @@ from enumeration import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp.engine.balls import ball
-from shuffledp.engine.balls import precision as balls
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import KRR, MatrixRandomizer, Pair, parse
+from shuffledp.basics.balls import ball
+from shuffledp.basics.balls import precision as balls
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import KRR, MatrixRandomizer, Pair, parse
 
 BINARY = [[0.75, 0.25], [0.25, 0.75]]
 

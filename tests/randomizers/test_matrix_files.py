@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shuffledp.randomizers import MatrixRandomizer, parse
+from shuffledp.mechanisms import MatrixRandomizer, parse
 
 BINARY = [[0.75, 0.25], [0.25, 0.75]]
 

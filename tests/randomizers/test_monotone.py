@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from shuffledp.randomizers import (
+from shuffledp.mechanisms import (
     KRR,
     AnyPureLDP,
     DiscreteLaplace,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from enumeration import assert_masses_of_laws, backgrounds, encloses, precision
 
-from shuffledp.randomizers import DiscreteLaplace, Gaussian, Laplace, Pair
+from shuffledp.mechanisms import DiscreteLaplace, Gaussian, Laplace, Pair
 
 mp = precision(160)
 

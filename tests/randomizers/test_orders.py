@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from oracles import thresholds
 from random_mechanisms import channels, ldp_matrices
 
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import MatrixRandomizer, Pair
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import MatrixRandomizer, Pair
 
 exp_epsilons = st.floats(0.2, 8.0)
 

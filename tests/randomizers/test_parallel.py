@@ -21,7 +21,7 @@ from shuffledp import (
     parallel,
     subsample,
 )
-from shuffledp.randomizers import Pair, Parallel
+from shuffledp.mechanisms import Pair, Parallel
 
 
 def random_matrix(rng: np.random.Generator, inputs: int, outputs: int) -> MatrixRandomizer:

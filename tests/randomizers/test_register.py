@@ -17,7 +17,7 @@ from shuffledp import (
     parse,
     register,
 )
-from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, as_randomizer, text
+from shuffledp.mechanisms import COMPOSITIONS, MECHANISMS, as_randomizer, text
 
 
 def mechanism(name="fresh", example=None, base=KRR):

@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from shuffledp import Relation, parse
-from shuffledp.randomizers import Domain, Integers, joint
-from shuffledp.randomizers.parts import without_limits
+from shuffledp.mechanisms import Domain, Integers, joint
+from shuffledp.mechanisms.composed.parts import without_limits
 
 #: Mechanisms, and what their neighbouring datasets do.
 STATED = {

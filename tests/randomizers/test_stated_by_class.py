@@ -31,12 +31,12 @@ from shuffledp import (
     subsample,
 )
 from shuffledp.accounting.sum_view import is_exact
-from shuffledp.baselines import BASELINES
 from shuffledp.cli import main
-from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, claims, text
-from shuffledp.randomizers.aggregate import NormalSum
-from shuffledp.randomizers.claims import check_claims
-from shuffledp.randomizers.input_types import NamedTypes
+from shuffledp.comparison.published import BASELINES
+from shuffledp.mechanisms import COMPOSITIONS, MECHANISMS, claims, text
+from shuffledp.mechanisms.aggregate import NormalSum
+from shuffledp.mechanisms.claims import check_claims
+from shuffledp.mechanisms.input_types import NamedTypes
 
 
 @dataclass(frozen=True, repr=False)

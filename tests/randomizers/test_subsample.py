@@ -22,7 +22,7 @@ from shuffledp import (
     joint,
     subsample,
 )
-from shuffledp.randomizers import Pair
+from shuffledp.mechanisms import Pair
 
 PARTS = (
     KRR(k=4, epsilon0=1.0),

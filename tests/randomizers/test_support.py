@@ -24,8 +24,8 @@ from enumeration import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import (
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import (
     KRR,
     OUE,
     RAPPOR,

@@ -22,7 +22,7 @@ from exact_masses import (
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shuffledp.randomizers import (
+from shuffledp.mechanisms import (
     KRR,
     OUE,
     RAPPOR,

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from shuffledp.randomizers import (
+from shuffledp.mechanisms import (
     KRR,
     MECHANISMS,
     OUE,

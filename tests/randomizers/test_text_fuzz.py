@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mechanism_texts import CODE, PATHS, VALID, damaged, nested, numbers, soups, texts, with_numbers
 from stopwatch import at_most
 
-from shuffledp.randomizers import LocalRandomizer, parse, parse_family
+from shuffledp.mechanisms import LocalRandomizer, parse, parse_family
 
 #: Far more than any of these texts needs, and far less than forever.
 SECONDS = 60

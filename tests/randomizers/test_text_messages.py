@@ -7,8 +7,8 @@ import re
 import pytest
 
 from shuffledp import KRR, Laplace, MatrixRandomizer
-from shuffledp.randomizers import COMPOSITIONS, MECHANISMS, as_family, as_randomizer, parse
-from shuffledp.randomizers.aliases import _ALIASES, guess
+from shuffledp.mechanisms import COMPOSITIONS, MECHANISMS, as_family, as_randomizer, parse
+from shuffledp.mechanisms.aliases import _ALIASES, guess
 
 
 @pytest.mark.parametrize(

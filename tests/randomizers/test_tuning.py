@@ -5,8 +5,8 @@ import math
 import mpmath
 import pytest
 
-from shuffledp.randomizers import LocalHash, SubsetSelection
-from shuffledp.randomizers.tuning import nearest_share, nearest_to_exp
+from shuffledp.mechanisms import LocalHash, SubsetSelection
+from shuffledp.mechanisms.tuning import nearest_share, nearest_to_exp
 
 
 def next_to(x: float) -> list[float]:

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from shuffledp.engine.balls import precision, total
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers.lattice_types import lattice_types
-from shuffledp.randomizers.ldp_types import ldp_types
+from shuffledp.basics.balls import precision, total
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms.finite.ldp_types import ldp_types
+from shuffledp.mechanisms.noise.lattice_types import lattice_types
 
 
 def moments(decomposition: Decomposition) -> tuple[float, float, float]:

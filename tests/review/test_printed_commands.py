@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from shuffledp import ShuffleAccountant
 from shuffledp.cli import main
-from shuffledp.review.findings import Findings
-from shuffledp.review.page import commands, proof_command
+from shuffledp.outputs.review.findings import Findings
+from shuffledp.outputs.review.page import commands, proof_command
 
 JOINT = "joint(krr(k=3, epsilon0=1), krr(k=2, epsilon0=1), at_most=1)"
 

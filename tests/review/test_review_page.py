@@ -12,15 +12,15 @@ from click.testing import CliRunner
 
 from shuffledp import NoAnswerError, ShuffleAccountant
 from shuffledp.accounting.operational import tradeoff_below
-from shuffledp.certification import Certificate
+from shuffledp.basics.rounding import round_up
+from shuffledp.certificates import Certificate
 from shuffledp.cli import main
-from shuffledp.randomizers import parse
-from shuffledp.review import Cover, Whole
-from shuffledp.review.findings import Findings
-from shuffledp.review.page import write_page
-from shuffledp.rounding import round_up
-from shuffledp.study import Attribute, Shuffle, Study, StudyDesign
-from shuffledp.study.option import certified
+from shuffledp.deployment.study import Attribute, Shuffle, Study, StudyDesign
+from shuffledp.deployment.study.option import certified
+from shuffledp.mechanisms import parse
+from shuffledp.outputs.review import Cover, Whole
+from shuffledp.outputs.review.findings import Findings
+from shuffledp.outputs.review.page import write_page
 
 pytest.importorskip("matplotlib")
 
@@ -169,7 +169,7 @@ def test_few_and_corrupted_users():
 @pytest.mark.heavy
 def test_the_command(tmp_path: Path, found, page, monkeypatch):
     out = tmp_path / "report.html"
-    monkeypatch.setattr("shuffledp.review.page.Findings", lambda report: found)
+    monkeypatch.setattr("shuffledp.outputs.review.page.Findings", lambda report: found)
     options = ["-n", "500", "--delta", "1e-6", "--title", "A study"]
     options += ["--organisation", "An office", "--contact", "a@example.org"]
     result = CliRunner().invoke(main, ["report", KRR, *options, "--out", str(out)])
@@ -212,7 +212,7 @@ def test_the_question_of_collected_reports(tmp_path: Path, monkeypatch):
     assert CliRunner().invoke(main, [*line, f"--out={reports}"]).exit_code == 0
     asked = []
     monkeypatch.setattr(
-        "shuffledp.review.review_page", lambda found, *rest: asked.append(found) or "page"
+        "shuffledp.outputs.review.review_page", lambda found, *rest: asked.append(found) or "page"
     )
     result = CliRunner().invoke(main, ["report", "--from", str(reports)])
     assert result.stdout == "page", result.output
@@ -231,7 +231,7 @@ def asked(monkeypatch):
     """What documents were asked for, instead of their computation."""
     found = []
     monkeypatch.setattr(
-        "shuffledp.review.review_page", lambda *question: found.append(question) or "page"
+        "shuffledp.outputs.review.review_page", lambda *question: found.append(question) or "page"
     )
     return found
 

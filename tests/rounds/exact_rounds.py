@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 
-from shuffledp.rounds.loss_law import LossLaw
-from shuffledp.rounds.node import START, Node, Point
+from shuffledp.bounds.rounds.loss_law import LossLaw
+from shuffledp.bounds.rounds.node import START, Node, Point
 
 #: Probabilities of each output under the first and the second law.
 Laws = Sequence[tuple[Fraction, Fraction]]

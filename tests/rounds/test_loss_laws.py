@@ -11,11 +11,11 @@ import pytest
 from exact_rounds import composed, nodes_around, product, profile, random_laws
 from tiers import examples
 
-from shuffledp.rounds.dominated import dominated
-from shuffledp.rounds.dominating import dominating
-from shuffledp.rounds.hull import lower_hull
-from shuffledp.rounds.loss_law import LossLaw
-from shuffledp.rounds.node import START, Node, Point
+from shuffledp.bounds.rounds.dominated import dominated
+from shuffledp.bounds.rounds.dominating import dominating
+from shuffledp.bounds.rounds.hull import lower_hull
+from shuffledp.bounds.rounds.loss_law import LossLaw
+from shuffledp.bounds.rounds.node import START, Node, Point
 
 NOISES = [Fraction(0), Fraction(1, 1000), Fraction(1, 20)]
 

@@ -10,9 +10,9 @@ import mpmath
 import pytest
 from exact_rounds import Laws, profile, random_laws, reverse
 
-from shuffledp.interval import Interval
-from shuffledp.rounds.node import Node, node_at, reversed_node_at
-from shuffledp.rounds.profile import Fineness, RoundProfile
+from shuffledp.basics.interval import Interval
+from shuffledp.bounds.rounds.node import Node, node_at, reversed_node_at
+from shuffledp.bounds.rounds.profile import Fineness, RoundProfile
 
 EPSILONS = [1e-300, 1e-15, 1e-6, 0.01, 0.3, 0.999, 1.0, 2.5, 37.0, 299.0]
 

@@ -10,11 +10,11 @@ import mpmath
 import pytest
 from exact_rounds import composed
 
-from shuffledp.interval import Interval
-from shuffledp.rounds import ComposedBound, RoundProfile
-from shuffledp.rounds.composition import Composition
-from shuffledp.rounds.loss_law import LossLaw, enclose
-from shuffledp.rounds.search import Guess, find_crossing
+from shuffledp.basics.interval import Interval
+from shuffledp.bounds.rounds import ComposedBound, RoundProfile
+from shuffledp.bounds.rounds.composition import Composition
+from shuffledp.bounds.rounds.loss_law import LossLaw, enclose
+from shuffledp.bounds.rounds.search import Guess, find_crossing
 
 SIDES = ("lower", "upper")
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc, kolmogorov
 
-from shuffledp.sampling import Bits
+from shuffledp.mechanisms.sampling import Bits
 
 #: The probability that a correct law fails one test; seeds are fixed, so it fails always or never.
 RISK = 1e-5

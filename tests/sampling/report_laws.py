@@ -14,7 +14,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from shuffledp.randomizers import (
+from shuffledp.mechanisms import (
     KRR,
     HadamardResponse,
     Input,
@@ -26,11 +26,11 @@ from shuffledp.randomizers import (
     Subsample,
     SubsetSelection,
 )
-from shuffledp.randomizers.local_hash import _LocalHash
-from shuffledp.randomizers.unary import _Unary
-from shuffledp.sampling import Probability
-from shuffledp.sampling.hashing import AllFunctions
-from shuffledp.sampling.layout import unsigned
+from shuffledp.mechanisms.sampling import Probability
+from shuffledp.mechanisms.sampling.hashing import AllFunctions
+from shuffledp.mechanisms.sampling.layout import unsigned
+from shuffledp.mechanisms.support.local_hash import _LocalHash
+from shuffledp.mechanisms.support.unary import _Unary
 
 DIGITS = 256
 

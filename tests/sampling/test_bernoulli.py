@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from fit import Scripted, assert_fits
 
-from shuffledp.sampling import Bits, Exponential, Logistic, Rational, bernoulli, decide
-from shuffledp.sampling.bernoulli import decide_packed
+from shuffledp.mechanisms.sampling import Bits, Exponential, Logistic, Rational, bernoulli, decide
+from shuffledp.mechanisms.sampling.bernoulli import decide_packed
 
 #: Word j holds digit j, complemented, of the numbers 0..63: bit i is 1 if number i has a 0 there.
 TABLE = [sum(1 << i for i in range(64) if not i >> (5 - digit) & 1) for digit in range(6)]

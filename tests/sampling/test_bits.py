@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fit import assert_fits
 
-from shuffledp.sampling import Bits
+from shuffledp.mechanisms.sampling import Bits
 
 
 @pytest.mark.parametrize("secure", [False, True])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from fit import assert_fits
 
-from shuffledp.sampling import Bits
-from shuffledp.sampling.hashing import (
+from shuffledp.mechanisms.sampling import Bits
+from shuffledp.mechanisms.sampling.hashing import (
     LARGE_PRIME,
     SMALL_PRIME,
     AllFunctions,

@@ -14,9 +14,9 @@ from flint import arb
 from report_laws import ReportLaw, exact, report_law
 from scipy.special import ndtr
 
-from shuffledp.engine.balls import ball, precision
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import (
+from shuffledp.basics.balls import ball, precision
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import (
     KRR,
     OUE,
     RAPPOR,
@@ -336,7 +336,7 @@ def test_secure_bits_and_generators(randomizer, values):
 
 
 def test_blocks_of_users_make_no_difference(monkeypatch):
-    from shuffledp.randomizers import base
+    from shuffledp.mechanisms import base
 
     monkeypatch.setattr(base, "_MAX_ROWS", 1000)
     randomizer = joint(KRR(k=3, epsilon0=1.0), subsample(OUE(epsilon0=1.0, domain_size=3), 0.5))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp.sampling import Exponential, Logistic, Rational
+from shuffledp.mechanisms.sampling import Exponential, Logistic, Rational
 
 DIGITS = 1200
 mp = mpmath.MPContext()

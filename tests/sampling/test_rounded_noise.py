@@ -13,11 +13,11 @@ from fit import assert_fits, assert_follows
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from shuffledp.arrays import FloatArray, IntArray
-from shuffledp.sampling import Bits, Probability
-from shuffledp.sampling import geometric as geometric_module
-from shuffledp.sampling import rounded_noise as module
-from shuffledp.sampling.rounded_noise import rounded_laplace, rounded_normal
+from shuffledp.basics.arrays import FloatArray, IntArray
+from shuffledp.mechanisms.sampling import Bits, Probability
+from shuffledp.mechanisms.sampling import geometric as geometric_module
+from shuffledp.mechanisms.sampling import rounded_noise as module
+from shuffledp.mechanisms.sampling.rounded_noise import rounded_laplace, rounded_normal
 
 mp = mpmath.MPContext()
 mp.dps = 40

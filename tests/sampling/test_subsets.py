@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from fit import assert_fits
 
-from shuffledp.sampling import Bits
-from shuffledp.sampling.packed import count_ones, get_bits, put_bits
-from shuffledp.sampling.subsets import listed_subsets, packed_subsets
+from shuffledp.mechanisms.sampling import Bits
+from shuffledp.mechanisms.sampling.packed import count_ones, get_bits, put_bits
+from shuffledp.mechanisms.sampling.subsets import listed_subsets, packed_subsets
 
 CASES = [(2, 1), (5, 1), (5, 2), (5, 4), (9, 3), (10, 1), (10, 5), (17, 15), (17, 2)]
 

@@ -10,7 +10,7 @@ from fit import Scripted, assert_fits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp.sampling import Bits, Categorical, below
+from shuffledp.mechanisms.sampling import Bits, Categorical, below
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 5, 128, 129, 200, 256, 257, 1000])

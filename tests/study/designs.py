@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from shuffledp.randomizers import parse
-from shuffledp.study import Attribute, Shuffle, Study, StudyDesign
+from shuffledp.deployment.study import Attribute, Shuffle, Study, StudyDesign
+from shuffledp.mechanisms import parse
 
 N = 2000
 PARTS = {

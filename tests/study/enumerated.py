@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement, permutations, product
 
 from shuffledp import KRR
-from shuffledp.randomizers import Joint, OneOf
-from shuffledp.study import Shuffle
-from shuffledp.study.shuffle import is_shared_out, users_of
+from shuffledp.deployment.study import Shuffle
+from shuffledp.deployment.study.shuffle import is_shared_out, users_of
+from shuffledp.mechanisms import Joint, OneOf
 
 Record = tuple[int, ...]
 Law = dict[tuple, float]

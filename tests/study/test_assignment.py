@@ -9,11 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import ShuffleAccountant
-from shuffledp.files import DataError, Guarantee
-from shuffledp.files.chunk import even_batches
-from shuffledp.study import Shuffle, estimate_study_files, randomize_file, randomize_frame
-from shuffledp.study.option import certified
-from shuffledp.study.shuffle import PARTS, Assignment, users_of
+from shuffledp.deployment.files import DataError, Guarantee
+from shuffledp.deployment.files.chunk import even_batches
+from shuffledp.deployment.study import (
+    Shuffle,
+    estimate_study_files,
+    randomize_file,
+    randomize_frame,
+)
+from shuffledp.deployment.study.option import certified
+from shuffledp.deployment.study.shuffle import PARTS, Assignment, users_of
 
 ONE = Guarantee(epsilon=2.0, delta=1e-6, lower_bound=1.9)
 CERTIFIED = ONE, (ONE,) * 4
@@ -87,10 +92,12 @@ def test_too_few_rows_for_all_groups(tmp_path):
 
 
 def test_a_short_last_batch_may_leave_groups_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("shuffledp.files.chunk.CHUNK_ROWS", 50)
+    monkeypatch.setattr("shuffledp.deployment.files.chunk.CHUNK_ROWS", 50)
     made, frame = design("one public attribute per user"), rows(101)
     wanted = users_of(made.shuffles, 101)
-    monkeypatch.setattr("shuffledp.study.randomization._certify", lambda design, n: CERTIFIED)
+    monkeypatch.setattr(
+        "shuffledp.deployment.study.randomization._certify", lambda design, n: CERTIFIED
+    )
     assert tuple(one.size for one in randomize_frame(made, frame).reports) == wanted
     frame.to_csv(tmp_path / "people.csv", index=False)
     files = randomize_file(made, tmp_path / "people.csv", tmp_path / "reports.csv")

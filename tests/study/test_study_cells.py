@@ -9,11 +9,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from shuffledp.files import DataError
-from shuffledp.sampling import Bits
-from shuffledp.study import Attribute, Study
-from shuffledp.study.cells import Encoding
-from shuffledp.study.frames import chunks
+from shuffledp.deployment.files import DataError
+from shuffledp.deployment.study import Attribute, Study
+from shuffledp.deployment.study.cells import Encoding
+from shuffledp.deployment.study.frames import chunks
+from shuffledp.mechanisms.sampling import Bits
 
 ROOM = Attribute.categories("room", ["a", "b", 3], missing="category")
 MEMBER = Attribute.yes_no("member", missing="leave out")

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 from designs import design, rows
 
-from shuffledp.randomizers import parse
-from shuffledp.study import (
+from shuffledp.deployment.study import (
     Attribute,
     Shuffle,
     Study,
@@ -18,6 +17,7 @@ from shuffledp.study import (
     estimate_reports,
     randomize_frame,
 )
+from shuffledp.mechanisms import parse
 
 pytestmark = pytest.mark.heavy
 
@@ -27,7 +27,9 @@ REPETITIONS = 300
 @pytest.fixture(autouse=True)
 def guarantees_are_not_the_point(monkeypatch):
     """Simulations need no certificate in every repetition."""
-    monkeypatch.setattr("shuffledp.study.randomization._certify", lambda design, n: (None, ()))
+    monkeypatch.setattr(
+        "shuffledp.deployment.study.randomization._certify", lambda design, n: (None, ())
+    )
 
 
 def simulated(values, size, mechanism, missing="error", repetitions=REPETITIONS, seed=6):

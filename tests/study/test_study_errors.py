@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import KRR, OUE
+from shuffledp.deployment.study import estimate_reports, randomize_frame
+from shuffledp.deployment.study.block import Block
+from shuffledp.deployment.study.scoring import Predictions, cross_prediction, sampled_predictions
 from shuffledp.planning.frequency import Frequency
-from shuffledp.study import estimate_reports, randomize_frame
-from shuffledp.study.block import Block
-from shuffledp.study.scoring import Predictions, cross_prediction, sampled_predictions
 
 FRAME = rows()
 REPETITIONS = 60
@@ -25,7 +25,9 @@ REPETITIONS = 60
 @pytest.fixture(autouse=True)
 def guarantees_are_not_the_point(monkeypatch):
     """Simulations need no certificate in every repetition."""
-    monkeypatch.setattr("shuffledp.study.randomization._certify", lambda design, n: (None, ()))
+    monkeypatch.setattr(
+        "shuffledp.deployment.study.randomization._certify", lambda design, n: (None, ())
+    )
 
 
 def predictions(made):

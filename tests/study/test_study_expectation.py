@@ -14,9 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import KRR, OUE
-from shuffledp.planning.frequency import AnsweredFrequency
-from shuffledp.randomizers import DiscreteLaplace, Joint
-from shuffledp.study import (
+from shuffledp.deployment.study import (
     Attribute,
     Shuffle,
     Study,
@@ -25,9 +23,15 @@ from shuffledp.study import (
     plan_study,
     randomize_frame,
 )
-from shuffledp.study.block import Block
-from shuffledp.study.expectation import expected_predictions, expected_shares, with_expected_answers
-from shuffledp.study.scoring import Predictions, sampled_predictions
+from shuffledp.deployment.study.block import Block
+from shuffledp.deployment.study.expectation import (
+    expected_predictions,
+    expected_shares,
+    with_expected_answers,
+)
+from shuffledp.deployment.study.scoring import Predictions, sampled_predictions
+from shuffledp.mechanisms import DiscreteLaplace, Joint
+from shuffledp.planning.frequency import AnsweredFrequency
 
 N = 50
 REPETITIONS = 60
@@ -203,7 +207,9 @@ EXPECTED = {
 @pytest.mark.heavy
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_expected_errors_are_met(strategy, monkeypatch):
-    monkeypatch.setattr("shuffledp.study.randomization._certify", lambda design, n: (None, ()))
+    monkeypatch.setattr(
+        "shuffledp.deployment.study.randomization._certify", lambda design, n: (None, ())
+    )
     made, rng, frame = design(strategy), np.random.default_rng(11), factorial()
     asked = replace(
         made.study,

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from enumerated import assignments, delta, released
 
-from shuffledp.randomizers import parse
-from shuffledp.study import Attribute, Shuffle, Study, StudyDesign, randomize_frame
-from shuffledp.study.option import certified
+from shuffledp.deployment.study import Attribute, Shuffle, Study, StudyDesign, randomize_frame
+from shuffledp.deployment.study.option import certified
+from shuffledp.mechanisms import parse
 
 NAMES, SIZES = ("a", "b"), (2, 3)
 A, B = "krr(k=2, epsilon0=2.0)", "krr(k=3, epsilon0=1.0)"
@@ -45,7 +45,9 @@ def test_guarantees_hold_for_all_neighbours(strategy, n):
 @pytest.mark.parametrize("strategy", SHUFFLES)
 def test_what_is_released_has_the_law_that_is_certified(strategy, monkeypatch):
     """Frequencies of all outcomes together, those of different shuffles included."""
-    monkeypatch.setattr("shuffledp.study.randomization._certify", lambda design, n: (None, ()))
+    monkeypatch.setattr(
+        "shuffledp.deployment.study.randomization._certify", lambda design, n: (None, ())
+    )
     people = [(1, 2), (0, 0), (1, 1)]
     study = Study(
         (Attribute.yes_no("a"), Attribute.categories("b", range(3))), len(people), 20.0, 1e-6

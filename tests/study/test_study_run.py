@@ -13,9 +13,9 @@ import pytest
 from designs import STRATEGIES, N, design, rows
 
 from shuffledp import Rounds, ShuffleAccountant
-from shuffledp.files import DataError, Guarantee
-from shuffledp.files.sidecar import read_sidecar
-from shuffledp.study import (
+from shuffledp.deployment.files import DataError, Guarantee
+from shuffledp.deployment.files.sidecar import read_sidecar
+from shuffledp.deployment.study import (
     StudyDesign,
     estimate_reports,
     estimate_study_files,
@@ -34,7 +34,7 @@ def quick(monkeypatch):
     def certify(design, n):
         return CERTIFIED, (CERTIFIED,) * len(design.shuffles)
 
-    monkeypatch.setattr("shuffledp.study.randomization._certify", certify)
+    monkeypatch.setattr("shuffledp.deployment.study.randomization._certify", certify)
 
 
 def truth(frame, name):
@@ -61,7 +61,7 @@ def check(estimate, frame):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.usefixtures("quick")
 def test_frames_of_pandas_and_polars(strategy, monkeypatch):
-    monkeypatch.setattr("shuffledp.files.chunk.CHUNK_ROWS", 300)
+    monkeypatch.setattr("shuffledp.deployment.files.chunk.CHUNK_ROWS", 300)
     made = design(strategy)
     for frame in (FRAME, pl.from_pandas(FRAME)):
         collected = randomize_frame(made, frame, np.random.default_rng(5))
@@ -307,7 +307,7 @@ def test_existing_files_and_the_input_stay(tmp_path):
 
 @pytest.mark.usefixtures("quick")
 def test_publishing_that_fails_half_way_leaves_nothing(tmp_path, monkeypatch):
-    from shuffledp.files.draft import Draft
+    from shuffledp.deployment.files.draft import Draft
 
     made, source = design("separate shuffles"), tmp_path / "people.csv"
     FRAME.to_csv(source, index=False)
@@ -416,8 +416,8 @@ def test_designs_that_contradict_themselves():
 
 @pytest.mark.usefixtures("quick")
 def test_names_that_look_alike_as_files(tmp_path):
-    from shuffledp.randomizers import parse
-    from shuffledp.study import Attribute, Shuffle, Study
+    from shuffledp.deployment.study import Attribute, Shuffle, Study
+    from shuffledp.mechanisms import parse
 
     names = ["a/b", "a b"]
     asked = Study(tuple(map(Attribute.yes_no, names)), 100, 300.0, 1e-6)

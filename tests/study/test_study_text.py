@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from shuffledp.study import Attribute, Study
+from shuffledp.deployment.study import Attribute, Study
 
 TOML = """
 n = 250_000

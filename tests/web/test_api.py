@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from shuffledp.cli import main
-from shuffledp.cli.served import _ALLOWED, ask, served
+from shuffledp.cli.answers.served import _ALLOWED, ask, served
 from shuffledp.web import Served, create_app, listen
 from shuffledp.web.app import STATIC
 from shuffledp.web.guard import POLICY

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from shuffledp.rounding import round_down, round_up
+from shuffledp.basics.rounding import round_down, round_up
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("fastapi")

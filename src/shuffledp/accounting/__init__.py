@@ -1,22 +1,26 @@
 """Answers: epsilon, delta, the largest epsilon0, the smallest n."""
 
 from shuffledp.accounting.accountant import ShuffleAccountant
-from shuffledp.accounting.calibration import (
+from shuffledp.accounting.calibration.calibration import (
     Calibration,
     RequiredUsers,
     calibrate_epsilon0,
     required_users,
 )
+from shuffledp.accounting.calibration.max_rounds import AllowedRounds, max_rounds
+from shuffledp.accounting.calibration.tier_calibration import (
+    OpenGroup,
+    TierCalibration,
+    calibrate_tiers,
+)
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.general_clone import GeneralClone
 from shuffledp.accounting.given import as_accountant
-from shuffledp.accounting.max_rounds import AllowedRounds, max_rounds
 from shuffledp.accounting.mixed import Group, MixedAccountant, Tier
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import Report
-from shuffledp.accounting.rounds import Rounds
-from shuffledp.accounting.rounds_report import RoundsReport
-from shuffledp.accounting.tier_calibration import OpenGroup, TierCalibration, calibrate_tiers
+from shuffledp.accounting.rounds.rounds import Rounds
+from shuffledp.accounting.rounds.rounds_report import RoundsReport
 
 __all__ = [
     "AllowedRounds",

@@ -26,9 +26,7 @@ from shuffledp.accounting.report import (
     check_order,
 )
 from shuffledp.accounting.sum_view import View, check_view
-from shuffledp.bounds.curve import Curve, Proved
-from shuffledp.bounds.root import Root, delta_above, delta_below, epsilon_above, epsilon_below
-from shuffledp.errors import (
+from shuffledp.basics.errors import (
     MAX_EPSILON0,
     AccuracyWarning,
     check_delta,
@@ -37,18 +35,20 @@ from shuffledp.errors import (
     check_users,
     warn_caller,
 )
-from shuffledp.interval import Interval
-from shuffledp.randomizers import (
+from shuffledp.basics.interval import Interval
+from shuffledp.basics.rounding import plain, round_up
+from shuffledp.bounds.curve import Curve, Proved
+from shuffledp.bounds.root import Root, delta_above, delta_below, epsilon_above, epsilon_below
+from shuffledp.mechanisms import (
     LocalRandomizer,
     Pair,
     Relation,
     as_randomizer,
     why_no_other_is_worse,
 )
-from shuffledp.rounding import plain, round_up
 
 if TYPE_CHECKING:
-    from shuffledp.accounting.rounds import Rounds
+    from shuffledp.accounting.rounds.rounds import Rounds
 
 DEFAULT_RTOL = 1e-4
 
@@ -276,7 +276,7 @@ class ShuffleAccountant(OperationalTerms):
         >>> print(f"{weekly.rounds(52).get_epsilon(1e-6):.3f}")
         0.661
         """
-        from shuffledp.accounting.rounds import Rounds
+        from shuffledp.accounting.rounds.rounds import Rounds
 
         return Rounds([(self, times)], at_most=at_most, rtol=rtol)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from shuffledp.randomizers import AnyPureLDP, LocalRandomizer, Relation
-from shuffledp.randomizers.continuous_noise import ContinuousNoise
-from shuffledp.randomizers.identity import foreign_classes, stated_by
-from shuffledp.wording import shorten
+from shuffledp.basics.wording import shorten
+from shuffledp.mechanisms import AnyPureLDP, LocalRandomizer, Relation
+from shuffledp.mechanisms.finite.identity import foreign_classes, stated_by
+from shuffledp.mechanisms.noise.continuous_noise import ContinuousNoise
 
 #: Who is counted, behind every number.
 COUNTED = "n counts all users, the one whose data changes included"

@@ -19,6 +19,8 @@ from shuffledp.accounting.sum_view import (
     sum_of_noise,
     tells_less,
 )
+from shuffledp.basics.balls import lower_double
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.binary_response import MOST_USERS, BinaryResponse
 from shuffledp.bounds.chernoff import users_aside
 from shuffledp.bounds.curve import (
@@ -34,10 +36,8 @@ from shuffledp.bounds.curve import (
 from shuffledp.bounds.decomposed import FINEST, Decomposed
 from shuffledp.bounds.sums.curve import NoisySum
 from shuffledp.bounds.swap.curve import Swapped
-from shuffledp.engine.balls import lower_double
-from shuffledp.interval import Interval
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import (
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import (
     KRR,
     DiscreteLaplace,
     Input,
@@ -45,8 +45,8 @@ from shuffledp.randomizers import (
     Pair,
     pairs_to_compare,
 )
-from shuffledp.randomizers.base import SlotLaws
-from shuffledp.randomizers.joint import Joint
+from shuffledp.mechanisms.base import SlotLaws
+from shuffledp.mechanisms.composed.joint import Joint
 
 #: The probabilities that too few of those set aside are in the pool; the best one is taken.
 _RISKS = tuple(10.0**-exponent for exponent in (3, 6, 12, 24, 48, 96, 192, 300))

@@ -7,9 +7,9 @@ import numbers
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shuffledp.errors import check_exact, check_integer
-from shuffledp.rounding import plain
-from shuffledp.wording import counted
+from shuffledp.basics.errors import check_exact, check_integer
+from shuffledp.basics.rounding import plain
+from shuffledp.basics.wording import counted
 
 
 @dataclass(frozen=True)

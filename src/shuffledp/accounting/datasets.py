@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shuffledp.randomizers import Input, Pair
+from shuffledp.mechanisms import Input, Pair
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from shuffledp.basics.errors import check_delta, check_epsilon, check_users
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.bounds.root import delta_above, delta_below, epsilon_above, epsilon_below
-from shuffledp.errors import check_delta, check_epsilon, check_users
-from shuffledp.interval import Interval
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import LocalRandomizer, MatrixRandomizer, Pair, as_randomizer
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import LocalRandomizer, MatrixRandomizer, Pair, as_randomizer
 
 #: How far a decomposition may miss the rows it decomposes, at an output and relatively: rounding of
 #: a few sums. What is missed becomes part of the decomposition, see `GeneralClone.decomposition`.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
-from shuffledp.accounting.rounds import Rounds
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.accounting.rounds.rounds import Rounds
+from shuffledp.mechanisms import LocalRandomizer
 
 
 def as_accountant(

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import Bound
+from shuffledp.basics.errors import MAX_EPSILON0, wide_is_enough
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve, Proved
-from shuffledp.errors import MAX_EPSILON0, wide_is_enough
-from shuffledp.interval import Interval
-from shuffledp.randomizers import Input, Pair
-from shuffledp.randomizers.joint import Joint
+from shuffledp.mechanisms import Input, Pair
+from shuffledp.mechanisms.composed.joint import Joint
 
 if TYPE_CHECKING:
-    from shuffledp.accounting.many_rounds import ManyRounds
-    from shuffledp.accounting.round_kind import RoundKind
-    from shuffledp.accounting.single_round import SingleRound
+    from shuffledp.accounting.rounds.many_rounds import ManyRounds
+    from shuffledp.accounting.rounds.round_kind import RoundKind
+    from shuffledp.accounting.rounds.single_round import SingleRound
 
 _RTOL = 1e-3  # relative width of what is composed
 
@@ -80,7 +80,7 @@ class JointSums(Curve):
     def _kinds(self) -> tuple[RoundKind, ...]:
         """The attributes, those of one mechanism together."""
         from shuffledp.accounting.accountant import ShuffleAccountant
-        from shuffledp.accounting.round_kind import merge_kinds
+        from shuffledp.accounting.rounds.round_kind import merge_kinds
 
         crowd = self.crowd
         sums = [
@@ -93,8 +93,8 @@ class JointSums(Curve):
 
     @cached_property
     def _answers(self) -> ManyRounds | SingleRound:
-        from shuffledp.accounting.many_rounds import ManyRounds
-        from shuffledp.accounting.single_round import SingleRound
+        from shuffledp.accounting.rounds.many_rounds import ManyRounds
+        from shuffledp.accounting.rounds.single_round import SingleRound
 
         if self._most == 1:
             return SingleRound([kind.accountant for kind in self._kinds])
@@ -103,7 +103,7 @@ class JointSums(Curve):
     @cached_property
     def _leak(self) -> ManyRounds | SingleRound:
         """What the datasets reveal."""
-        from shuffledp.accounting.single_round import SingleRound
+        from shuffledp.accounting.rounds.single_round import SingleRound
 
         if isinstance(self._answers, SingleRound):
             return SingleRound([self._changing[0][0].accountant])
@@ -112,7 +112,7 @@ class JointSums(Curve):
     @cached_property
     def _changing(self) -> list[tuple[RoundKind, int]]:
         """The attributes in which the datasets differ, and how many there are of each kind."""
-        from shuffledp.accounting.single_round import SingleRound
+        from shuffledp.accounting.rounds.single_round import SingleRound
 
         if not isinstance(self._answers, SingleRound):
             return self._answers.leading
@@ -139,7 +139,7 @@ class JointSums(Curve):
 
     def _datasets(self, kind: RoundKind, epsilon: float) -> Datasets | None:
         """Return those of an attribute that changes."""
-        from shuffledp.accounting.single_round import SingleRound
+        from shuffledp.accounting.rounds.single_round import SingleRound
 
         if isinstance(self._answers, SingleRound):
             with wide_is_enough():

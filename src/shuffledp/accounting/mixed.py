@@ -17,11 +17,7 @@ from shuffledp.accounting.crowd import Crowd, count_of
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import check_order
 from shuffledp.accounting.tier_guarantee import Among, TierGuarantee
-from shuffledp.bounds.curve import Curve, largest, smallest
-from shuffledp.bounds.root import delta_below, epsilon_below
-from shuffledp.bounds.tiers.leak import TierLeak
-from shuffledp.bounds.tiers.pool import Pool, has_common_law
-from shuffledp.errors import (
+from shuffledp.basics.errors import (
     MAX_USERS,
     AccuracyWarning,
     check_delta,
@@ -31,8 +27,13 @@ from shuffledp.errors import (
     check_users,
     warn_caller,
 )
-from shuffledp.interval import Interval
-from shuffledp.randomizers import (
+from shuffledp.basics.interval import Interval
+from shuffledp.basics.rounding import plain, round_up
+from shuffledp.bounds.curve import Curve, largest, smallest
+from shuffledp.bounds.root import delta_below, epsilon_below
+from shuffledp.bounds.tiers.leak import TierLeak
+from shuffledp.bounds.tiers.pool import Pool, has_common_law
+from shuffledp.mechanisms import (
     LocalRandomizer,
     MatrixRandomizer,
     Pair,
@@ -41,7 +42,6 @@ from shuffledp.randomizers import (
     as_randomizer,
     pairs_to_compare,
 )
-from shuffledp.rounding import plain, round_up
 
 _MAX_CHOICES = 3  # tiers of matrices besides the own one, all subsets of which are tried
 _RTOL = 1e-3  # the two ends of the enclosure differ by about 1/n, at best

@@ -12,9 +12,9 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.arrays import FloatArray
-from shuffledp.errors import MAX_EPSILON0, check_exact, wide_is_enough
-from shuffledp.interval import exp_down, exp_up
+from shuffledp.basics.arrays import FloatArray
+from shuffledp.basics.errors import MAX_EPSILON0, check_exact, wide_is_enough
+from shuffledp.basics.interval import exp_down, exp_up
 
 _LEAST_DELTA = 1e-9  # false negatives nearer to 1 than this are of no use to anybody
 _CURVES = 32  # pairs of lines that bound the trade-off

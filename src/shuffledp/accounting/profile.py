@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shuffledp.arrays import FloatArray
+from shuffledp.basics.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

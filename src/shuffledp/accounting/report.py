@@ -12,12 +12,12 @@ from shuffledp.accounting.assumptions import COUNTED, neighbours_of, particulars
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.sum_view import View, is_exact, view_in_words
-from shuffledp.errors import ContradictionError
-from shuffledp.interval import Interval
-from shuffledp.markup import facts
-from shuffledp.randomizers import LocalRandomizer, Pair, Relation
-from shuffledp.rounding import DIGITS, above, below, decade, plain, round_down, round_up
-from shuffledp.wording import shorten
+from shuffledp.basics.errors import ContradictionError
+from shuffledp.basics.interval import Interval
+from shuffledp.basics.markup import facts
+from shuffledp.basics.rounding import DIGITS, above, below, decade, plain, round_down, round_up
+from shuffledp.basics.wording import shorten
+from shuffledp.mechanisms import LocalRandomizer, Pair, Relation
 
 if TYPE_CHECKING:
     from shuffledp.accounting.accountant import ShuffleAccountant
@@ -269,7 +269,7 @@ class Report:
             NoAnswerError: if there is no finite epsilon.
             MissingExtraError: an ImportError, if matplotlib is not installed.
         """
-        from shuffledp.review import Cover, review_page
+        from shuffledp.outputs.review import Cover, review_page
 
         named = {} if title is None else {"title": title}
         return review_page(self, Cover(**named, organisation=organisation, contact=contact))

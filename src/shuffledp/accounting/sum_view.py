@@ -18,8 +18,8 @@ from shuffledp.bounds.sums.curve import (
     laplace_noise,
     normal_noise,
 )
-from shuffledp.randomizers import LocalRandomizer
-from shuffledp.randomizers.aggregate import (
+from shuffledp.mechanisms import LocalRandomizer
+from shuffledp.mechanisms.aggregate import (
     BitSums,
     GeometricSum,
     LaplaceSum,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.basics.errors import MAX_EPSILON0, wide_is_enough
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve
 from shuffledp.bounds.root import delta_above, delta_below, epsilon_above, epsilon_below
-from shuffledp.errors import MAX_EPSILON0, wide_is_enough
-from shuffledp.interval import Interval
 
 #: Among whom the users of a tier hide: all users, or those of their own tier.
 Among = Literal["all", "own tier"]

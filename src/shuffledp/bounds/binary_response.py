@@ -31,10 +31,10 @@ import numpy as np
 from flint import arb
 from numpy.lib.stride_tricks import sliding_window_view
 
-from shuffledp.arrays import FloatArray
+from shuffledp.basics.arrays import FloatArray
+from shuffledp.basics.balls import ball, precision, upper_log
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve, Proved
-from shuffledp.engine.balls import ball, precision, upper_log
-from shuffledp.interval import Interval
 
 #: With more users the laws take too long.
 MOST_USERS = 2000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flint import arb
 
-from shuffledp.engine.balls import precision
+from shuffledp.basics.balls import precision
 
 
 def few_successes(m: int, mass: arb, k: int) -> arb:

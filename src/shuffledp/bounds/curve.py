@@ -16,8 +16,8 @@ from typing import Literal
 
 from flint import arb
 
-from shuffledp.engine.balls import lower_log, precision, upper_log
-from shuffledp.interval import Interval
+from shuffledp.basics.balls import lower_log, precision, upper_log
+from shuffledp.basics.interval import Interval
 
 #: What proves a guarantee.
 Proof = Literal["blanket", "swap", "exact", "composition"]

@@ -13,13 +13,13 @@ from functools import cached_property, lru_cache
 import numpy as np
 from flint import arb
 
+from shuffledp.basics.balls import lower_log, precision, total, upper_log
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve, Proved
 from shuffledp.bounds.delta import log_delta
 from shuffledp.bounds.sketch import Sketch
-from shuffledp.engine.balls import lower_log, precision, total, upper_log
+from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.engine.coarsening import Side
-from shuffledp.interval import Interval
-from shuffledp.newdec.decomposition import Decomposition
 
 #: Relative widths of delta: an epsilon of some width asks for no less, and no more than these.
 FINEST, _COARSEST = 1e-7, 1e-2

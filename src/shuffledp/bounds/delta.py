@@ -6,13 +6,13 @@ import math
 
 from flint import arb
 
-from shuffledp.arrays import usual_errors
+from shuffledp.basics.arrays import usual_errors
+from shuffledp.basics.balls import lower_log, positive_part, precision, total, upper_log
 from shuffledp.bounds.sketch import Sketch
-from shuffledp.engine.balls import lower_log, positive_part, precision, total, upper_log
+from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.engine.coarsening import FEW, Side, capped, coarse, sorted_law
 from shuffledp.engine.mean import log_mean
 from shuffledp.engine.sums import Sum
-from shuffledp.newdec.decomposition import Decomposition
 
 #: Of the relative error asked for, what cutting off rare gains and cells may add.
 _CAP_SHARE, _CELLS_SHARE = 0.1, 0.5

@@ -13,10 +13,10 @@ from statistics import NormalDist
 
 from flint import arb
 
-from shuffledp.arrays import usual_errors
+from shuffledp.basics.arrays import usual_errors
+from shuffledp.basics.balls import lower_double, precision, upper_double
+from shuffledp.basics.errors import MAX_EPSILON0, MAX_TOTAL_EPSILON
 from shuffledp.bounds.curve import NOTHING, Curve, Proved
-from shuffledp.engine.balls import lower_double, precision, upper_double
-from shuffledp.errors import MAX_EPSILON0, MAX_TOTAL_EPSILON
 
 #: A search ends after so many proofs, close to its target or not.
 _MAX_PROOFS = 12

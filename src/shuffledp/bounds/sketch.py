@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray, usual_errors
+from shuffledp.basics.arrays import FloatArray, usual_errors
+from shuffledp.decomposition.decomposition import Cut, Decomposition
 from shuffledp.engine.proposals import Doubles
-from shuffledp.newdec.decomposition import Cut, Decomposition
 
 #: If gains are tilted by more than e to this power, sums are split by how many are large; by how
 #: many there are at all, if so few of all users have any.

@@ -10,7 +10,7 @@ from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd, crowd_of
 from shuffledp.accounting.report import Bound
 from shuffledp.accounting.sum_view import View
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.mechanisms import LocalRandomizer
 
 
 def accountant(

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import click
 
+from shuffledp.basics.cluster import Client, check_address, connected
 from shuffledp.cli.parameters import reading
 from shuffledp.cli.signals import ending_tidily
-from shuffledp.cluster import Client, check_address, connected
 
 CLUSTER = click.Option(
     ["--cluster"],

@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from shuffledp._version import __version__
+from shuffledp.basics.cluster import ClusterError
+from shuffledp.basics.errors import ClaimError, NoAnswerError
+from shuffledp.basics.extras import MissingExtraError
+from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.commands import Commands
-from shuffledp.cli.facts import EPILOG
 from shuffledp.cli.internal_error import InternalError
 from shuffledp.cli.misspelling import with_guess
-from shuffledp.cluster import ClusterError
-from shuffledp.errors import ClaimError, NoAnswerError
-from shuffledp.extras import MissingExtraError
 
 _INTERRUPTED = 130  # what shells report after Ctrl-C
 _ARGUMENTS = "shuffledp.arguments"

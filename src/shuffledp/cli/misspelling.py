@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from shuffledp.wording import closest, did_you_mean
+from shuffledp.basics.wording import closest, did_you_mean
 
 
 def with_guess(error: click.NoSuchOption, typed: Sequence[str]) -> click.NoSuchOption:

@@ -13,7 +13,7 @@ import click
 
 from shuffledp.accounting.report import BOUNDS, DEFAULT_BOUND
 from shuffledp.accounting.sum_view import VIEWS
-from shuffledp.errors import (
+from shuffledp.basics.errors import (
     MAX_ROUNDS,
     MAX_USERS,
     check_delta,
@@ -21,9 +21,9 @@ from shuffledp.errors import (
     check_probability,
     check_rtol,
 )
-from shuffledp.randomizers import parse, parse_family
-from shuffledp.rounding import written, written_at_most
-from shuffledp.wording import shorten
+from shuffledp.basics.rounding import written, written_at_most
+from shuffledp.basics.wording import shorten
+from shuffledp.mechanisms import parse, parse_family
 
 _MAX_ECHO = 60
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from shuffledp.wording import counted
+from shuffledp.basics.wording import counted
 
 _INTERVAL = 1.0  # seconds: what is done sooner shows nothing
 _BAR = 20  # characters

@@ -11,18 +11,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp.basics.errors import check_integer, check_users
+from shuffledp.basics.sealed import seal, unseal
+from shuffledp.basics.whole_file import write_whole
 from shuffledp.collection.combination import combination
 from shuffledp.collection.estimate import Estimate, Estimates
 from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.moments import Moments, Results, finish
 from shuffledp.collection.tally import Subject, Total, Truth, check_some, number_of
-from shuffledp.errors import check_integer, check_users
-from shuffledp.randomizers import LocalRandomizer, as_randomizer
-from shuffledp.randomizers.parts import without_paths
-from shuffledp.randomizers.support import SupportRandomizer
-from shuffledp.sampling.checks import bare_vector
-from shuffledp.sealed import seal, unseal
-from shuffledp.whole_file import write_whole
+from shuffledp.mechanisms import LocalRandomizer, as_randomizer
+from shuffledp.mechanisms.composed.parts import without_paths
+from shuffledp.mechanisms.sampling.checks import bare_vector
+from shuffledp.mechanisms.support.support import SupportRandomizer
 
 #: Says what a file of sums is and how it is laid out.
 _FORMAT = "shuffledp sums of reports, 1"

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.arrays import FloatArray
+from shuffledp.basics.arrays import FloatArray
 from shuffledp.collection.moments import Moments
-from shuffledp.randomizers.masses import working_digits
-from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.mechanisms.finite.masses import working_digits
+from shuffledp.mechanisms.support.support import SupportRandomizer
 
 
 def combination(randomizer: SupportRandomizer, shares: Moments, weights: ArrayLike) -> Moments:

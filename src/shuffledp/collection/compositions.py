@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from shuffledp.collection.moments import Results, combine
 from shuffledp.collection.tally import State, Subject, Tally, Total, Truth, check_some, number_of
-from shuffledp.randomizers import Joint, Subsample
-from shuffledp.randomizers.base import Values
-from shuffledp.randomizers.mixture import Mixture
+from shuffledp.mechanisms import Joint, Subsample
+from shuffledp.mechanisms.base import Values
+from shuffledp.mechanisms.composed.mixture import Mixture
 
 
 class JointTally(Tally):

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.arrays import FloatArray
+from shuffledp.basics.arrays import FloatArray
+from shuffledp.basics.errors import check_integer
 from shuffledp.collection.combination import unit_variances
 from shuffledp.collection.estimate import Estimate
 from shuffledp.collection.moments import Moments
-from shuffledp.errors import check_integer
-from shuffledp.randomizers import Joint
-from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.mechanisms import Joint
+from shuffledp.mechanisms.support.support import SupportRandomizer
 
 _ROWS = 1 << 14  # reports whose support is spelled out at a time, at most
 _ENTRIES = 1 << 22  # of what is spelled out

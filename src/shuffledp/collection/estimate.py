@@ -8,10 +8,10 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.errors import check_probability
-from shuffledp.markup import bar, grid
-from shuffledp.rounding import nearest, percent, round_down, round_up
-from shuffledp.wording import counted
+from shuffledp.basics.errors import check_probability
+from shuffledp.basics.markup import bar, grid
+from shuffledp.basics.rounding import nearest, percent, round_down, round_up
+from shuffledp.basics.wording import counted
 
 FloatArray = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from shuffledp.collection.compositions import JointTally, MixtureTally, Subsampl
 from shuffledp.collection.frequencies import MatrixTally, SupportTally
 from shuffledp.collection.means import MeanTally
 from shuffledp.collection.tally import Tally
-from shuffledp.randomizers import (
+from shuffledp.mechanisms import (
     Joint,
     LocalRandomizer,
     MatrixRandomizer,
@@ -21,8 +21,8 @@ from shuffledp.randomizers import (
     Parallel,
     Subsample,
 )
-from shuffledp.randomizers.noise import SymmetricNoise
-from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.mechanisms.noise.noise import SymmetricNoise
+from shuffledp.mechanisms.support.support import SupportRandomizer
 
 #: Values to estimate: integers, None for all, or for a joint composition one entry per attribute.
 Candidates = Sequence[Any] | NDArray[np.integer] | None

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.collection.estimate import FloatArray
 from shuffledp.collection.moments import Moments
 from shuffledp.collection.tally import State, Tally, check_counts, check_some, number_of
-from shuffledp.randomizers import KRR, MatrixRandomizer
-from shuffledp.randomizers.base import Values
-from shuffledp.randomizers.counting import count_values
-from shuffledp.randomizers.masses import working_digits
-from shuffledp.randomizers.support import SupportRandomizer
-from shuffledp.sampling import Bits
+from shuffledp.mechanisms import KRR, MatrixRandomizer
+from shuffledp.mechanisms.base import Values
+from shuffledp.mechanisms.finite.masses import working_digits
+from shuffledp.mechanisms.sampling import Bits
+from shuffledp.mechanisms.support.counting import count_values
+from shuffledp.mechanisms.support.support import SupportRandomizer
 
 #: More than the errors of a few operations and of inverting a matrix.
 _OUTWARDS = 1 + 1e-9

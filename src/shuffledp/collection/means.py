@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.basics.errors import check_integer
 from shuffledp.collection.estimate import FloatArray
 from shuffledp.collection.moments import Moments
 from shuffledp.collection.tally import State, Tally, check_some
-from shuffledp.errors import check_integer
-from shuffledp.randomizers.base import Values
-from shuffledp.randomizers.noise import SymmetricNoise
+from shuffledp.mechanisms.base import Values
+from shuffledp.mechanisms.noise.noise import SymmetricNoise
 
 #: Integers are summed in two halves of so many bits, which cannot overflow.
 _BITS = 26

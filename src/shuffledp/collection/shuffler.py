@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.errors import MAX_USERS, check_integer
-from shuffledp.randomizers import LocalRandomizer, as_randomizer
-from shuffledp.sampling import Bits
-from shuffledp.sampling.checks import bare_vector
+from shuffledp.basics.errors import MAX_USERS, check_integer
+from shuffledp.mechanisms import LocalRandomizer, as_randomizer
+from shuffledp.mechanisms.sampling import Bits
+from shuffledp.mechanisms.sampling.checks import bare_vector
 
 
 def shuffle(

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from shuffledp.basics.errors import check_integer
 from shuffledp.collection.estimate import FloatArray
 from shuffledp.collection.families import tally_for
 from shuffledp.collection.moments import finish
 from shuffledp.collection.shuffler import shuffle
-from shuffledp.errors import check_integer
-from shuffledp.randomizers import LocalRandomizer, as_randomizer
+from shuffledp.mechanisms import LocalRandomizer, as_randomizer
 
 T = TypeVar("T")
 

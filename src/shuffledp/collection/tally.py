@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from shuffledp.collection.estimate import FloatArray
 from shuffledp.collection.moments import Results
-from shuffledp.randomizers import LocalRandomizer
-from shuffledp.randomizers.base import Values
-from shuffledp.sampling.checks import check_integers
+from shuffledp.mechanisms import LocalRandomizer
+from shuffledp.mechanisms.base import Values
+from shuffledp.mechanisms.sampling.checks import check_integers
 
 #: Arrays of sums over reports: those of two batches add up to those of both together.
 State = list[NDArray[Any]]

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.basics.errors import check_types, check_users
 from shuffledp.collection.aggregator import Aggregator
 from shuffledp.collection.estimate import Estimate, Estimates, FloatArray
 from shuffledp.collection.moments import Moments, Results, combine, finish
-from shuffledp.errors import check_types, check_users
-from shuffledp.randomizers import LocalRandomizer, as_randomizer
-from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.mechanisms import LocalRandomizer, as_randomizer
+from shuffledp.mechanisms.support.support import SupportRandomizer
 
 
 def estimate_tiers(aggregators: Sequence[Aggregator]) -> Estimates:

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.basics.errors import check_several
 from shuffledp.collection.families import tally_for
-from shuffledp.errors import check_several
-from shuffledp.randomizers import Joint, LocalRandomizer, Subsample, as_randomizer
-from shuffledp.randomizers.mixture import Mixture
-from shuffledp.randomizers.parts import without_paths
-from shuffledp.sampling.layout import as_bytes
+from shuffledp.mechanisms import Joint, LocalRandomizer, Subsample, as_randomizer
+from shuffledp.mechanisms.composed.mixture import Mixture
+from shuffledp.mechanisms.composed.parts import without_paths
+from shuffledp.mechanisms.sampling.layout import as_bytes
 
 _VERSION = 1
 _HEAD = 9  # bytes before the report

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from shuffledp.errors import (
+from shuffledp.basics.errors import (
     check_delta,
     check_epsilon,
     check_epsilon0,

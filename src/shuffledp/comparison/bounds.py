@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from shuffledp.baselines import BASELINES
-from shuffledp.randomizers import LocalRandomizer, Relation
-from shuffledp.wording import closest, did_you_mean
+from shuffledp.basics.wording import closest, did_you_mean
+from shuffledp.comparison.published import BASELINES
+from shuffledp.mechanisms import LocalRandomizer, Relation
 
 
 @dataclass(frozen=True)

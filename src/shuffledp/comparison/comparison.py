@@ -18,15 +18,15 @@ from shuffledp.accounting.assumptions import assumptions_of, particulars
 from shuffledp.accounting.crowd import Crowd, crowd_of
 from shuffledp.accounting.report import level_fields
 from shuffledp.accounting.sum_view import View, check_view, view_in_words
+from shuffledp.basics.errors import AccuracyWarning, check_delta, check_rtol, check_users
+from shuffledp.basics.figures import Dot, plot_dots
+from shuffledp.basics.markup import Markup, bar, grid
+from shuffledp.basics.rounding import given_or_up, nearest, plain, round_down, round_up
+from shuffledp.basics.wording import counted, fill, shorten
 from shuffledp.comparison.bounds import BOUNDS, OURS, relation_of
 from shuffledp.comparison.frame import to_frame
 from shuffledp.comparison.question import Question, answer
-from shuffledp.errors import AccuracyWarning, check_delta, check_rtol, check_users
-from shuffledp.figures import Dot, plot_dots
-from shuffledp.markup import Markup, bar, grid
-from shuffledp.randomizers import LocalRandomizer, Relation, as_randomizer
-from shuffledp.rounding import given_or_up, nearest, plain, round_down, round_up
-from shuffledp.wording import counted, fill, shorten
+from shuffledp.mechanisms import LocalRandomizer, Relation, as_randomizer
 
 _NO_VALUE = "-"
 _HEAD = ("bound on epsilon", "epsilon", "to ours", "to lower bound")

@@ -8,17 +8,17 @@ from itertools import pairwise
 
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.crowd import HONEST, Corruption, Crowd
-from shuffledp.comparison.axis import Axis
-from shuffledp.errors import (
+from shuffledp.basics.errors import (
     MAX_EPSILON0,
     NoAnswerError,
     check_delta,
     check_users,
     wide_is_enough,
 )
-from shuffledp.randomizers import LocalRandomizer
-from shuffledp.rounding import plain, round_up
-from shuffledp.wording import counted
+from shuffledp.basics.rounding import plain, round_up
+from shuffledp.basics.wording import counted
+from shuffledp.comparison.axis import Axis
+from shuffledp.mechanisms import LocalRandomizer
 
 _LEAST_DELTA = 1e-12  # where a privacy profile ends unless told
 

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.basics.figures import Line
 from shuffledp.comparison.bounds import BOUNDS, OURS
 from shuffledp.comparison.question import Value
-from shuffledp.figures import Line
-from shuffledp.randomizers import Relation
+from shuffledp.mechanisms import Relation
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,11 @@ from shuffledp.accounting.assumptions import (
 )
 from shuffledp.accounting.crowd import Corruption
 from shuffledp.accounting.sum_view import View, check_view, is_exact, view_in_words
+from shuffledp.basics.errors import AccuracyWarning, check_rtol, check_several
+from shuffledp.basics.figures import Chart, picture, plot
+from shuffledp.basics.markup import Markup, grid
+from shuffledp.basics.rounding import plain, round_down, round_up
+from shuffledp.basics.wording import closest, counted, did_you_mean
 from shuffledp.comparison.axis import AXES, AxisName
 from shuffledp.comparison.bounds import BOUNDS, OURS, bound_names, relation_of
 from shuffledp.comparison.course import Course, end_of_profile
@@ -30,12 +35,7 @@ from shuffledp.comparison.families import Families, Mechanism, read_families
 from shuffledp.comparison.frame import to_frame
 from shuffledp.comparison.question import Question
 from shuffledp.comparison.sweep import sweep
-from shuffledp.errors import AccuracyWarning, check_rtol, check_several
-from shuffledp.figures import Chart, picture, plot
-from shuffledp.markup import Markup, grid
-from shuffledp.randomizers import LocalRandomizer
-from shuffledp.rounding import plain, round_down, round_up
-from shuffledp.wording import closest, counted, did_you_mean
+from shuffledp.mechanisms import LocalRandomizer
 
 _POINTS = 50
 _SMALL = (4.0, 2.6)  # inches of a picture in a notebook
@@ -133,7 +133,7 @@ class Curves:
             )
 
     def to_chart(self) -> Chart:
-        """Return the data of a picture, which :func:`shuffledp.figures.draw` writes to a file."""
+        """Return the data of a picture, which :func:`shuffledp.basics.figures.draw` writes to a file."""
         return Chart(
             title=self.title,
             x_label=self.course.axis.label,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from shuffledp.randomizers import LocalRandomizer, as_family, as_randomizer
-from shuffledp.wording import shorten
+from shuffledp.basics.wording import shorten
+from shuffledp.mechanisms import LocalRandomizer, as_family, as_randomizer
 
 #: What may stand for a mechanism; where epsilon0 varies, a text without it or a function of it.
 Mechanism = LocalRandomizer | str | Callable[[float], LocalRandomizer]

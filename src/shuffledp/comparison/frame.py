@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shuffledp.extras import import_extra
+from shuffledp.basics.extras import import_extra
 
 
 def to_frame(rows: Sequence[Mapping[str, object]], index: str | None = None) -> Any:

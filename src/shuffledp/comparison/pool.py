@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from shuffledp.cluster import interrupts_later
+from shuffledp.basics.cluster import interrupts_later
 
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")

@@ -12,12 +12,12 @@ from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.report import Bound as BoundName
 from shuffledp.accounting.sum_view import View, tells_less
-from shuffledp.baselines import BASELINES, Baseline
-from shuffledp.baselines.coverage import users_covered
-from shuffledp.baselines.numeric import NumericBaseline
+from shuffledp.basics.errors import NoAnswerError, wide_is_enough
 from shuffledp.comparison.bounds import OURS
-from shuffledp.errors import NoAnswerError, wide_is_enough
-from shuffledp.randomizers import LocalRandomizer
+from shuffledp.comparison.published import BASELINES, Baseline
+from shuffledp.comparison.published.coverage import users_covered
+from shuffledp.comparison.published.numeric import NumericBaseline
+from shuffledp.mechanisms import LocalRandomizer
 
 #: Which accountant says what each of our bounds is.
 KINDS = {"guarantee": "best", "lower_bound": "best", "blanket": "blanket"}

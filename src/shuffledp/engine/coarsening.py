@@ -20,8 +20,8 @@ from typing import Literal
 import numpy as np
 from flint import arb
 
-from shuffledp.arrays import FloatArray
-from shuffledp.engine.balls import total
+from shuffledp.basics.arrays import FloatArray
+from shuffledp.basics.balls import total
 from shuffledp.engine.proposals import Doubles
 from shuffledp.engine.sums import Atom, Law
 

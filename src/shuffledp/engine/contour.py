@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from flint import acb, acb_mat, arb
 
-from shuffledp.arrays import FloatArray
-from shuffledp.engine.balls import total, upper_double
+from shuffledp.basics.arrays import FloatArray
+from shuffledp.basics.balls import total, upper_double
 from shuffledp.engine.proposals import Plan
 from shuffledp.engine.sums import Law, Sum
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from flint import arb
 
-from shuffledp.engine.balls import lower_double, total, upper_double
+from shuffledp.basics.balls import lower_double, total, upper_double
 from shuffledp.engine.contour import Enclosure
 from shuffledp.engine.proposals import Doubles
 from shuffledp.engine.sums import Block, Sum

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.engine.balls import total
+from shuffledp.basics.balls import total
 from shuffledp.engine.sums import Atom, Block, Law, Sum
 
 

@@ -6,8 +6,8 @@ import math
 
 from flint import arb
 
-from shuffledp.arrays import usual_errors
-from shuffledp.engine.balls import (
+from shuffledp.basics.arrays import usual_errors
+from shuffledp.basics.balls import (
     PRECISION,
     lower_log,
     positive_part,
@@ -16,12 +16,12 @@ from shuffledp.engine.balls import (
     upper_double,
     upper_log,
 )
+from shuffledp.basics.interval import Interval
 from shuffledp.engine.contour import Contour
 from shuffledp.engine.enumeration import Enumeration
 from shuffledp.engine.jumps import Jumps
 from shuffledp.engine.proposals import Doubles
 from shuffledp.engine.sums import Sum
-from shuffledp.interval import Interval
 
 #: An outcome costs about as much as this many nodes of a contour, or waves (nodes times atoms).
 _NODES_PER_OUTCOME, _WAVES_PER_OUTCOME = 0.5, 20

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shuffledp.arrays import ComplexArray, FloatArray, usual_errors
+from shuffledp.basics.arrays import ComplexArray, FloatArray, usual_errors
 from shuffledp.engine.sums import Sum
 
 #: Shares of the relative error asked for that each cause may use up.

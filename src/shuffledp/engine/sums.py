@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb
 
-from shuffledp.arrays import FloatArray
-from shuffledp.engine.balls import total
+from shuffledp.basics.arrays import FloatArray
+from shuffledp.basics.balls import total
 
 
 class Atom(NamedTuple):

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shuffledp.accounting import ShuffleAccountant
-from shuffledp.accounting.level import Trial
+from shuffledp.accounting.calibration.level import Trial
+from shuffledp.accounting.calibration.target import Target
 from shuffledp.accounting.report import DEFAULT_BOUND, Bound
 from shuffledp.accounting.sum_view import View
-from shuffledp.accounting.target import Target
-from shuffledp.baselines import BASELINES
-from shuffledp.errors import NoAnswerError, wide_is_enough
-from shuffledp.randomizers import KRR, LocalRandomizer
+from shuffledp.basics.errors import NoAnswerError, wide_is_enough
+from shuffledp.comparison.published import BASELINES
+from shuffledp.mechanisms import KRR, LocalRandomizer
 
 #: Not valid as published; what the baselines hold of them was repaired here.
 _REPAIRED = ("stronger_clone", "restored_generic")
@@ -118,7 +118,7 @@ class BlanketOnly(Guarantee):
 
 
 class BestPublished(Analysis):
-    """The best upper bound of :data:`shuffledp.baselines.BASELINES` that is valid as published.
+    """The best upper bound of :data:`shuffledp.comparison.published.BASELINES` that is valid as published.
 
     All of them are about the multiset, and so hold for the sum. They are asked about the users who
     are honest; none covers reports that are learned adaptively.

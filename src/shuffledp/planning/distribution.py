@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from shuffledp.errors import check_exact
-from shuffledp.rounding import written
-from shuffledp.wording import counted, shorten
+from shuffledp.basics.errors import check_exact
+from shuffledp.basics.rounding import written
+from shuffledp.basics.wording import counted, shorten
 
 _MAX_ECHO = 60
 _TOLERANCE = 1e-6  # of the sum: decimals in a file are rounded

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.sum_view import View
+from shuffledp.basics.errors import MAX_EPSILON0, NoAnswerError
+from shuffledp.basics.figures import Chart, Line
+from shuffledp.basics.rounding import plain
 from shuffledp.comparison import compute
-from shuffledp.errors import MAX_EPSILON0, NoAnswerError
-from shuffledp.figures import Chart, Line
 from shuffledp.planning.goal import Goal, LeastError
 from shuffledp.planning.plan import judged
 from shuffledp.planning.task import Task
-from shuffledp.rounding import plain
 
 _PUBLISHED = "best published bound"
 _EACH_SIDE = 6

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar
 
+from shuffledp.basics.errors import check_size
 from shuffledp.collection.combination import Covariances
-from shuffledp.errors import check_size
-from shuffledp.planning.prediction import Prediction
-from shuffledp.planning.task import Family, Task, spread
-from shuffledp.randomizers import (
+from shuffledp.mechanisms import (
     KRR,
     OUE,
     RAPPOR,
@@ -21,8 +19,10 @@ from shuffledp.randomizers import (
     LocalRandomizer,
     SubsetSelection,
 )
-from shuffledp.randomizers.masses import working_digits
-from shuffledp.randomizers.support import SupportRandomizer
+from shuffledp.mechanisms.finite.masses import working_digits
+from shuffledp.mechanisms.support.support import SupportRandomizer
+from shuffledp.planning.prediction import Prediction
+from shuffledp.planning.task import Family, Task, spread
 
 _FACTOR = 1.2  # between discrete parameters: 12 random targets lost at most 1% of the error
 _MAX_BUCKETS = 2**32  # with which local hashing runs

@@ -6,15 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shuffledp.accounting.calibration.level import SMALLEST_EPSILON0
 from shuffledp.accounting.crowd import Crowd
-from shuffledp.accounting.level import SMALLEST_EPSILON0
 from shuffledp.accounting.sum_view import View
-from shuffledp.errors import MAX_EPSILON0
+from shuffledp.basics.errors import MAX_EPSILON0
+from shuffledp.basics.rounding import plain, round_down
 from shuffledp.planning.analysis import Analysis, BestPublished, Guarantee
 from shuffledp.planning.option import LeftOut, Option, Setting
 from shuffledp.planning.search import Found, least_epsilon, least_error, runs
 from shuffledp.planning.task import Family, Task
-from shuffledp.rounding import plain, round_down
 
 _COMMON_EPSILON0 = 1.0  # at which every mechanism runs whose reports can be written down
 

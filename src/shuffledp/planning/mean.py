@@ -10,11 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray
-from shuffledp.errors import check_size
+from shuffledp.basics.arrays import FloatArray
+from shuffledp.basics.errors import check_size
+from shuffledp.mechanisms import KRR, DiscreteLaplace, LocalRandomizer
 from shuffledp.planning.prediction import Prediction
 from shuffledp.planning.task import Family, Task, spread
-from shuffledp.randomizers import KRR, DiscreteLaplace, LocalRandomizer
 
 _FACTOR = 1.5
 _MAX_BOUND = 256  # beyond it rounding is invisible and the noise that of the continuous law

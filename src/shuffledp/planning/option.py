@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 
 from shuffledp.collection.frequencies import largest_shift
+from shuffledp.mechanisms import LocalRandomizer
+from shuffledp.mechanisms.support.support import SupportRandomizer
 from shuffledp.planning.prediction import Prediction
 from shuffledp.planning.search import Found
 from shuffledp.planning.task import Task
-from shuffledp.randomizers import LocalRandomizer
-from shuffledp.randomizers.support import SupportRandomizer
 
 
 @dataclass(frozen=True)

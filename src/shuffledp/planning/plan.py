@@ -9,9 +9,8 @@ from types import MappingProxyType
 
 from shuffledp.accounting.crowd import Crowd, crowd_of
 from shuffledp.accounting.sum_view import View, check_view
-from shuffledp.arrays import usual_errors
-from shuffledp.comparison import compute
-from shuffledp.errors import (
+from shuffledp.basics.arrays import usual_errors
+from shuffledp.basics.errors import (
     NoAnswerError,
     check_delta,
     check_epsilon,
@@ -19,15 +18,16 @@ from shuffledp.errors import (
     check_size,
     check_users,
 )
-from shuffledp.markup import bar, grid
+from shuffledp.basics.markup import bar, grid
+from shuffledp.basics.rounding import given_or_up, plain, round_down, round_up
+from shuffledp.basics.wording import shorten
+from shuffledp.comparison import compute
 from shuffledp.planning.distribution import check_distribution
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.goal import Goal, LeastEpsilon, LeastError
 from shuffledp.planning.mean import Mean
 from shuffledp.planning.option import LeftOut, Option
 from shuffledp.planning.task import Task
-from shuffledp.rounding import given_or_up, plain, round_down, round_up
-from shuffledp.wording import shorten
 
 #: What a plan can be made for, by name.
 TASKS: Mapping[str, type[Task]] = MappingProxyType({task.name: task for task in (Frequency, Mean)})

@@ -13,11 +13,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from shuffledp.accounting.level import SMALLEST_EPSILON0, Trial, largest_level, settle_level
-from shuffledp.errors import MAX_EPSILON0
+from shuffledp.accounting.calibration.level import (
+    SMALLEST_EPSILON0,
+    Trial,
+    largest_level,
+    settle_level,
+)
+from shuffledp.basics.errors import MAX_EPSILON0
+from shuffledp.mechanisms import LocalRandomizer
 from shuffledp.planning.analysis import Analysis
 from shuffledp.planning.task import Family, Task
-from shuffledp.randomizers import LocalRandomizer
 
 Answer = TypeVar("Answer")
 

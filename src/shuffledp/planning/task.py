@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shuffledp.mechanisms import LocalRandomizer
 from shuffledp.planning.prediction import Prediction
-from shuffledp.randomizers import LocalRandomizer
 
 #: A mechanism with all its parameters but epsilon0.
 Family = Callable[[float], LocalRandomizer]

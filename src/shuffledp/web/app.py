@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp._version import __version__
-from shuffledp.extras import import_extra
+from shuffledp.basics.extras import import_extra
 from shuffledp.web.reply import Reply
 from shuffledp.web.served import Served
 from shuffledp.web.workers import Ask, BusyError, Workers

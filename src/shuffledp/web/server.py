@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from shuffledp.extras import import_extra
+from shuffledp.basics.extras import import_extra
 
 _HOST = "127.0.0.1"
 _LAST_WORDS = 1  # seconds for answers under way when the server is stopped

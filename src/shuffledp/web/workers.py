@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
-from shuffledp.cluster import interrupts_later
+from shuffledp.basics.cluster import interrupts_later
 from shuffledp.comparison.pool import prepare_worker
 from shuffledp.web.reply import Reply
 

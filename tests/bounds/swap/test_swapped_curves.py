@@ -12,11 +12,11 @@ from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.bounds.root import epsilon_above, epsilon_below
 from shuffledp.bounds.swap.curve import Swapped
 from shuffledp.bounds.swap.slots import Slots
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import Laplace, Pair
-from shuffledp.randomizers.interval_types import interval_types
-from shuffledp.randomizers.lattice_types import lattice_types
-from shuffledp.randomizers.ldp_types import ldp_types
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import Laplace, Pair
+from shuffledp.mechanisms.finite.ldp_types import ldp_types
+from shuffledp.mechanisms.noise.interval_types import interval_types
+from shuffledp.mechanisms.noise.lattice_types import lattice_types
 
 ROWS = [[Fraction(x, 20) for x in row] for row in ([10, 4, 6], [4, 10, 6], [4, 4, 12])]
 

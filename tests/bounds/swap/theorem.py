@@ -12,8 +12,8 @@ from math import comb, lcm, prod
 
 import numpy as np
 
+from shuffledp.basics.balls import ball, precision
 from shuffledp.bounds.swap.slots import Slots
-from shuffledp.engine.balls import ball, precision
 from shuffledp.engine.sums import Law
 
 #: Values and masses.

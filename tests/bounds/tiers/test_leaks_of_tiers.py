@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from shuffledp.basics.balls import ball, precision
 from shuffledp.bounds.tiers.leak import TierLeak
-from shuffledp.engine.balls import ball, precision
 
 Law = list[Fraction]
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from rational import exact_delta
 
+from shuffledp.basics.balls import ball, lower_log, precision, upper_log
 from shuffledp.bounds.root import epsilon_above
 from shuffledp.bounds.tiers.pool import Pool, has_common_law
-from shuffledp.engine.balls import ball, lower_log, precision, upper_log
-from shuffledp.newdec import Decomposition
-from shuffledp.randomizers import KRR, Pair, parse
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms import KRR, Pair, parse
 
 
 def response(k: int, odds: Fraction) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:

@@ -30,8 +30,8 @@ from typing import NamedTuple
 
 from flint import acb, arb, arb_mat, ctx
 
+from shuffledp.basics.balls import precision, short
 from shuffledp.bounds.sums.counts import Bit
-from shuffledp.engine.balls import precision, short
 from shuffledp.engine.enclosure import PrecisionError
 
 _WIDTH = 0.006  # of a cell, in standard deviations, over the root of the depth

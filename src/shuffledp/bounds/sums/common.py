@@ -14,8 +14,8 @@ from functools import cached_property
 
 from flint import arb
 
+from shuffledp.basics.balls import short
 from shuffledp.bounds.sums.counts import Bit
-from shuffledp.engine.balls import short
 
 _LARGEST = 1 - 2.0**-40  # of the mass that bits have in common, where k is chosen
 

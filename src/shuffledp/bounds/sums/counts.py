@@ -20,7 +20,7 @@ from itertools import accumulate
 
 from flint import arb, arb_mat, arb_poly
 
-from shuffledp.engine.balls import short, total
+from shuffledp.basics.balls import short, total
 from shuffledp.engine.enclosure import PrecisionError
 
 _MAX_UNDECIDED = 8  # ratios that cannot be told from one; ties are fine

@@ -17,15 +17,15 @@ from functools import cached_property
 
 from flint import arb
 
+from shuffledp.basics.balls import ball, lower_log, precision, upper_double, upper_log
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve, Proof, Proved
 from shuffledp.bounds.sums.counts import Bit, Bounds
 from shuffledp.bounds.sums.cover import CellLaws, CellSearch, cells_depth
 from shuffledp.bounds.sums.line import Shape
 from shuffledp.bounds.sums.noise import geometric_log_delta, laplace_log_delta, normal_log_delta
 from shuffledp.bounds.sums.worst import CountSearch
-from shuffledp.engine.balls import ball, lower_log, precision, upper_double, upper_log
 from shuffledp.engine.progress import silent
-from shuffledp.interval import Interval
 
 #: How much wider than the datasets of a corner a bound may be: of epsilon, and of log delta, where
 #: closer is not worth the time, and farther says little.

@@ -21,8 +21,8 @@ from functools import cached_property
 
 from flint import arb
 
+from shuffledp.basics.balls import positive_part, total
 from shuffledp.bounds.sums.shift import ShiftedSum
-from shuffledp.engine.balls import positive_part, total
 from shuffledp.engine.enclosure import Method
 
 _METHOD = {"name": "finite sum"}

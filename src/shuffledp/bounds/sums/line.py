@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from shuffledp.engine.balls import short
+from shuffledp.basics.balls import short
 
 _MAX_NODES = 200_000
 _MAX_PERIOD = 2.0**60

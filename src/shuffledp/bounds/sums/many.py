@@ -26,9 +26,9 @@ from functools import cached_property
 
 from flint import acb, acb_poly, arb
 
+from shuffledp.basics.balls import positive_part, total
 from shuffledp.bounds.sums.line import Line
 from shuffledp.bounds.sums.shift import ShiftedSum
-from shuffledp.engine.balls import positive_part, total
 from shuffledp.engine.enclosure import Method
 
 _PARTS = (0.01, 0.03, 0.1, 0.3, 0.6, 0.9)  # of the way to the next end of the strip

@@ -17,13 +17,13 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from shuffledp.basics.balls import PRECISION, ball, lower_log, precision, upper_log
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.sums.few import FewGeometric
 from shuffledp.bounds.sums.line import Shape
 from shuffledp.bounds.sums.many import ManyGeometric
 from shuffledp.bounds.sums.shift import ShiftedSum, enclose_shift
-from shuffledp.engine.balls import PRECISION, ball, lower_log, precision, upper_log
 from shuffledp.engine.enclosure import Enclosure, PrecisionError
-from shuffledp.interval import Interval
 
 #: Relative width of delta, and bits that are tried.
 _RTOL, _BITS = 1e-9, (PRECISION, 256, 512, 1024, 2048)

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 
 from flint import arb
 
-from shuffledp.engine.balls import positive_part
+from shuffledp.basics.balls import positive_part
 from shuffledp.engine.enclosure import Enclosure, Method, PrecisionError
 
 _MAX_UNDECIDED = 3

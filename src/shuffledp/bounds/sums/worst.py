@@ -23,9 +23,9 @@ from functools import cached_property
 
 from flint import arb
 
+from shuffledp.basics.balls import logarithm, short
 from shuffledp.bounds.sums.common import CommonBits, Side, cut
 from shuffledp.bounds.sums.counts import Bit, Bounds, CountLaw, count_law, counts_delta
-from shuffledp.engine.balls import logarithm, short
 from shuffledp.engine.progress import Progress
 
 _SHARE = 1e-4  # of delta, what rare cases may add

@@ -23,7 +23,8 @@ from dataclasses import dataclass, replace
 
 from flint import arb
 
-from shuffledp.arrays import usual_errors
+from shuffledp.basics.arrays import usual_errors
+from shuffledp.basics.balls import precision, upper_double, upper_log
 from shuffledp.bounds.swap.examined import Examined
 from shuffledp.bounds.swap.far import FarTypes
 from shuffledp.bounds.swap.lead import ranked_types
@@ -31,7 +32,6 @@ from shuffledp.bounds.swap.mixtures import Mixtures
 from shuffledp.bounds.swap.nodes import BallTypes, Types, collect_nodes
 from shuffledp.bounds.swap.plan import Proposal, SwapPlan
 from shuffledp.bounds.swap.slots import Slots
-from shuffledp.engine.balls import precision, upper_double, upper_log
 from shuffledp.engine.coarsening import FEW, coarse, sorted_law
 
 #: Squares of larger gains overflow where doubles propose; levels near 300 are no case for swaps.

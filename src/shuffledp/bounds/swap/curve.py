@@ -8,12 +8,12 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve, Proved
 from shuffledp.bounds.swap.bound import swap_log_delta
 from shuffledp.bounds.swap.plan import DoubleLaw, Proposal
 from shuffledp.bounds.swap.slots import Slots
-from shuffledp.interval import Interval
-from shuffledp.newdec.decomposition import Decomposition
+from shuffledp.decomposition.decomposition import Decomposition
 
 #: What the bound may add to log delta: an epsilon of some width asks for no less and no more.
 _FINEST, _COARSEST = 1e-4, 1e-2

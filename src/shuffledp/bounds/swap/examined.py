@@ -35,7 +35,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.arrays import FloatArray
+from shuffledp.basics.arrays import FloatArray
 
 ComplexArray = NDArray[np.complex128]
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 from flint import arb
 
-from shuffledp.arrays import UNIT, FloatArray
+from shuffledp.basics.arrays import UNIT, FloatArray
 from shuffledp.bounds.swap.examined import UP, ComplexArray
 from shuffledp.bounds.swap.nodes import Types, distance
 from shuffledp.bounds.swap.plan import Stack

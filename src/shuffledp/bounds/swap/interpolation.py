@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray
+from shuffledp.basics.arrays import FloatArray
 from shuffledp.bounds.swap.examined import UP
 
 _LESS = 2 - UP

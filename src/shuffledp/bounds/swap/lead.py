@@ -49,7 +49,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray
+from shuffledp.basics.arrays import FloatArray
 from shuffledp.bounds.swap.examined import SLACK, UP, Examined
 from shuffledp.bounds.swap.nodes import Nodes
 

@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.arrays import FloatArray, IntArray
+from shuffledp.basics.arrays import FloatArray, IntArray
 from shuffledp.bounds.swap.examined import SLACK, UP, ComplexArray, Examined, Spread, most_variance
 from shuffledp.bounds.swap.interpolation import largest_sums
 from shuffledp.bounds.swap.lead import (

@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from flint import acb, arb
 
-from shuffledp.arrays import FloatArray, IntArray
+from shuffledp.basics.arrays import FloatArray, IntArray
+from shuffledp.basics.balls import total, upper_double
 from shuffledp.bounds.swap.examined import UP, ComplexArray, Examined
 from shuffledp.bounds.swap.plan import SwapPlan
-from shuffledp.engine.balls import total, upper_double
 from shuffledp.engine.contour import Transform
 from shuffledp.engine.sums import Law
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shuffledp.arrays import FloatArray, usual_errors
+from shuffledp.basics.arrays import FloatArray, usual_errors
 from shuffledp.bounds.swap.slots import Slots
 from shuffledp.engine.proposals import Doubles, Plan
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from shuffledp.engine.balls import precision
+from shuffledp.basics.balls import precision
+from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.engine.sums import Atom, Law
-from shuffledp.newdec.decomposition import Decomposition
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,9 +28,8 @@ from functools import cached_property
 import numpy as np
 from flint import acb, arb
 
-from shuffledp.arrays import FloatArray
-from shuffledp.bounds.curve import Curve, Proved
-from shuffledp.engine.balls import (
+from shuffledp.basics.arrays import FloatArray
+from shuffledp.basics.balls import (
     lower_double,
     lower_log,
     precision,
@@ -38,10 +37,11 @@ from shuffledp.engine.balls import (
     upper_double,
     upper_log,
 )
+from shuffledp.basics.interval import Interval
+from shuffledp.bounds.curve import Curve, Proved
 from shuffledp.engine.contour import Transform
 from shuffledp.engine.proposals import Doubles
 from shuffledp.engine.sums import Law
-from shuffledp.interval import Interval
 
 #: How much noise, in units of one over the tilt.
 _NOISE = 0.1

@@ -36,14 +36,14 @@ from operator import itemgetter
 import numpy as np
 from flint import arb
 
+from shuffledp.basics.balls import lower_log, precision, total, upper_log
+from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve, Proved
-from shuffledp.engine.balls import lower_log, precision, total, upper_log
+from shuffledp.decomposition.decomposition import Component, Decomposition
 from shuffledp.engine.coarsening import FEW, Side, coarse, sorted_law
 from shuffledp.engine.mean import log_mean
 from shuffledp.engine.proposals import Doubles
 from shuffledp.engine.sums import Block, Law, Sum
-from shuffledp.interval import Interval
-from shuffledp.newdec.decomposition import Component, Decomposition
 
 #: How many others have which share of the common law, the smallest share first.
 Others = Sequence[tuple[arb, int]]

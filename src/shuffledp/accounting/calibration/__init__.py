@@ -1,0 +1,1 @@
+"""The largest safe level, the smallest safe crowd, the most rounds."""

@@ -1,0 +1,1 @@
+"""Many rounds of reports."""

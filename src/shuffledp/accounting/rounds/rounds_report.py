@@ -1,0 +1,252 @@
+"""The answer to one question about several rounds, with the question it answers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from shuffledp._version import __version__
+from shuffledp.accounting.assumptions import (
+    COUNTED,
+    PLANNED,
+    ROUNDS,
+    limited,
+    neighbours_in_rounds,
+    particulars,
+)
+from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.report import NOBODY, Quantity, level_fields
+from shuffledp.accounting.sum_view import view_in_words
+from shuffledp.basics.interval import Interval
+from shuffledp.basics.markup import facts
+from shuffledp.basics.rounding import DIGITS, above, below, decade, plain, round_down, round_up
+from shuffledp.basics.wording import counted, shorten
+from shuffledp.mechanisms import Relation
+
+if TYPE_CHECKING:
+    from shuffledp.accounting.rounds.round_kind import RoundKind
+    from shuffledp.accounting.rounds.rounds import Rounds
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RoundsReport:
+    """A certified guarantee for several rounds beside what is certainly leaked.
+
+    Attributes:
+        rounds: what was asked about.
+        quantity: what is asked for, "epsilon" or "delta".
+        target: the other one of the two, which is given.
+        guarantee: enclosure of the bound; its upper end is the guarantee.
+        lower_bound: what the datasets below already reveal, rounded down.
+        rtol_reached: whether the enclosure is as narrow as was asked for.
+        datasets: for each kind of round the neighbouring datasets behind ``lower_bound``.
+        log_guarantee: for delta, the enclosure of its logarithm, which does not underflow.
+        log_lower_bound: for delta, the logarithm of the lower bound.
+
+    >>> from shuffledp import ShuffleAccountant
+    >>> year = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).rounds(52)
+    >>> print(year.epsilon_report(1e-6))
+    epsilon <= 0.6607 at delta = 1e-6 for 52 rounds: 52 x krr(k=10, epsilon0=2.0), n = 10,000
+    (no analysis can prove less than 0.6602)
+    """
+
+    rounds: Rounds
+    quantity: Quantity
+    target: float
+    guarantee: Interval
+    lower_bound: float
+    rtol_reached: bool
+    datasets: tuple[Datasets | None, ...]
+    log_guarantee: Interval | None = None
+    log_lower_bound: float | None = None
+
+    @cached_property
+    def one_round(self) -> tuple[float, ...]:
+        """The certified epsilon of one round of each kind, at the same delta; none for delta."""
+        if self.quantity == "delta":
+            return ()
+        return tuple(k.accountant.get_epsilon(self.target) for k in self.rounds.kinds)
+
+    @cached_property
+    def naive(self) -> float | None:
+        """What adding up epsilons and deltas would give; None for delta."""
+        return None if self.quantity == "delta" else self.rounds.naive_epsilon(self.target)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the numbers assume."""
+        at_most = self.rounds.at_most
+        accountants = [kind.accountant for kind in self.rounds.kinds]
+        facts = [
+            *self._corruption,
+            *(fact for one in accountants for fact in particulars(one.randomizer, one.bound)),
+        ]
+        views = dict.fromkeys(f"the analyst sees {view}" for view in self.views_in_words)
+        return (
+            COUNTED,
+            *views,
+            *ROUNDS,
+            self.neighbours,
+            PLANNED,
+            *dict.fromkeys(facts),
+            *(() if at_most is None else (limited(at_most),)),
+        )
+
+    @property
+    def relation(self) -> Relation | None:
+        """How neighbouring datasets differ in every round; None if not in all rounds alike."""
+        return self.rounds.relation
+
+    @property
+    def neighbours(self) -> str:
+        """What neighbouring datasets do, in words."""
+        return neighbours_in_rounds(kind.accountant.randomizer for kind in self.rounds.kinds)
+
+    @property
+    def _corruption(self) -> list[str]:
+        """Who is corrupted in each kind of round; of which mechanism, if there are several."""
+        several = len(self.rounds.kinds) > 1
+        return [
+            f"in each round{f' of {shorten(str(one.randomizer))}' if several else ''} {fact}"
+            for kind in self.rounds.kinds
+            for one in [kind.accountant]
+            for fact in one.crowd.assumptions
+        ]
+
+    @property
+    def views_in_words(self) -> list[str]:
+        """What the analyst sees in each kind of round; of which mechanism, if that is a sum."""
+        several = len(self.rounds.kinds) > 1
+        return [
+            view_in_words(one.randomizer, one.view, one.crowd)
+            + (f" (of {shorten(str(one.randomizer))})" if several and one.view == "sum" else "")
+            for kind in self.rounds.kinds
+            for one in [kind.accountant]
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of JSON answers, which docs/json.md explains; None for infinity."""
+        fields: dict[str, Any] = {
+            "rounds": [
+                {
+                    "mechanism": str(kind.accountant.randomizer),
+                    "relation": kind.accountant.relation.to_dict(),
+                    **level_fields(kind.accountant.randomizer),
+                    "n": kind.accountant.n,
+                    "corrupted": kind.accountant.crowd.corrupted,
+                    "corrupted_adaptively": kind.accountant.crowd.corrupted_adaptively,
+                    "times": kind.times,
+                    "bound": kind.accountant.bound,
+                    "view": kind.accountant.view,
+                    "datasets": self._in_words(kind, found),
+                }
+                for kind, found in zip(self.rounds.kinds, self.datasets, strict=True)
+            ],
+            "times": self.rounds.total,
+            "relation": None if self.relation is None else self.relation.to_dict(),
+            "at_most": self.rounds.at_most,
+            "target_epsilon": self.target if self.quantity == "delta" else None,
+            "target_delta": self.target if self.quantity == "epsilon" else None,
+            "quantity": self.quantity,
+            "guarantee": _ends(self.guarantee),
+            "lower_bound": _finite(self.lower_bound),
+            "one_round": [_finite(epsilon) for epsilon in self.one_round],
+            "naive": None if self.naive is None else _finite(self.naive),
+            "rtol": self.rounds.rtol,
+            "rtol_reached": self.rtol_reached,
+        }
+        if self.log_guarantee is not None and self.log_lower_bound is not None:
+            fields |= {
+                "log_guarantee": _ends(self.log_guarantee),
+                "log_lower_bound": _finite(self.log_lower_bound),
+            }
+        return fields | {"assumptions": list(self.assumptions), "version": __version__}
+
+    @property
+    def digits(self) -> int:
+        """As many digits as the accuracy that was asked for makes meaningful."""
+        return max(DIGITS, -decade(self.rounds.rtol))
+
+    @property
+    def decimal_guarantee(self) -> Decimal:
+        """The guarantee, also where it is too small for doubles."""
+        log = self.log_guarantee
+        return above(self.guarantee.upper, None if log is None else log.upper)
+
+    @property
+    def decimal_lower_bound(self) -> Decimal:
+        """The lower bound, also where it is too small for doubles."""
+        return below(self.lower_bound, self.log_lower_bound)
+
+    @property
+    def at_most(self) -> str:
+        """The guarantee for people, rounded up."""
+        return round_up(self.decimal_guarantee, self.digits)
+
+    @property
+    def at_least(self) -> str:
+        """The lower bound for people, rounded down."""
+        return round_down(self.decimal_lower_bound, self.digits)
+
+    @property
+    def given(self) -> str:
+        """What was given, in words."""
+        return f"{'delta' if self.quantity == 'epsilon' else 'epsilon'} = {plain(self.target)}"
+
+    @property
+    def kinds_in_words(self) -> list[str]:
+        """The kinds of rounds, one text each."""
+        return [
+            f"{kind.times:,} x {shorten(str(kind.accountant.randomizer))}, "
+            f"n = {one.crowd.in_figures}{', only the sum' if one.view == 'sum' else ''}"
+            for kind in self.rounds.kinds
+            for one in [kind.accountant]
+        ]
+
+    @property
+    def datasets_in_words(self) -> list[str]:
+        """The datasets of each kind of rounds."""
+        kinds = zip(self.rounds.kinds, self.datasets, strict=True)
+        return [self._in_words(kind, found) for kind, found in kinds]
+
+    def _in_words(self, kind: RoundKind, datasets: Datasets | None) -> str:
+        if datasets is None:
+            return "none are known" if kind.accountant.choice.pairs else NOBODY
+        some = self.rounds.limit < self.rounds.total
+        return f"{datasets}, in every round{' that is taken' if some else ''}"
+
+    def __str__(self) -> str:
+        """Return the guarantee with its question, and the lower bound if there is one."""
+        line = f"{self.quantity} <= {self.at_most} at {self.given} for "
+        line += f"{counted(self.rounds.total, 'round')}: {'; '.join(self.kinds_in_words)}"
+        if self.rounds.at_most is not None:
+            line += f"; at most {self.rounds.at_most:,} for each user"
+        if self.relation is None or not self.relation.replaces_input:
+            line += f"; {self.neighbours}"
+        if not self.decimal_lower_bound:
+            return line
+        return f"{line}\n(no analysis can prove less than {self.at_least})"
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        rows = {
+            "rounds": "; ".join(self.kinds_in_words),
+            "given": self.given,
+            "guarantee": f"{self.quantity} <= {self.at_most}",
+            "lower bound": f"{self.quantity} >= {self.at_least}",
+            "datasets": "; ".join(self.datasets_in_words),
+            "neighbours": self.neighbours,
+        }
+        return facts(rows)
+
+
+def _ends(interval: Interval) -> dict[str, float | None]:
+    return {"lower": _finite(interval.lower), "upper": _finite(interval.upper)}
+
+
+def _finite(number: float) -> float | None:
+    """Return the number; JSON has no infinity."""
+    return number if math.isfinite(number) else None

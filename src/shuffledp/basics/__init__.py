@@ -1,0 +1,1 @@
+"""What everything else stands on: errors, intervals, balls, numbers and words for people, files."""

@@ -1,0 +1,1 @@
+"""What commands ask, and how they say what they found."""

@@ -1,0 +1,118 @@
+"""What ``shuffledp curve`` was asked, checked before any work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp.accounting.crowd import Corruption
+from shuffledp.accounting.sum_view import View
+from shuffledp.basics.errors import check_epsilon0
+from shuffledp.basics.rounding import plain, written
+from shuffledp.cli.accountant import crowd_asked
+from shuffledp.cli.parameters import DELTA, EPSILON, TIMES, USERS
+from shuffledp.comparison import AXES, Axis, Course, Families, end_of_profile, read_families
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveRequest:
+    """The options of the command line, by their names there."""
+
+    mechanism: tuple[str, ...]
+    against: str
+    n: int | None
+    delta: float | None
+    low: str | None
+    high: str | None
+    count: int
+    bounds: tuple[str, ...]
+    outputs: tuple[Path, ...]
+    rtol: float
+    corrupted: int | Fraction
+    corrupted_adaptively: int | Fraction
+    view: View
+    as_json: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what is missing, and what would be ignored."""
+        if self.as_json and self.outputs:
+            raise click.UsageError("--json and --out exclude each other; --out FILE.json writes it")
+        for name, option, value in (
+            ("n", "'-n' / '--users'", self.n),
+            ("delta", "'--delta'", self.delta),
+        ):
+            if name in self.axis.fixed and value is None:
+                raise click.UsageError(f"a curve against {self.against} needs {option}")
+            if name not in self.axis.fixed and value is not None:
+                raise click.UsageError(
+                    f"a curve against {self.against} takes no {option}: it varies along the curve"
+                )
+
+    @property
+    def axis(self) -> Axis:
+        """What varies."""
+        return AXES[self.against]
+
+    def families(self) -> Families:
+        """Return by text what each user runs at a point."""
+        try:
+            return read_families(self.mechanism, self.against)
+        except ValueError as error:
+            raise _bad("mechanism", str(error)) from None
+
+    def course(self, families: Families) -> Course:
+        """Return where the curves are computed, and what stays."""
+        low = self.axis.low if self.low is None else self._end("low", self.low)
+        if self.high is not None:
+            high = self._end("high", self.high)
+        elif self.axis.high is not None:
+            high = self.axis.high
+        else:
+            crowd = crowd_asked(self.n or 1, self.corrupted, self.corrupted_adaptively)
+            high = end_of_profile((make(1.0) for make in families.values()), crowd)
+        if low > high:
+            raise click.UsageError(
+                f"--from must be at most --to, got {plain(low)} and {plain(high)}"
+            )
+        points = self.axis.points(low, high, self.count)
+        corruption = Corruption(self.corrupted, self.corrupted_adaptively)
+        try:
+            return Course(self.axis, points, self.n, self.delta, corruption)
+        except ValueError as error:  # at some point nobody is honest
+            raise click.UsageError(str(error)) from None
+
+    def _end(self, name: str, text: str) -> float:
+        """Read one end of the range, by the rules of what varies."""
+        if self.against == "epsilon0":
+            return _read_epsilon0(name, text)
+        option = {"users": USERS, "delta": DELTA, "epsilon": EPSILON, "rounds": TIMES}[self.against]
+        read: Any = option.callback
+        end: float = read(click.get_current_context(), _parameter(name), text)
+        if self.axis.log and end == 0:
+            raise _bad(name, f"{self.against} must be above 0 on a logarithmic axis, got {text!r}")
+        return end
+
+
+def _read_epsilon0(name: str, text: str) -> float:
+    try:
+        number = float(written(text))
+    except ValueError:
+        raise _bad(name, f"epsilon0 must be a number, got {text!r}") from None
+    try:
+        return check_epsilon0(number)
+    except ValueError as error:
+        raise _bad(name, str(error)) from None
+
+
+def _parameter(name: str) -> click.Parameter:
+    """Return a parameter of the running command."""
+    parameters = click.get_current_context().command.params
+    return next(parameter for parameter in parameters if parameter.name == name)
+
+
+def _bad(name: str, message: str) -> click.BadParameter:
+    return click.BadParameter(message, click.get_current_context(), _parameter(name))

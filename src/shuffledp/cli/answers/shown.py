@@ -1,0 +1,38 @@
+"""The guarantee of an answer, as people read it, and what it is about."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from shuffledp.accounting.sum_view import View
+from shuffledp.basics.rounding import plain
+
+
+def what_is_seen(view: View) -> str:
+    """Return the subject of "... (epsilon, delta)-differentially private"."""
+    return "the sum of the reports is" if view == "sum" else "the shuffled reports are"
+
+
+#: How neighbouring datasets differ that do not differ in all rounds alike.
+BY_ROUND = "differ in each round as its mechanism says"
+
+
+def is_private(epsilon: str, delta: str, neighbours: str) -> str:
+    """Return what follows "the shuffled reports are".
+
+    >>> is_private("0.5", "1e-6", "replace one")
+    '(0.5, 1e-6)-differentially private for neighbouring datasets that replace one'
+    """
+    claim = f"({epsilon}, {delta})-differentially private"
+    return f"{claim} for neighbouring datasets that {neighbours}"
+
+
+def shown_guarantee(guarantee: Decimal, rounded: str, met: float | None) -> str:
+    """Return the guarantee rounded up; the target that is met, if that takes it there or beyond.
+
+    >>> shown_guarantee(Decimal("0.09996"), "0.1000", 0.1), shown_guarantee(Decimal(2), "2", None)
+    ('0.1', '2')
+    """
+    if met is None or guarantee > met or Decimal(rounded) < Decimal(plain(met)):
+        return rounded
+    return plain(met)

@@ -1,0 +1,100 @@
+"""``shuffledp ledger``: record rounds as they happen; what was spent, and what is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shuffledp.accounting.report import DEFAULT_BOUND
+from shuffledp.basics.errors import MAX_ROUNDS, check_total_epsilon
+from shuffledp.cli.answers.ledger_answer import LedgerAnswer
+from shuffledp.cli.answers.ledger_request import ACTIONS, LedgerRequest
+from shuffledp.cli.answers.question import question
+from shuffledp.cli.parameters import (
+    BOUND,
+    DELTA,
+    EPSILON,
+    USERS,
+    number,
+    optional,
+    reading,
+    whole,
+)
+from shuffledp.cli.signals import ending_tidily
+from shuffledp.deployment.files import Ledger
+from shuffledp.mechanisms import parse
+
+_EPSILON, _BOUND = optional(EPSILON), optional(BOUND)
+_EPSILON.callback = reading(number("epsilon", check_total_epsilon))
+_EPSILON.help = "With new: the epsilon that all rounds together may reach."
+_BOUND.default, _BOUND.show_default = None, False
+_BOUND.help = "With new: which bound counts the cost, best (if left out) or blanket."
+_DELTA = optional(DELTA)
+_DELTA.help = "With new: the delta at which they may reach it."
+
+
+@question(
+    click.Argument(["action"], type=click.Choice(ACTIONS)),
+    click.Argument(["ledger"]),
+    click.Argument(["mechanism"], required=False, callback=reading(parse)),
+    optional(USERS),
+    click.Option(
+        ["--times"],
+        callback=reading(whole("times", 1, MAX_ROUNDS)),
+        metavar="INTEGER",
+        help="With add: how many rounds, 1 if left out.",
+    ),
+    click.Option(
+        ["--beyond"],
+        is_flag=True,
+        help="With add: record rounds that happened already, even beyond the budget.",
+    ),
+    _EPSILON,
+    _DELTA,
+    _BOUND,
+    click.Option(
+        ["--adaptive"],
+        is_flag=True,
+        help="With new: rounds may be chosen after looking at results; fewer fit.",
+    ),
+)
+def ledger(**options: Any) -> LedgerAnswer:
+    """Record rounds as they happen; see what is spent and left.
+
+    ACTION is new (begin a ledger with the budget --epsilon and --delta), add (record a round of
+    MECHANISM with -n users, unless it exceeds the budget) or show (what is spent; with MECHANISM
+    and -n also how many such rounds still fit). LEDGER is the file. MECHANISM is what each user
+    runs, for example "krr(k=10, epsilon0=2)".
+
+    Rounds must be planned in advance. If mechanisms or numbers of users are chosen after looking at
+    results, a privacy filter is needed: begin the ledger with --adaptive.
+    """
+    request = LedgerRequest(**options)
+    try:
+        with ending_tidily():
+            return LedgerAnswer.of(*_act(request))
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _act(request: LedgerRequest) -> tuple[Ledger, tuple[str, int, int] | None]:
+    """Return the ledger afterwards, and what was asked about the rounds that still fit."""
+    if request.action == "new":
+        epsilon, delta = request.budget
+        created = Ledger.create(
+            request.ledger,
+            epsilon=epsilon,
+            delta=delta,
+            bound=request.bound or DEFAULT_BOUND,
+            adaptive=request.adaptive,
+        )
+        return created, None
+    found = Ledger(request.ledger)
+    if request.action == "add":
+        found.add(*request.kind, request.times or 1, beyond=request.beyond)
+        return found, None
+    if request.mechanism is None:
+        return found, None
+    mechanism, n = request.kind
+    return found, (str(mechanism), n, found.fitting(mechanism, n))

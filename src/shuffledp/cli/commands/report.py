@@ -1,0 +1,153 @@
+"""``shuffledp report``: the document for a review board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shuffledp.basics.whole_file import check_writable, write_whole
+from shuffledp.cli.accountant import accountant
+from shuffledp.cli.answers.facts import EPILOG
+from shuffledp.cli.parameters import (
+    BOUND,
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
+    DELTA,
+    RTOL,
+    USERS,
+    VIEW,
+    optional,
+    reading,
+)
+from shuffledp.cli.terminal import progress
+from shuffledp.mechanisms import parse
+
+if TYPE_CHECKING:
+    from shuffledp.certificates import Certificate
+    from shuffledp.cli.answers.report_source import Source
+
+
+def _read_out(text: str) -> Path:
+    path = Path(text)
+    try:
+        check_writable(path)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ValueError(f"cannot write {text!r}: {why}") from None
+    return path
+
+
+_MECHANISM = click.Argument(["mechanism"], required=False, callback=reading(parse))
+
+_PARAMETERS = [
+    _MECHANISM,
+    optional(USERS),
+    optional(DELTA),
+    click.Option(
+        ["--from", "source"],
+        metavar="FILE",
+        help="Take mechanism, users and delta from a file instead: reports that 'randomize' wrote, "
+        "or their sum, with their sidecar, a plan of 'plan --study', or a certificate, which is "
+        "checked and embedded.",
+    ),
+    click.Option(
+        ["--attribute"],
+        metavar="NAME",
+        help="Which shuffle of a plan with several: the one that is about this attribute.",
+    ),
+    RTOL,
+    BOUND,
+    VIEW,
+    CORRUPTED,
+    CORRUPTED_ADAPTIVELY,
+    click.Option(["--title"], metavar="TEXT", help="What the document is called."),
+    click.Option(["--organisation"], metavar="TEXT", help="Who collects the data."),
+    click.Option(["--contact"], metavar="TEXT", help="Whom to ask."),
+    click.Option(
+        ["--certify", "certified"],
+        is_flag=True,
+        help='Prove the guarantee and embed the certificate. Needs the extra "certify".',
+    ),
+    click.Option(
+        ["-o", "--out"],
+        callback=reading(_read_out),
+        metavar="FILE",
+        help="Write the page to a file. Without it the page is printed.",
+    ),
+]
+
+
+@click.command(params=_PARAMETERS, epilog=EPILOG)
+def report(out: Path | None, certified: bool, **options: Any) -> None:
+    """Write the document for a review board: one HTML page.
+
+    It holds the statement to quote, what is assumed and what holds if that fails, the guarantee as
+    curves and in terms of attackers, what published analyses say, and definitions. It prints on
+    about three pages. Needs the extra "plot".
+
+    MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
+    mechanisms" for all of them.
+    """
+    from shuffledp.outputs.review import Cover, review_page
+
+    try:
+        texts = {name: options.pop(name) for name in ("title", "organisation", "contact")}
+        cover = Cover(**{name: text for name, text in texts.items() if text is not None})
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    source = _question(options)
+    asked = accountant(mechanism=source.mechanism, n=source.n, view=source.view, **options)
+    if (certified or source.certificate) and asked.crowd.assumptions:
+        raise click.UsageError("certificates are for honest users, without --corrupted")
+    if certified and source.certificate:
+        raise click.UsageError("--certify proves what the certificate of --from has proved")
+    with progress():
+        found, certificate = asked.epsilon_report(source.delta), source.certificate
+        if certificate is not None:
+            _check(certificate)
+        elif certified:
+            from shuffledp.certificates import certify
+
+            certificate = certify(asked, target_delta=source.delta)
+        page = review_page(found, cover, certificate, source.whole)
+    if out is None:
+        click.echo(page, nl=False)
+    else:
+        write_whole(out, page.encode())
+        click.echo(str(out))
+
+
+def _check(certificate: Certificate) -> None:
+    """Prove again what a certificate says; only then it goes into a document."""
+    from shuffledp.certificates import CertificateError, verify
+
+    try:
+        verify(certificate)
+    except CertificateError as error:
+        raise click.ClickException(f"not verified: {error}") from None
+
+
+def _question(options: dict[str, Any]) -> Source:
+    """Take mechanism, users and delta out of the options, all from one source."""
+    from shuffledp.cli.answers.report_source import Source, read_source
+
+    view = options.pop("view")
+    given = {name: options.pop(name) for name in ("mechanism", "n", "delta")}
+    name, attribute = options.pop("source"), options.pop("attribute")
+    known = [value for value in given.values() if value is not None]
+    if name is None:
+        if len(known) < len(given):
+            raise click.UsageError("give MECHANISM, '-n' / '--users' and '--delta', or '--from'")
+        if attribute is not None:
+            raise click.UsageError("--attribute chooses a shuffle of a plan: it needs --from")
+        return Source(**given, view=view)
+    if known:
+        raise click.UsageError("'--from' says itself what MECHANISM, '-n' and '--delta' are")
+    if view != "multiset":
+        raise click.UsageError("'--from' says itself what the analyst sees, without '--view'")
+    try:
+        return read_source(name, attribute)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None

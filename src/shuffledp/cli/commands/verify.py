@@ -1,0 +1,61 @@
+"""``shuffledp verify``: check a certificate."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TextIO
+
+import click
+
+from shuffledp.basics.wording import shorten
+from shuffledp.cli.answers.document import to_json
+from shuffledp.cli.answers.facts import EPILOG
+from shuffledp.cli.parameters import JSON
+from shuffledp.cli.terminal import proving
+
+
+@click.command(
+    params=[click.Argument(["file"], type=click.File(encoding="utf-8")), JSON], epilog=EPILOG
+)
+def verify(file: TextIO, as_json: bool) -> None:
+    """Check a certificate: prove its statements again.
+
+    FILE is what "shuffledp certify" printed, or - for standard input. Everything is computed from
+    the mechanism and the number of users in it. The exit code is 0 only if every statement is
+    proved and every field agrees.
+    """
+    from shuffledp.certificates import Certificate, CertificateError
+    from shuffledp.certificates import verify as check
+    from shuffledp.certificates.certificate import MAX_CHARACTERS
+
+    try:
+        text = file.read(MAX_CHARACTERS + 1)
+    except UnicodeDecodeError:
+        raise click.ClickException(f"{file.name} is not a certificate: not UTF-8 text") from None
+    except OSError as error:
+        raise click.ClickException(f"cannot read {file.name}: {error.strerror}") from None
+    try:
+        certificate = Certificate.from_json(text)
+        with proving() as progress:
+            check(certificate, progress=progress)
+    except CertificateError as error:
+        raise click.ClickException(f"not verified: {error}") from None
+    if as_json:
+        kept = ("mechanism", "relation", "n", "bound", "guarantee", "lower_bound")
+        fields = {name: value for name, value in asdict(certificate).items() if name in kept}
+        click.echo(to_json({"command": "verify", "verified": True, "rounds": 1, **fields}))
+        return
+    from shuffledp.certificates.issue import bound_in_words
+
+    rows = [
+        ("verified", "every statement is proved again"),
+        ("mechanism", shorten(certificate.mechanism)),
+        ("users", f"{certificate.n:,}"),
+        ("covers", "one round"),
+        ("guarantee", certificate.guarantee.statement),
+        ("bound", bound_in_words(certificate.bound)),
+    ]
+    if certificate.lower_bound is not None:
+        rows.append(("lower bound", certificate.lower_bound.statement))
+    for label, value in rows:
+        click.echo(label.ljust(13) + value)

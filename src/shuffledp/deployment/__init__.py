@@ -1,0 +1,1 @@
+"""What is done with real data: files, ledgers, studies, audits."""

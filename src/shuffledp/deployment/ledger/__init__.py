@@ -1,0 +1,1 @@
+"""What was collected, and what is left of a budget."""

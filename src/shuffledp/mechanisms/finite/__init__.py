@@ -1,0 +1,1 @@
+"""Mechanisms given by their table, and what stands for any of a level."""

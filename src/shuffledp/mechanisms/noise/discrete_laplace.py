@@ -1,0 +1,127 @@
+"""The discrete Laplace (two-sided geometric) mechanism."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shuffledp.basics.arrays import FloatArray, IntArray
+from shuffledp.basics.errors import check_epsilon0, check_integer
+from shuffledp.decomposition import Decomposition
+from shuffledp.mechanisms.aggregate import Aggregate, GeometricSum, OnlyMultiset
+from shuffledp.mechanisms.base import SlotLaws, Values
+from shuffledp.mechanisms.noise.lattice_types import lattice_types
+from shuffledp.mechanisms.noise.noise import SymmetricNoise
+from shuffledp.mechanisms.noise.noise_laws import Place, discrete_laplace_decomposition
+from shuffledp.mechanisms.pair import Pair
+from shuffledp.mechanisms.sampling import Bits
+from shuffledp.mechanisms.sampling.checks import check_integers
+from shuffledp.mechanisms.sampling.geometric import two_sided_geometric
+
+#: With more inputs there are too many types of background for the swap bound.
+_MAX_SWAPPED = 20
+
+#: Slower decay makes noise that does not fit into 64 bits.
+_SLOWEST = Fraction(1, 1 << 40)
+
+
+@dataclass(frozen=True, repr=False)
+class DiscreteLaplace(SymmetricNoise):
+    r"""Adds two-sided geometric noise to an integer in {0, ..., B}.
+
+    :math:`P(Z=z)=\frac{1-\alpha}{1+\alpha}\alpha^{|z|}` with
+    :math:`\alpha=e^{-\varepsilon_0/B}`. Clamping the report to {0, ..., B} changes no bound: all
+    outputs beyond an end have the same ratios. Reports are not clamped, so that they stay unbiased;
+    the noise is sampled exactly, for the rational number that is epsilon0/B.
+
+    Args:
+        epsilon0: replace-one LDP level for inputs B apart.
+        bound: the largest input B, at least 1.
+
+    >>> d = DiscreteLaplace(epsilon0=1.0, bound=2)
+    >>> d.decomposition(d.neighbours()[0]).size
+    3
+    """
+
+    name: ClassVar[str] = "discrete_laplace"
+    example: ClassVar[str | None] = "discrete_laplace(epsilon0=1.0, bound=4)"
+
+    epsilon0: float
+    bound: int
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        object.__setattr__(self, "epsilon0", check_epsilon0(self.epsilon0))
+        object.__setattr__(self, "bound", check_integer("bound", self.bound, 1, 10**9))
+
+    @property
+    def largest_input(self) -> int:
+        """B."""
+        return self.bound
+
+    @property
+    def is_interval(self) -> bool:
+        """False: inputs are integers."""
+        return False
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """The sum of the values plus that of the noise."""
+        # Exactly this class: one derived from it may state another law.
+        return (
+            GeometricSum(self.epsilon0, self.bound)
+            if type(self) is DiscreteLaplace
+            else OnlyMultiset()
+        )
+
+    def law_at(self, place: Place) -> Decomposition:
+        """Return the decomposition into cells."""
+        return discrete_laplace_decomposition(Fraction(self.epsilon0) / self.bound, place)
+
+    @property
+    def noise_variance(self) -> float:
+        r""":math:`2\alpha/(1-\alpha)^2`."""
+        return 0.5 / math.sinh(self.epsilon0 / self.bound / 2) ** 2
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """An integer of 64 bits."""
+        return np.dtype("<i8")
+
+    def check_values(self, values: object) -> IntArray:
+        """Return integers from 0 to B."""
+        return check_integers("values", values, self.bound)
+
+    def draw(self, values: Values, bits: Bits) -> IntArray:
+        """Add two-sided geometric noise.
+
+        Raises:
+            ValueError: if epsilon0/B is below 2**-40, where noise may not fit into 64 bits.
+        """
+        rate = Fraction(self.epsilon0) / self.bound
+        if rate < _SLOWEST:
+            raise ValueError(f"epsilon0/bound must be at least 2**-40 to run, got {float(rate)!r}")
+        inputs: IntArray = np.asarray(values)
+        return inputs + two_sided_geometric(bits, rate, inputs.size)
+
+    def log_density(self, noise: IntArray) -> FloatArray:
+        r"""Return :math:`|z|\log\alpha`."""
+        return -(self.epsilon0 / self.bound) * np.abs(noise)
+
+    def slot_laws(self, pair: Pair) -> SlotLaws | None:
+        """Return the laws of all pairs x < x' and all backgrounds v; reflection gives the rest.
+
+        Noise does not depend on the input, so a law depends on x' - x and v - x alone. Slot 0 is
+        that of the end points, which dominates the others.
+        """
+        # Exactly this class: one derived from it may state another law.
+        if type(self) is not DiscreteLaplace:
+            return super().slot_laws(pair)
+        if self.bound > _MAX_SWAPPED or pair not in self.neighbours():
+            return None
+        types = lattice_types(Fraction(self.epsilon0) / self.bound, self.bound)
+        return SlotLaws(self.decomposition(pair), *types)

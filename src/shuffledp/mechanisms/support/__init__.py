@@ -1,0 +1,1 @@
+"""Mechanisms that report each output with one of two probabilities."""

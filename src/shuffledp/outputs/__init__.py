@@ -1,0 +1,1 @@
+"""What is handed to others: documents and loss laws."""

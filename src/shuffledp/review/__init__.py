@@ -1,6 +1,0 @@
-"""The document for a review board: one page that says what is promised, to whom, and why."""
-
-from shuffledp.review.cover import Cover, Whole
-from shuffledp.review.page import review_page
-
-__all__ = ["Cover", "Whole", "review_page"]
