@@ -61,7 +61,7 @@ check: $(DEV) ## run both with all examples, and look at coverage
 	@$(MAKE) --no-print-directory coverage
 
 # Of what `--cov` has seen; each of these parts must have 95% of its lines.
-COVERED := decomposition divergence rounds accounting randomizers
+COVERED := decomposition engine bounds accounting mechanisms certificates
 
 coverage: $(DEV) ## which lines the last run with PYTEST_ARGS="--cov --cov-report=" has reached
 	@code=0; for part in $(COVERED); do \

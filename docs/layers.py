@@ -11,58 +11,41 @@ SOURCE = Path(__file__).parent.parent / "src" / "shuffledp"
 
 #: A package or module may import from the rows above its own in this list, from no other.
 LAYERS: Sequence[Sequence[str]] = (
-    ("_version", "arrays", "extras", "rounding", "sealed", "whole_file", "wording"),
-    ("cluster", "errors", "markup"),
-    ("interval",),
+    ("_version",),
+    ("basics",),
     ("engine",),
-    ("newdec", "sampling"),
-    ("randomizers", "bounds"),
-    ("rounds",),
-    ("collection", "accounting"),
-    ("baselines", "figures"),
+    ("decomposition",),
+    ("mechanisms",),
+    ("bounds",),
+    ("accounting", "collection"),
     ("comparison",),
-    ("files", "planning", "certification", "auditing", "bridge"),
-    ("review", "study"),
+    ("certificates", "planning"),
+    ("outputs",),
+    ("deployment",),
     ("web",),
     ("cli",),
 )
 
 #: What a part may call in a part above it, imported in the function that does; each with a reason.
 UPWARDS = {
-    ("accounting", "review"): "Report.to_html makes a document of what all other parts know",
+    ("accounting", "outputs"): "Report.to_html makes a document of what all other parts know",
 }
 
 #: What each one is for, in a few words.
 PURPOSE = {
     "_version": "the version",
-    "arrays": "arrays, unit of rounding",
-    "extras": "optional packages",
-    "rounding": "numbers for people",
-    "sealed": "JSON with a checksum",
-    "whole_file": "files written whole",
-    "wording": "words for people",
-    "cluster": "workers elsewhere",
-    "errors": "errors and argument checks",
-    "markup": "HTML that is always escaped",
-    "interval": "certified intervals",
-    "engine": "certified means of sums, in balls",
-    "newdec": "components (a, b, c) in balls",
-    "bounds": "curves of delta against epsilon",
-    "sampling": "exact random decisions from bits",
-    "randomizers": "mechanisms: law, sampler, text form",
-    "rounds": "loss laws and their sums",
-    "collection": "shuffle, add up, estimate, simulate",
-    "accounting": "epsilon, delta, epsilon0, n",
-    "baselines": "published analyses, for comparison",
-    "figures": "charts and their data",
-    "comparison": "all bounds, side by side and along an axis",
-    "files": "reports and tables on disk",
+    "basics": "balls, intervals, errors, words, files",
+    "engine": "encloses E f(sum of G): doubles propose, balls prove",
+    "decomposition": "what reports of two inputs have in common",
+    "mechanisms": "state their law, draw from it, have a text form",
+    "bounds": "certified curves of delta against epsilon",
+    "accounting": "a setting and its curves",
+    "collection": "shuffle, add up, estimate",
+    "comparison": "beside published analyses, along an axis",
+    "certificates": "proved, and proved again",
+    "outputs": "documents and loss laws",
     "planning": "which mechanism errs least",
-    "study": "several attributes, from table to estimate",
-    "certification": "proofs in ball arithmetic",
-    "bridge": "ways to other accountants",
-    "auditing": "what runs really reveal",
-    "review": "the document for a review board",
+    "deployment": "files, ledgers, studies, audits",
     "web": "the local page and its server",
     "cli": "the command shuffledp",
 }
@@ -140,7 +123,7 @@ def _module(file: Path) -> str:
 def rank(part: str) -> int:
     """Return the row of a part, counted from the bottom.
 
-    >>> rank("errors"), rank("accounting")
-    (1, 7)
+    >>> rank("basics"), rank("accounting")
+    (1, 6)
     """
     return next(row for row, names in enumerate(LAYERS) if part in names)

@@ -26,13 +26,13 @@ _LAWS = ["tests/rounds/test_loss_laws.py"]
 
 #: Each module with the tests that know it best.
 MODULES = {
-    "interval.py": ["tests/test_interval.py"],
-    "rounds/composition.py": ["tests/rounds/test_rounds_composition.py"],
-    "rounds/dominated.py": _LAWS,
-    "rounds/dominating.py": _LAWS,
-    "rounds/hull.py": _LAWS,
-    "rounds/loss_law.py": [*_LAWS, "tests/rounds/test_rounds_composition.py"],
-    "rounds/node.py": ["tests/rounds/test_nodes_of_profiles.py"],
+    "basics/interval.py": ["tests/test_interval.py"],
+    "bounds/rounds/composition.py": ["tests/rounds/test_rounds_composition.py"],
+    "bounds/rounds/dominated.py": _LAWS,
+    "bounds/rounds/dominating.py": _LAWS,
+    "bounds/rounds/hull.py": _LAWS,
+    "bounds/rounds/loss_law.py": [*_LAWS, "tests/rounds/test_rounds_composition.py"],
+    "bounds/rounds/node.py": ["tests/rounds/test_nodes_of_profiles.py"],
 }
 
 _FAR = ["tests/accounting/test_rounds_exact.py"]

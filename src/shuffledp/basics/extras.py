@@ -36,10 +36,10 @@ class MissingExtraError(ImportError):
     Args:
         module: the module that could not be imported.
 
-    >>> raise MissingExtraError("pyarrow.parquet")
+    >>> raise MissingExtraError("pyarrow.parquet")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    shuffledp.basics.extras.MissingExtraError: Parquet files need pyarrow: pip install "shuffledp[parquet]"
+    shuffledp.basics.extras.MissingExtraError: Parquet files need pyarrow: ...
     """
 
     def __init__(self, module: str) -> None:

@@ -38,7 +38,7 @@ def facts(rows: Mapping[str, str]) -> str:
     >>> facts({"users": "10 < 20"})
     '<table><tbody><tr><th scope="row">users</th><td>10 &lt; 20</td></tr></tbody></table>'
     """
-    return render("shuffledp", "facts.html", rows=rows)
+    return render("shuffledp.basics", "facts.html", rows=rows)
 
 
 def bar(part: float) -> Markup:
@@ -63,4 +63,4 @@ def grid(
     >>> grid("errors", ["name", "error"], [["krr"]]).partition("<tbody>")[2]
     '<tr><td colspan="2">krr</td></tr></tbody></table>'
     """
-    return render("shuffledp", "grid.html", caption=caption, head=head, rows=rows, foot=foot)
+    return render("shuffledp.basics", "grid.html", caption=caption, head=head, rows=rows, foot=foot)

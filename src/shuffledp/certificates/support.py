@@ -1,8 +1,9 @@
 r"""The exact laws of support mechanisms in balls.
 
-:math:`R(x)(y)=w(y)E^{[x\in S(y)]}`, see :mod:`shuffledp.mechanisms.support.support`. For each mechanism a
-table says how much w-mass supports exactly a given m of t named inputs, and how much supports all
-inputs; these are the formulas of the papers, written again, not the doubles of the mechanism.
+:math:`R(x)(y)=w(y)E^{[x\in S(y)]}`, see :mod:`shuffledp.mechanisms.support.support`. For each
+mechanism a table says how much w-mass supports exactly a given m of t named inputs, and how much
+supports all inputs; these are the formulas of the papers, written again, not the doubles of the
+mechanism.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class Curves:
             )
 
     def to_chart(self) -> Chart:
-        """Return the data of a picture, which :func:`shuffledp.basics.figures.draw` writes to a file."""
+        """Return the data of a picture; :func:`shuffledp.basics.figures.draw` writes it."""
         return Chart(
             title=self.title,
             x_label=self.course.axis.label,

@@ -1,8 +1,8 @@
 r"""What a class of one's own states, held against inputs at random before anything is answered.
 
 A class that is not of this package states its laws, its levels and the inputs that matter; nobody
-proved that here, and answers say so (:func:`shuffledp.mechanisms.finite.identity.stated_by`). Mistakes
-are found all the same. All of it can be compared through hockey sticks :math:`E(G-t)_+` of
+proved that here, and answers say so (:func:`shuffledp.mechanisms.finite.identity.stated_by`).
+Mistakes are found all the same. All of it can be compared through hockey sticks :math:`E(G-t)_+` of
 :math:`G=r_x-\lambda r_{x'}`, of which convex order asks that none exceeds the largest one of the
 pairs that are named:
 

@@ -118,7 +118,7 @@ class BlanketOnly(Guarantee):
 
 
 class BestPublished(Analysis):
-    """The best upper bound of :data:`shuffledp.comparison.published.BASELINES` that is valid as published.
+    """The best upper bound of those in :mod:`shuffledp.comparison.published` that is valid there.
 
     All of them are about the multiset, and so hold for the sum. They are asked about the users who
     are honest; none covers reports that are learned adaptively.

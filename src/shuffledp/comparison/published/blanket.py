@@ -254,7 +254,7 @@ class GenericBennett(_Bennett, _Generic):
 
     Regime: every pure LDP level.
 
-    Known flaws: those of :class:`GenericHoeffding`; :class:`shuffledp.comparison.published.RestoredGeneric`
+    Known flaws: those of :class:`GenericHoeffding`; :class:`RestoredGeneric`
     needs the same knowledge and is tighter.
 
     >>> from shuffledp import KRR

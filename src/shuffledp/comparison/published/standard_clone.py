@@ -32,8 +32,8 @@ class StandardClone(NumericBaseline):
 
     Known flaws: it knows nothing of the randomizer but :math:`\varepsilon_0`, and it counts half
     the clones that binary randomized response provides, so it is never below
-    :class:`shuffledp.comparison.published.RestoredGeneric`. The authors' program prints a message and returns
-    epsilon0 outside the range of its search, and bisects a fixed number of times.
+    :class:`shuffledp.comparison.published.RestoredGeneric`. The authors' program prints a message
+    and returns epsilon0 outside the range of its search, and bisects a fixed number of times.
 
     >>> from shuffledp import KRR
     >>> round(StandardClone(KRR(k=10, epsilon0=2.0), n=10_000).get_epsilon(1e-6), 4)

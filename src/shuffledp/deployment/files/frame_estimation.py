@@ -36,17 +36,18 @@ def estimate_frame(
     """Estimate from a dask DataFrame of reports, one user per row, partition by partition.
 
     The workers add up every partition on its own and merge the sums as
-    :func:`shuffledp.deployment.files.estimate_files` does: if every partition holds the reports of one file,
-    the estimates are the same to the last bit. A frame has no sidecar. So the caller says what a
-    sidecar would, nobody checks that the reports are those that were written, and the result
+    :func:`shuffledp.deployment.files.estimate_files` does: if every partition holds the reports of
+    one file, the estimates are the same to the last bit. A frame has no sidecar. So the caller says
+    what a sidecar would, nobody checks that the reports are those that were written, and the result
     states no guarantee: ``ShuffleAccountant(randomizer, estimation.n)`` does.
 
     Args:
         frame: its column ``report`` holds what files of reports hold: numbers, or bytes, also in
             hexadecimal. Other columns are not looked at.
         randomizer: the mechanism that made the reports, or its text.
-        columns: what the reports are about, as :class:`shuffledp.deployment.files.Randomization` was told:
-            one column per attribute, with its labels.
+        columns: what the reports are about, as
+            :class:`shuffledp.deployment.files.Randomization` was told: one column per attribute,
+            with its labels.
         corrupted: how many users may have chosen their reports, a number or a share.
         client: of the dask cluster whose workers hold the partitions, or compute them.
 

@@ -1,9 +1,9 @@
 r"""Reports in random order, made and mixed by the workers of a cluster.
 
-It is the shuffler of :class:`shuffledp.deployment.files.buckets.Buckets`, in two phases. In the first a worker
-randomizes the rows of one part and writes the reports to a file, sorted by their bucket: each is in
-one of B buckets with probability 1/B, independently of all others. In the second a worker collects
-one bucket from the files of all parts, shuffles it, and writes it.
+It is the shuffler of :class:`shuffledp.deployment.files.buckets.Buckets`, in two phases. In the
+first a worker randomizes the rows of one part and writes the reports to a file, sorted by their
+bucket: each is in one of B buckets with probability 1/B, independently of all others. In the second
+a worker collects one bucket from the files of all parts, shuffles it, and writes it.
 
 **A task may run more than once**, even at the same time, if its worker seems lost. Every attempt
 draws its own reports and writes a file of its own, with a name that nobody else has, and its result

@@ -67,7 +67,8 @@ def estimate_pooled_counts(path: Path, groups: Sequence[Group]) -> PooledEstimat
     """Estimate from the counts of all reports of tiers that nobody can tell apart.
 
     Args:
-        path: a JSON or CSV file with counts, see :func:`shuffledp.deployment.files.published.read_published`.
+        path: a JSON or CSV file with counts, see
+            :func:`shuffledp.deployment.files.published.read_published`.
         groups: the tiers.
 
     Raises:

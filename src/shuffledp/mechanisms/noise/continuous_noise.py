@@ -22,9 +22,10 @@ _COARSE, _USUAL, _FINE = 1 << 10, 1 << 16, 1 << 30
 class ContinuousNoise(SymmetricNoise):
     r"""Noise with a density: a report is x + Z, rounded to the nearest multiple of 1/m.
 
-    It is drawn exactly, see :mod:`shuffledp.mechanisms.sampling.rounded_noise`, and is the integer that 1/m is
-    multiplied by. So it is a function of the ideal report x + Z, and what holds for that one holds
-    for it. Low digits tell nothing, as they do in sums of floating-point numbers (Mironov 2012).
+    It is drawn exactly, see :mod:`shuffledp.mechanisms.sampling.rounded_noise`, and is the integer
+    that 1/m is multiplied by. So it is a function of the ideal report x + Z, and what holds for
+    that one holds for it. Low digits tell nothing, as they do in sums of floating-point numbers
+    (Mironov 2012).
 
     Rounding adds :math:`\frac1{12m^2}` to the variance, on the usual grid less than
     :math:`2\cdot10^{-11}` of it. The mean error is 0 for multiples of 1/m, so for 0 and 1. For an

@@ -39,9 +39,10 @@ class LatticeLaw:
 def lattice_law(log_delta: Callable[[float], float], end: float, width: float) -> LatticeLaw:
     r"""Return a law whose profile is nowhere below that of all neighbours.
 
-    As in :func:`shuffledp.bounds.rounds.dominating.dominating`, of values at multiples of the width. Every
-    vertex is put at a ratio of at most :math:`e^{k\,width}`, so a loss of ``k * width`` is none too
-    small; what has a larger loss with the same probability reveals more, in any composition.
+    As in :func:`shuffledp.bounds.rounds.dominating.dominating`, of values at multiples of the
+    width. Every vertex is put at a ratio of at most :math:`e^{k\,width}`, so a loss of ``k *
+    width`` is none too small; what has a larger loss with the same probability reveals more, in any
+    composition.
 
     Args:
         log_delta: an upper bound on log delta, over neighbours in both orders, at any epsilon of at

@@ -10,6 +10,7 @@ from shuffledp import Rounds, ShuffleAccountant
 
 dp = pytest.importorskip("dp_accounting")
 
+from shuffledp.outputs import pld  # noqa: E402
 from shuffledp.outputs.pld import ShuffledDpEvent, ShuffledPLDAccountant, to_pld  # noqa: E402
 
 WIDTH = 1e-3
@@ -134,4 +135,4 @@ def test_bad_input():
         with pytest.raises(ValueError, match="value_discretization_interval must be"):
             to_pld(WEEKLY, value_discretization_interval=width)
     with pytest.raises(AttributeError, match="no attribute 'nosuch'"):
-        bridge.nosuch  # noqa: B018
+        pld.nosuch  # noqa: B018
