@@ -21,9 +21,9 @@ from command_line import ask, run
 
 from shuffledp import KRR, ShuffleAccountant, __version__, parse
 from shuffledp.basics.errors import NoAnswerError
-from shuffledp.cli import curve as module
 from shuffledp.cli import main
 from shuffledp.cli import terminal as terminal_module
+from shuffledp.cli.commands import curve as module
 from shuffledp.cli.terminal import counter
 from shuffledp.comparison import BOUNDS
 from shuffledp.comparison.published import BASELINES

@@ -15,9 +15,9 @@ from command_line import ask, run
 from shuffledp import ShuffleAccountant, __version__, parse
 from shuffledp.basics.extras import MissingExtraError
 from shuffledp.basics.figures import Chart, Line
-from shuffledp.cli import chart_files, main
-from shuffledp.cli import plan as module
+from shuffledp.cli.answers import chart_files, main
 from shuffledp.cli.answers.plan_text import to_text
+from shuffledp.cli.commands import plan as module
 
 SHARES = ("plan", "-n", "1000", "--epsilon", "1", "--delta", "1e-6", "--domain", "10")
 MEAN = ("plan", "--task", "mean", "-n", "1000", "--error", "0.02", "--delta", "1e-6")
