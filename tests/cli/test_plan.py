@@ -15,7 +15,8 @@ from command_line import ask, run
 from shuffledp import ShuffleAccountant, __version__, parse
 from shuffledp.basics.extras import MissingExtraError
 from shuffledp.basics.figures import Chart, Line
-from shuffledp.cli.answers import chart_files, main
+from shuffledp.cli import main
+from shuffledp.cli.answers import chart_files
 from shuffledp.cli.answers.plan_text import to_text
 from shuffledp.cli.commands import plan as module
 
