@@ -32,7 +32,7 @@ from shuffledp.bounds.sums.common import CommonBits, Side, cut
 from shuffledp.bounds.sums.counts import Bit, Bounds
 
 _LOOSE = 0.002  # of the noise, what an interval may lose, or more, so that there are not too many
-_MOST_INTERVALS = 72
+_MOST_INTERVALS = 100
 _GAIN = 0.95  # what is left of a bound for which it is worth to cut on
 _SHALLOWEST = 16.0
 _RARE = 10.0  # what is left out is smaller than delta by e to that power

@@ -38,7 +38,7 @@ _NARROW, _SHIFT = 1e-4, 1e-3
 MAX_USERS = 10**12
 
 #: Up to this variance of a count every single one is looked at.
-_SINGLE = 160
+_SINGLE = 200
 
 _MAX_DEPTHS = 4  # of which laws are kept for later
 
