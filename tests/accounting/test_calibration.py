@@ -163,7 +163,7 @@ USERS: list[tuple[LocalRandomizer, float, float]] = [
 ]
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(("randomizer", "epsilon", "delta"), USERS, ids=str)
 def test_the_number_of_users_is_safe_and_a_little_less_is_not(
     randomizer: LocalRandomizer, epsilon: float, delta: float
@@ -193,6 +193,7 @@ def test_two_users() -> None:
     assert blanket_users(randomizer, target_epsilon=0.2, target_delta=target).n == 2
 
 
+@pytest.mark.heavy
 def test_no_number_of_users_is_enough() -> None:
     for randomizer, epsilon, delta in [
         (KRR(k=10, epsilon0=2.0), 0.0, 0.0),

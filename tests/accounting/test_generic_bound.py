@@ -31,6 +31,7 @@ def _wide_enclosures_are_allowed_to_say_so() -> None:
     warnings.simplefilter("ignore", AccuracyWarning)
 
 
+@pytest.mark.heavy
 @settings(max_examples=150)
 @given(
     case=ldp_matrices(),

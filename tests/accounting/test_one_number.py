@@ -196,6 +196,7 @@ def test_one_number_is_certified_as_a_multiset():
         assert float(certificate.guarantee.delta) == pytest.approx(-math.expm1(-0.25), rel=1e-3)
 
 
+@pytest.mark.heavy
 def test_rounds_of_one_number():
     """Two numbers of normal noise are one of less noise."""
     rounds = Rounds([(ShuffleAccountant("gaussian(sigma=2)", 1), 4)])

@@ -10,6 +10,7 @@ import pytest
 from shuffledp import ShuffleAccountant
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize(
     "text", ["gaussian(sigma=1)", "laplace(epsilon0=1)", "krr(k=3, epsilon0=1)"]
 )

@@ -93,6 +93,7 @@ def test_extreme_targets_are_kept(randomizer: LocalRandomizer) -> None:
             check_delta_of_epsilon(accountant, delta)
 
 
+@pytest.mark.heavy
 @settings(max_examples=60)
 @given(randomizer=mechanisms, n=user_counts, share=st.floats(0.0, 1.1), delta=deltas, bound=bounds)
 def test_a_comparison_agrees_with_the_number(
@@ -247,6 +248,7 @@ def test_where_delta_is_flat_a_closer_look_is_taken() -> None:
     assert report.guarantee.upper == pytest.approx(epsilon, rel=2e-4)
 
 
+@pytest.mark.heavy(keep=0)
 @pytest.mark.parametrize("delta", [1e-3, 9.9e-4])
 def test_where_delta_is_flat_and_ratios_are_steep_a_closer_look_is_taken(delta: float) -> None:
     """Delta at epsilon = 0 is 1.0037e-3: cells alone leave a tenth of epsilon open."""

@@ -45,6 +45,7 @@ def sharper(text: str, strong: str) -> LocalRandomizer:
     return derived
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize(
     ("text", "strong"),
     [

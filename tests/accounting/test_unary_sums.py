@@ -274,7 +274,7 @@ def test_tiny_deltas_of_large_crowds(mechanism, n, delta):
     assert again.delta_lower_bound(found.lower) > 0.9 * delta
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=0)
 @pytest.mark.parametrize("epsilon", [0.05, 0.9, 4.0])
 @pytest.mark.parametrize("n", [10**4, 10**5, 10**6, 10**8])
 @pytest.mark.parametrize("family", [RAPPOR, OUE], ids=["rappor", "oue"])

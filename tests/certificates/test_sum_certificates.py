@@ -183,6 +183,7 @@ def test_a_mechanism_without_pairs_has_no_certificate_of_its_sum():
         )
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     "text",
     [

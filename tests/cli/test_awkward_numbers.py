@@ -43,7 +43,7 @@ def ask(*options: str) -> str:
     return result.stdout
 
 
-@pytest.mark.heavy(keep=5)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
 def test_answers_are_shown_on_their_side(question):
     text, answer = ask(*question), json.loads(ask(*question, "--json"))
@@ -64,6 +64,7 @@ def test_answers_are_shown_on_their_side(question):
     assert Decimal(epsilon if quantity == "epsilon" else delta) == shown["guarantee"]
 
 
+@pytest.mark.heavy(keep=0)
 @pytest.mark.parametrize("delta", ["0.1", "0.00012345678"])
 def test_tables_show_numbers_on_their_side(delta):
     rows = json.loads(ask("compare", MECHANISM, "-n", "70", "--delta", delta, "--json"))["bounds"]
@@ -86,6 +87,7 @@ def test_tables_show_numbers_on_their_side(delta):
         assert lower == "none" or Decimal(lower) <= Decimal(tier["lower_bound"])
 
 
+@pytest.mark.heavy
 def test_a_level_is_shown_as_it_was_given():
     assert given_or_up(2.6) == "2.6"
     assert given_or_up(2.60001) == round_up(2.60001) == "2.601"

@@ -175,6 +175,7 @@ def test_composition():
     assert rows["standard_clone"]["epsilon"] > rows["guarantee"]["epsilon"]
 
 
+@pytest.mark.heavy
 def test_rtol_is_passed_on():
     coarse = compare(KRR(k=10, epsilon0=2.0), 10_000, 1e-6, rtol=0.1)
     fine = compare(KRR(k=10, epsilon0=2.0), 10_000, 1e-6, rtol=1e-8)

@@ -168,6 +168,7 @@ def test_no_published_bound():
     assert "No published bound meets the target with any mechanism." in " ".join(text.split())
 
 
+@pytest.mark.heavy
 def test_target_nobody_meets():
     result = run("plan", "-n", "100", "--epsilon", "0", "--delta", "0", "--domain", "3")
     assert result.exit_code == 1

@@ -389,6 +389,7 @@ def test_restricted_level_is_that_of_the_strongest_attributes():
         assert end == pytest.approx(joint(*parts, exactly=d).epsilon0)
 
 
+@pytest.mark.heavy
 def test_restricted_adjacency_of_a_nested_joint():
     inner = joint(KRR(k=2, epsilon0=1.0), KRR(k=2, epsilon0=1.0))
     whole = joint(inner, KRR(k=2, epsilon0=1.5), exactly=1)

@@ -259,6 +259,7 @@ def test_mechanisms_of_this_package_are_not_checked(monkeypatch):
             check_claims(parse(kind.example))
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -283,6 +284,7 @@ def test_what_passes_is_still_the_word_of_the_class(mechanism):
     assert "certified" not in page
 
 
+@pytest.mark.heavy
 def test_the_word_of_two_classes_names_both():
     @dataclass(frozen=True, repr=False)
     class Other(Told):

@@ -119,6 +119,7 @@ def test_parallel_mechanisms() -> None:
     judge_many(Generator(103, ("parallel",), effort=3_000), 30, 3, 1)
 
 
+@pytest.mark.heavy
 def test_one_of_several_attributes() -> None:
     judge_many(Generator(104, ("one_of",), effort=1_000), 30, 3, 1)
 

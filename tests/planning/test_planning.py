@@ -175,6 +175,7 @@ def test_one_user():
         assert option.ours.randomizer.epsilon0 >= 1.0
 
 
+@pytest.mark.heavy
 def test_target_nobody_meets():
     with pytest.raises(NoAnswerError, match="krr: no epsilon0 of at least 1e-9 meets the target"):
         plan(n=100, target_epsilon=0, target_delta=0, domain_size=3)

@@ -112,7 +112,7 @@ def test_settings_of_the_paper(randomizer: LocalRandomizer):
     assert ours.lower <= up < 1.5 * down
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy(keep=0)
 @pytest.mark.parametrize("n", [1, 20, 1000])
 def test_a_matrix_with_a_hundred_thousand_outputs(n: int):
     rng = np.random.default_rng(5)

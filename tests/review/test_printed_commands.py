@@ -16,7 +16,7 @@ from shuffledp.outputs.review.page import commands, proof_command
 JOINT = "joint(krr(k=3, epsilon0=1), krr(k=2, epsilon0=1), at_most=1)"
 
 
-@pytest.mark.heavy(keep=6)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("quantity", ["epsilon", "delta"])
 @pytest.mark.parametrize(
     ("mechanism", "n", "settings"),

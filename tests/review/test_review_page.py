@@ -257,6 +257,7 @@ def plan_file(path: Path, shares: tuple[float, ...]) -> Path:
     return path
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(("shares", "users"), [((1.0, 1.0), [100, 100]), ((0.3, 0.7), [30, 70])])
 def test_the_question_of_a_plan(tmp_path: Path, asked, shares, users):
     plan = plan_file(tmp_path / "plan.json", shares)

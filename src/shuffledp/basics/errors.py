@@ -61,7 +61,7 @@ class AccuracyWarning(UserWarning):
     """A certified enclosure is valid but wider than the requested ``rtol``."""
 
 
-_PACKAGE = str(Path(__file__).parent) + os.sep
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 #: Where this thread notes that enclosures are wide instead of warning; None if it warns.
 _notes: ContextVar[list[str] | None] = ContextVar("notes", default=None)

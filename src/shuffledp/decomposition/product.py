@@ -17,9 +17,9 @@ from shuffledp.basics.balls import precision, total
 from shuffledp.decomposition.decomposition import Component, Decomposition
 
 #: Products of more components than this are put on the lattice.
-_MAX_COMPONENTS = 2**11
+_MAX_COMPONENTS = 2**12
 
-_FINE, _COARSE = 128, 64  # points of the lattice, for two and for more large factors
+_FINE, _COARSE = 128, 128  # points of the lattice, for two and for more large factors
 
 _FEW = 64  # factors of up to this many components are not coarsened
 
