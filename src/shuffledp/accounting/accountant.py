@@ -7,25 +7,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from shuffledp.accounting.choice import Choice, choose
-from shuffledp.accounting.crowd import crowd_of
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
-from shuffledp.accounting.report import (
-    DEFAULT_BOUND,
-    Bound,
-    Proof,
-    Quantity,
-    Report,
-    check_bound,
-    check_order,
-)
-from shuffledp.accounting.sum_view import View, check_view
+from shuffledp.accounting.report import Quantity, Report, check_order
+from shuffledp.accounting.setting import DEFAULT_BOUND, Bound, Setting
+from shuffledp.accounting.sum_view import View
 from shuffledp.basics.errors import (
     MAX_EPSILON0,
     AccuracyWarning,
@@ -37,7 +30,7 @@ from shuffledp.basics.errors import (
 )
 from shuffledp.basics.interval import Interval
 from shuffledp.basics.rounding import plain, round_up
-from shuffledp.bounds.curve import Curve, Proved
+from shuffledp.bounds.curve import Curve, Proof, Proved
 from shuffledp.bounds.root import Root, delta_above, delta_below, epsilon_above, epsilon_below
 from shuffledp.mechanisms import (
     LocalRandomizer,
@@ -120,12 +113,50 @@ class ShuffleAccountant(OperationalTerms):
         corrupted_adaptively: float | Fraction = 0,
         view: View = "multiset",
     ) -> None:
-        self.randomizer = as_randomizer(randomizer)
-        self.n = check_users(n)
-        self.crowd = crowd_of(self.n, corrupted, corrupted_adaptively)
+        self.setting = Setting(
+            mechanism=as_randomizer(randomizer),
+            n=check_users(n),
+            corrupted=corrupted,
+            corrupted_adaptively=corrupted_adaptively,
+            view=view,
+            bound=bound,
+        )
         self.rtol = check_rtol(rtol)
-        self.bound: Bound = check_bound(bound)
-        self.view: View = check_view(view)
+
+    @classmethod
+    def of(cls, setting: Setting, rtol: float = DEFAULT_RTOL) -> Self:
+        """Return the accountant of one round of a setting."""
+        if setting.rounds > 1 or setting.groups:
+            raise ValueError(f"the setting must be one round of one mechanism, got {setting}")
+        asked = cls.__new__(cls)
+        asked.setting = setting.of(setting.randomizer, setting.crowd.n)  # neither is open
+        asked.rtol = check_rtol(rtol)
+        return asked
+
+    @property
+    def randomizer(self) -> LocalRandomizer:
+        """What each user runs."""
+        return self.setting.randomizer
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return self.crowd.n
+
+    @property
+    def crowd(self) -> Crowd:
+        """The users, and how many of them are corrupted."""
+        return self.setting.crowd
+
+    @property
+    def bound(self) -> Bound:
+        """Which bound of the multiset counts."""
+        return self.setting.bound
+
+    @property
+    def view(self) -> View:
+        """What the analyst sees."""
+        return self.setting.view
 
     def __getstate__(self) -> dict[str, object]:
         """Return the question: copies in other processes compute their answers themselves."""
@@ -252,9 +283,7 @@ class ShuffleAccountant(OperationalTerms):
         if isinstance(worst, Datasets):
             worst = worst.pair
         return Report(
-            randomizer=self.randomizer,
-            crowd=self.crowd,
-            view=self.view,
+            setting=self.setting,
             quantity=quantity,
             target=target,
             rtol=self.rtol,
@@ -265,7 +294,6 @@ class ShuffleAccountant(OperationalTerms):
             pairs=why_no_other_is_worse(self.randomizer, choice.pairs),
             rtol_reached=reached,
             bound=upper.proved.proof,
-            wanted=self.bound,
             bound_reason=choice.reason,
         )
 

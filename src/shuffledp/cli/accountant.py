@@ -8,7 +8,7 @@ import click
 
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd, crowd_of
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.accounting.sum_view import View
 from shuffledp.mechanisms import LocalRandomizer
 

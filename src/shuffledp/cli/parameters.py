@@ -11,7 +11,7 @@ from typing import NoReturn, TypeVar
 
 import click
 
-from shuffledp.accounting.report import BOUNDS, DEFAULT_BOUND
+from shuffledp.accounting.setting import BOUNDS, DEFAULT_BOUND
 from shuffledp.accounting.sum_view import VIEWS
 from shuffledp.basics.errors import (
     MAX_ROUNDS,

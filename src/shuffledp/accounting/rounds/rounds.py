@@ -28,7 +28,8 @@ from shuffledp.basics.rounding import plain
 from shuffledp.bounds.root import delta_above, delta_below
 from shuffledp.mechanisms import Relation
 
-_RTOL = 1e-3
+#: Relative width of epsilon, unless told.
+ROUNDS_RTOL = 1e-3
 
 
 class Rounds:
@@ -63,7 +64,7 @@ class Rounds:
         rounds: Iterable[tuple[ShuffleAccountant, int]],
         *,
         at_most: int | None = None,
-        rtol: float = _RTOL,
+        rtol: float = ROUNDS_RTOL,
     ) -> None:
         self.kinds = merge_kinds(rounds)
         self.total = check_rounds(sum(kind.times for kind in self.kinds), "the sum of all rounds")
@@ -74,7 +75,7 @@ class Rounds:
         """Return the constructor call."""
         kinds = ", ".join(f"({kind.accountant!r}, {kind.times})" for kind in self.kinds)
         at_most = "" if self.at_most is None else f", at_most={self.at_most}"
-        rtol = "" if self.rtol == _RTOL else f", rtol={self.rtol!r}"
+        rtol = "" if self.rtol == ROUNDS_RTOL else f", rtol={self.rtol!r}"
         return f"Rounds([{kinds}]{at_most}{rtol})"
 
     def __add__(self, other: Rounds) -> Rounds:

@@ -35,7 +35,7 @@ class Answer:
         """Return aligned lines and one sentence of meaning."""
         report, name = self.report, self.report.quantity
         worst = f"worst pair: {in_words(report.worst_pair)}; {report.pairs}"
-        if report.wanted == "best":
+        if report.setting.bound == "best":
             worst += f"; {report.bound} bound"
         rows = [
             *self.head,

@@ -9,11 +9,10 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.crowd import Corruption
+from shuffledp.accounting.setting import Setting
 from shuffledp.accounting.sum_view import View
 from shuffledp.basics.errors import check_epsilon0
 from shuffledp.basics.rounding import plain, written
-from shuffledp.cli.accountant import crowd_asked
 from shuffledp.cli.parameters import DELTA, EPSILON, TIMES, USERS
 from shuffledp.comparison import AXES, Axis, Course, Families, end_of_profile, read_families
 
@@ -57,6 +56,19 @@ class CurveRequest:
         """What varies."""
         return AXES[self.against]
 
+    @property
+    def setting(self) -> Setting:
+        """What stays along the curve, but for the mechanism."""
+        try:
+            return Setting(
+                n=self.n,
+                corrupted=self.corrupted,
+                corrupted_adaptively=self.corrupted_adaptively,
+                view=self.view,
+            )
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+
     def families(self) -> Families:
         """Return by text what each user runs at a point."""
         try:
@@ -72,16 +84,14 @@ class CurveRequest:
         elif self.axis.high is not None:
             high = self.axis.high
         else:
-            crowd = crowd_asked(self.n or 1, self.corrupted, self.corrupted_adaptively)
-            high = end_of_profile((make(1.0) for make in families.values()), crowd)
+            high = end_of_profile((make(1.0) for make in families.values()), self.setting)
         if low > high:
             raise click.UsageError(
                 f"--from must be at most --to, got {plain(low)} and {plain(high)}"
             )
         points = self.axis.points(low, high, self.count)
-        corruption = Corruption(self.corrupted, self.corrupted_adaptively)
         try:
-            return Course(self.axis, points, self.n, self.delta, corruption)
+            return Course(self.axis, points, self.setting, self.delta)
         except ValueError as error:  # at some point nobody is honest
             raise click.UsageError(str(error)) from None
 

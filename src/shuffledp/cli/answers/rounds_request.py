@@ -9,7 +9,7 @@ import click
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
 from shuffledp.accounting.accountant import DEFAULT_RTOL
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.accounting.sum_view import View
 from shuffledp.cli.accountant import accountant
 from shuffledp.mechanisms import LocalRandomizer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from shuffledp.accounting import Calibration, calibrate_epsilon0
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.accounting.sum_view import View
 from shuffledp.basics.rounding import plain, round_down
 from shuffledp.basics.wording import shorten

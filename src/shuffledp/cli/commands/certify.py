@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from shuffledp.accounting import ShuffleAccountant
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.accounting.sum_view import View
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, MECHANISM, USERS, VIEW, optional

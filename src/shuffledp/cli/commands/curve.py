@@ -102,7 +102,6 @@ def curve(**options: Any) -> None:
             course,
             bounds=request.bounds,
             rtol=request.rtol,
-            view=request.view,
             on_done=report,
         )
     if all(value.number is None for item in found.curves for value in item.values):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.accounting.sum_view import View
 from shuffledp.basics.rounding import plain
 from shuffledp.basics.wording import shorten

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.report import DEFAULT_BOUND
+from shuffledp.accounting.setting import DEFAULT_BOUND
 from shuffledp.basics.errors import MAX_ROUNDS, check_total_epsilon
 from shuffledp.cli.answers.ledger_answer import LedgerAnswer
 from shuffledp.cli.answers.ledger_request import ACTIONS, LedgerRequest

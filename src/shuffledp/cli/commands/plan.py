@@ -35,7 +35,7 @@ from shuffledp.cli.parameters import (
     whole,
 )
 from shuffledp.cli.terminal import counter
-from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
+from shuffledp.planning import TASKS, Candidate, Option, Plan, error_chart
 from shuffledp.planning import plan as make_plan
 from shuffledp.planning.distribution import check_distribution, read_distribution
 from shuffledp.planning.error_chart import epsilons_around
@@ -213,8 +213,7 @@ def _draw(made: Plan, epsilons: tuple[float, ...], charts: tuple[Path, ...]) -> 
             made.task,
             epsilons,
             made.target_delta,
-            view=made.view,
-            crowd=made.crowd,
+            setting=made.setting,
             on_done=report,
         )
     return write_chart(chart, charts, chart.to_json())
@@ -225,30 +224,30 @@ def _to_json(made: Plan, written: list[str]) -> str:
     fields = {
         "task": made.task.name,
         "n": made.task.n,
-        "corrupted": made.corrupted,
-        "corrupted_adaptively": made.corrupted_adaptively,
+        "corrupted": made.crowd.corrupted,
+        "corrupted_adaptively": made.crowd.corrupted_adaptively,
         "domain_size": made.task.domain_size,
         "data": "any" if made.task.distribution is None else "given distribution",
         "target_epsilon": made.target_epsilon,
         "target_error": made.target_error,
         "target_delta": made.target_delta,
-        "view": made.view,
+        "view": made.setting.view,
         "options": [_option(option) for option in made.options],
         "left_out": [asdict(left_out) for left_out in made.left_out],
         "files": written,
     }
     mechanisms = [option.ours.randomizer for option in made.options]
-    facts = (*assumptions_of(mechanisms, made.view), *made.crowd.assumptions)
+    facts = (*assumptions_of(mechanisms, made.setting.view), *made.crowd.assumptions)
     return envelope("plan", fields, facts)
 
 
 def _option(option: Option) -> dict[str, object]:
-    previous = None if option.previous is None else _setting(option.previous)
-    fields = {"name": option.name, **_setting(option.ours)}
+    previous = None if option.previous is None else _candidate(option.previous)
+    fields = {"name": option.name, **_candidate(option.ours)}
     return fields | {"previous": previous, "gain": option.gain}
 
 
-def _setting(setting: Setting) -> dict[str, object]:
+def _candidate(setting: Candidate) -> dict[str, object]:
     return {
         "mechanism": str(setting.randomizer),
         "relation": setting.randomizer.relation.to_dict(),
