@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
-
-import numpy as np
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.profile import Profile
@@ -15,6 +14,7 @@ from shuffledp.accounting.rounds.many_rounds import ManyRounds, largest_sum
 from shuffledp.accounting.rounds.round_kind import merge_kinds
 from shuffledp.accounting.rounds.rounds_report import RoundsReport
 from shuffledp.accounting.rounds.single_round import SingleRound
+from shuffledp.accounting.setting import Setting
 from shuffledp.basics.errors import (
     AccuracyWarning,
     check_delta,
@@ -153,15 +153,7 @@ class Rounds:
 
     def profile(self, epsilons: Iterable[float]) -> Profile:
         """Enclose delta at every one of several epsilons."""
-        if not isinstance(epsilons, Iterable):
-            raise TypeError(f"epsilons must be several numbers, got {epsilons!r}")
-        points = [check_total_epsilon(e, "epsilons") for e in epsilons]
-        deltas = [self.delta_interval(e) for e in points]
-        return Profile(
-            np.array(points),
-            np.array([d.lower for d in deltas]),
-            np.array([d.upper for d in deltas]),
-        )
+        return Profile.of(self.delta_interval, epsilons, check_total_epsilon)
 
     def epsilon_report(self, target_delta: float) -> RoundsReport:
         """Answer "which epsilon?" with guarantee, lower bound and what adding up would give."""
@@ -193,6 +185,14 @@ class Rounds:
             log_guarantee=Interval(min(log.lower, 0.0), min(log.upper, 0.0)),
             log_lower_bound=min(lower, 0.0),
         )
+
+    @property
+    def setting(self) -> Setting | None:
+        """What is asked, if all rounds are of one kind."""
+        if len(self.kinds) > 1:
+            return None
+        (kind,) = self.kinds
+        return replace(kind.accountant.setting, rounds=kind.times, at_most=self.at_most)
 
     @property
     def relation(self) -> Relation | None:
