@@ -102,13 +102,12 @@ def attack(randomizer: LocalRandomizer, crowd: Crowd, view: View, rtol: float) -
     if datasets is None:
         return None
     law = randomizer.decomposition(datasets.pair, datasets.other)
-    forward, backward = (
-        Decomposed(d, n, _SHARE * rtol, finest=_finest(randomizer, n, rtol))
-        for d in (law, law.swap())
-    )
+    finest = _finest(randomizer, n, rtol)
+    forward, backward = (Decomposed(d, n, _SHARE * rtol, finest=finest) for d in (law, law.swap()))
     end = max(forward.end.upper, backward.end.upper)
     floor = delta_below(forward.floor)
-    profile = RoundProfile(enclosed(forward), enclosed(backward), end, rtol, floor)
+    aimed = max(rtol, 4 * finest)  # the laws below profiles; where values are dear, they are few
+    profile = RoundProfile(enclosed(forward), enclosed(backward), end, aimed, floor)
     return Attack(datasets, profile)
 
 
