@@ -23,8 +23,8 @@ _COARSEST = 0.01
 #: If an estimate of log delta is so far off, it is made again, so often at most.
 _FAR_OFF, _LOOKS = 1.0, 4
 
-#: Of so few users contours skip nothing, and more waves (nodes times cells) than this take too long:
-#: they, like cells, go with the root of the relative error.
+#: Of so few users contours skip nothing, and more waves (nodes times cells) than this take too
+#: long. Both nodes and cells go with the inverse root of the relative error.
 _NOTHING_SKIPPED, _MAX_WAVES = 30, 700_000
 
 #: Cells do not enclose delta more closely than this.
