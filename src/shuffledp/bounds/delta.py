@@ -62,7 +62,7 @@ def _bound(
     n, cells = sketch.n, decomposition
     if decomposition.cut is not None:
         points = sketch.points(decomposition.cut, epsilon, _CELLS_SHARE * rtol, log)
-        if n <= _NOTHING_SKIPPED:
+        if n <= _NOTHING_SKIPPED and not sketch.tilted.is_extreme:
             waves = len(points.places) * sketch.tilted.first_plan(rtol / 2).nodes
             if waves > _MAX_WAVES:
                 rtol *= waves / _MAX_WAVES
