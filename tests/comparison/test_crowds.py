@@ -25,6 +25,7 @@ SETTING = Setting(mechanism=KRR(k=3, epsilon0=1.0), n=60)
 QUESTION = Question(SETTING, "epsilon", 1e-3, ("guarantee", "ghazi_uniform"))
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("view", ["multiset", "sum"])
 @pytest.mark.parametrize(("quantity", "target"), [("epsilon", 1e-6), ("delta", 0.01)])
 def test_users_fixed_in_advance_are_not_there_for_anybody(quantity, target, view):
@@ -77,6 +78,7 @@ def test_a_share_is_one_of_the_users_at_each_point():
     assert found.to_dict()["corrupted"] == 0.1
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("against", "options"),
     [

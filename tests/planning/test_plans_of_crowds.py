@@ -29,7 +29,7 @@ def made(**crowd):
     return plan(target_epsilon=0.5, **MEAN, **crowd)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "crowd", [{"corrupted": F}, {"corrupted": 0.1}, {"corrupted_adaptively": F}]
 )
@@ -115,6 +115,7 @@ def ask(*options):
     return result.stdout
 
 
+@pytest.mark.heavy
 def test_texts_say_who_is_corrupted_and_what_errors_assume():
     text = " ".join(ask("--corrupted", "10%").split())
     assert "users 1,000, 100 of them corrupted target" in text
