@@ -106,8 +106,8 @@ def test_files(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("n = 1e4", "n must be"),
-        ("n = 0", "n must be at least 1"),
+        ("n = 1.5", "n must be"),
+        ("n = 0", "n must be an integer of at least 1"),
         ("n = true", "n must be"),
         ("users = 5", "a setting has mechanism, n, .* got 'users'"),
         ("round = 5", r"got 'round'.*rounds"),
@@ -124,7 +124,7 @@ def test_files(tmp_path):
         ("rounds = 0", "rounds must be"),
         ("at_most = -1", "at_most must be"),
         ("dummies = 5", "dummies must be 0 without groups"),
-        ("groups = 5", "groups"),
+        ("groups = 5", "groups must be a list, got 5"),
         ("[[groups]]\nn = 5", "each of groups must have mechanism and n"),
         ("n = 5\n[[groups]]\nn = 5\nmechanism = 'krr(3, 1)'", "groups say themselves"),
         ("rounds = 5\n[[groups]]\nn = 5\nmechanism = 'krr(3, 1)'", "rounds must be 1 with groups"),

@@ -11,7 +11,7 @@ from command_line import ask, refused
 from shuffledp import Setting, ShuffleAccountant
 from shuffledp.cli import main
 
-TELEMETRY = Setting(mechanism="krr(k=4, epsilon0=2)", n=2000, corrupted=0.02, rounds=5)
+TELEMETRY = Setting(mechanism="krr(k=4, epsilon0=2)", n=2000, corrupted=0.02, rounds=2)
 DELTA = ("--delta", "1e-6")
 
 
@@ -33,14 +33,14 @@ def epsilon(setting: Setting) -> float:
 def test_a_file_says_what_options_say(file):
     typed = answer(
         *("epsilon", "krr(k=4, epsilon0=2)", "-n", "2000", "--corrupted", "2%"),
-        *("--rounds", "5", *DELTA),
+        *("--rounds", "2", *DELTA),
     )
     read = answer("epsilon", "--setting", str(file), *DELTA)
     assert read == typed
     assert read["guarantee"]["upper"] == epsilon(TELEMETRY)
     assert read["rounds"][0]["corrupted"] == 40
     assert answer("rounds", "--setting", str(file), *DELTA)["guarantee"] == read["guarantee"]
-    assert answer("epsilon", "--setting", str(file), "--times", "5", *DELTA) == read
+    assert answer("epsilon", "--setting", str(file), "--times", "2", *DELTA) == read
 
 
 def test_what_is_typed_counts_instead(file):
@@ -58,6 +58,7 @@ def test_delta_asked_back(file):
     assert back["guarantee"]["upper"] <= 1e-6
 
 
+@pytest.mark.heavy
 def test_solutions_are_kept(file, tmp_path):
     kept = tmp_path / "kept.toml"
     save = ("--save-setting", str(kept))
@@ -95,9 +96,9 @@ def test_groups(tmp_path):
 
 def test_curves_leave_out_what_varies(file):
     shown = answer("curve", "--setting", str(file), *DELTA, "--points", "2", "--bound", "guarantee")
-    assert shown["rounds"] == 5
+    assert shown["rounds"] == 2
     assert shown["curves"][0]["y"][0] == pytest.approx(epsilon(TELEMETRY.of(n=1000)), rel=1e-3)
-    along = ("curve", "--setting", str(file), *DELTA, "--against", "rounds", "--to", "5")
+    along = ("curve", "--setting", str(file), *DELTA, "--against", "rounds", "--to", "2")
     shown = answer(*along, "--points", "2", "--bound", "guarantee")
     assert shown["curves"][0]["y"][1] == pytest.approx(epsilon(TELEMETRY), rel=1e-3)
     assert "it varies along the curve" in refused(*along[:3], *DELTA, "-n", "5")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from shuffledp.accounting import Rounds, Setting, ShuffleAccountant, max_rounds
-from shuffledp.accounting.rounds.rounds import ROUNDS_RTOL
+from shuffledp.accounting.setting import ROUNDS_RTOL
 from shuffledp.basics.errors import MAX_ROUNDS, MAX_USERS, check_rtol, check_total_epsilon
 from shuffledp.basics.rounding import plain
 from shuffledp.basics.wording import shorten

@@ -10,8 +10,8 @@ from decimal import Decimal
 
 from shuffledp._version import __version__
 from shuffledp.accounting import Report
-from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.accounting.assumptions import LEVEL
+from shuffledp.accounting.setting import DEFAULT_RTOL
 from shuffledp.basics.figures import Chart, picture
 from shuffledp.basics.markup import render
 from shuffledp.basics.rounding import exp_above, exp_below, given_or_up, plain, round_down, round_up
