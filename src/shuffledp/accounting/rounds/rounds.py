@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import check_order
 from shuffledp.accounting.rounds.many_rounds import ManyRounds, largest_sum
@@ -32,7 +33,7 @@ from shuffledp.mechanisms import Relation
 ROUNDS_RTOL = 1e-3
 
 
-class Rounds:
+class Rounds(OperationalTerms):
     r"""Certified privacy of several rounds of collection from the same users.
 
     Every round has fresh noise and a fresh shuffle, and nobody can tell which reports of different
