@@ -24,7 +24,7 @@ def accuracy(randomizer: LocalRandomizer, crowd: Crowd) -> list[str]:
     >>> for sentence in accuracy(parse("krr(k=10, epsilon0=2)"), Crowd(10_000)):
     ...     print(sentence)
     An estimated share is off by at most 1.277 percentage points (one standard deviation).
-    A group of fewer than 143 users with one value is smaller than two standard deviations.
+    A group of fewer than 123 users with one value is smaller than two standard deviations.
     """
     return [f"{said}." for said in _errors(randomizer, crowd)]
 

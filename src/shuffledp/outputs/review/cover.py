@@ -30,7 +30,7 @@ LINES: Mapping[str, str] = MappingProxyType(
 #: What only the owner of the collection can answer.
 ANSWERS: Mapping[str, str] = MappingProxyType(
     {
-        "schedule": "When data are collected: from when to when, how often.",
+        "schedule": "When data are collected, and how often.",
         "published": "What is released besides the reports, and how it is protected.",
         "implementation": "What draws the noise on the devices, and from which random numbers.",
         "retention": "How long data, reports and results are kept.",

@@ -61,7 +61,7 @@ def portrait(randomizer: LocalRandomizer) -> Portrait:
 
     >>> from shuffledp import parse
     >>> portrait(parse("krr(k=64, epsilon0=2.66)")).words
-    'tells the true value with probability 18.5%, else one of the other 63, each as likely'
+    'tells the true value with probability 18.5%, else one of the other 63, all equally likely'
     """
     # Exactly these classes: one derived from them may state another law.
     paint = _PAINTERS.get(type(randomizer))
@@ -88,7 +88,7 @@ def _krr(one: KRR) -> Portrait:
     if one.k == 2:
         words = f"tells the true value with probability {likely(truth)}, else the other one"
     else:
-        rest = f"one of the other {one.k - 1:,}, each as likely"
+        rest = f"one of the other {one.k - 1:,}, all equally likely"
         words = f"tells the true value with probability {likely(truth)}, else {rest}"
     return Portrait(words, (("the true value", truth), ("each other value", lie)))
 

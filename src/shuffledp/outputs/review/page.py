@@ -73,7 +73,10 @@ def write_page(
         "page.html",
         version=__version__,
         cover=cover,
-        answers={name: (getattr(cover, name), asked) for name, asked in ANSWERS.items()},
+        answers={
+            name: (getattr(cover, name), asked[0].lower() + asked[1:-1])
+            for name, asked in ANSWERS.items()
+        },
         found=found,
         report=found.report,
         several=counted(found.rounds, "round") if found.rounds > 1 else None,
@@ -130,7 +133,8 @@ def _what_ifs(found: Findings) -> Iterator[tuple[str, str, str]]:
     fails = f"the {found.seen.middle} fails"
     if found.shuffled is not None:
         yield fails, f"all reports, without order or sender{rounds}", _up(found.shuffled)
-    yield fails, f"every report with its sender{_whatever(found)}", _local(found)
+    one = "one" if rounds else "every"
+    yield fails, f"{one} report with its sender{_whatever(found)}", _local(found)
     if rounds:
         of_all = f"a user's reports of {counted(found.limit, 'round')} together{_whatever(found)}"
         yield f"{fails}, or reports are linked", of_all, _up(found.all_local)
