@@ -185,7 +185,7 @@ def test_a_certificate_is_embedded():
     result = CliRunner().invoke(main, ["report", "krr(k=2, epsilon0=1)", *options])
     assert result.exit_code == 0, result.output
     text = read(result.stdout).text
-    assert '"format": "shuffledp certificate 1"' in text
+    assert '"format": "shuffledp certificate 2"' in text
     assert re.search(r"Its digest is [0-9a-f]{64}\.", text)
 
 
@@ -193,7 +193,7 @@ def test_a_certificate_is_embedded():
     ("options", "message"),
     [
         (["--title", ""], "title must have 1 to 200 characters"),
-        (["--certify", "--corrupted", "3"], "certificates are for honest users"),
+        (["--certify", "--corrupted", "3"], "certificates are about honest users"),
         (["--out", "/no/such/folder/report.html"], "cannot write"),
         (["--from", "nothing.csv"], "'--from' says itself what MECHANISM"),
         (["--attribute", "room"], "it needs --from"),

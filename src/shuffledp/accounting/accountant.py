@@ -9,12 +9,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
+from shuffledp.accounting.answered import Quantity
 from shuffledp.accounting.choice import Choice, choose
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
-from shuffledp.accounting.report import Quantity, Report, check_order
+from shuffledp.accounting.report import Report, check_order
 from shuffledp.accounting.setting import DEFAULT_BOUND, DEFAULT_RTOL, Bound, Setting
 from shuffledp.accounting.sum_view import View
 from shuffledp.basics.errors import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from shuffledp._version import __version__
+from shuffledp.accounting.answered import Answered
 from shuffledp.accounting.assumptions import COUNTED, neighbours_of, particulars
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
@@ -16,16 +16,12 @@ from shuffledp.accounting.sum_view import View, is_exact, view_in_words
 from shuffledp.basics.errors import ContradictionError
 from shuffledp.basics.interval import Interval
 from shuffledp.basics.markup import facts
-from shuffledp.basics.rounding import DIGITS, above, below, decade, plain, round_down, round_up
 from shuffledp.basics.wording import shorten
 from shuffledp.bounds.curve import Proof
 from shuffledp.mechanisms import LocalRandomizer, Pair, Relation
 
 if TYPE_CHECKING:
     from shuffledp.accounting.accountant import ShuffleAccountant
-
-#: One of epsilon and delta is asked for, the other one is given.
-Quantity = Literal["epsilon", "delta"]
 
 #: Where there is no worst pair, and no datasets.
 NOBODY = "no two inputs differ"
@@ -34,7 +30,7 @@ _MAX_TEXT = 72
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Answered):
     """A certified guarantee beside what is certainly leaked, and the question they answer.
 
     Attributes:
@@ -67,17 +63,10 @@ class Report:
     """
 
     setting: Setting
-    quantity: Quantity
-    target: float
     rtol: float
-    guarantee: Interval
-    lower_bound: float
     worst_pair: Pair | None
     datasets: Datasets | None
     pairs: str
-    rtol_reached: bool
-    log_guarantee: Interval | None = None
-    log_lower_bound: float | None = None
     bound: Proof = "blanket"
     bound_reason: str | None = None
 
@@ -129,16 +118,6 @@ class Report:
                 "smallest one that is proved here"
             )
         return view_in_words(self.randomizer, self.view, self.crowd)
-
-    @property
-    def target_epsilon(self) -> float | None:
-        """The epsilon that was given, if delta was asked for."""
-        return self.target if self.quantity == "delta" else None
-
-    @property
-    def target_delta(self) -> float | None:
-        """The delta that was given, if epsilon was asked for."""
-        return self.target if self.quantity == "epsilon" else None
 
     def epsilon_at(self, target_delta: float) -> float:
         """Return the certified epsilon at another delta, for the same users, as precisely."""
@@ -200,40 +179,9 @@ class Report:
             return "none are known"
         return in_words(self.datasets)
 
-    @property
-    def digits(self) -> int:
-        """As many digits as the accuracy that was asked for makes meaningful."""
-        return max(DIGITS, -decade(self.rtol))
-
-    @property
-    def decimal_guarantee(self) -> Decimal:
-        """The guarantee, also where it is too small for doubles."""
-        log = self.log_guarantee
-        return above(self.guarantee.upper, None if log is None else log.upper)
-
-    @property
-    def decimal_lower_bound(self) -> Decimal:
-        """The lower bound, also where it is too small for doubles."""
-        return below(self.lower_bound, self.log_lower_bound)
-
-    @property
-    def _given(self) -> str:
-        name = "delta" if self.quantity == "epsilon" else "epsilon"
-        return f"{name} = {plain(self.target)}"
-
-    @property
-    def at_most(self) -> str:
-        """The guarantee for people, rounded up."""
-        return round_up(self.decimal_guarantee, self.digits)
-
-    @property
-    def at_least(self) -> str:
-        """The lower bound for people, rounded down."""
-        return round_down(self.decimal_lower_bound, self.digits)
-
     def __str__(self) -> str:
         """Return the guarantee with its question, and the lower bound if there is one."""
-        line = f"{self.quantity} <= {self.at_most} at {self._given} for "
+        line = f"{self.quantity} <= {self.at_most} at {self.given} for "
         line += f"{self.crowd} of "
         line += shorten(str(self.randomizer), _MAX_TEXT)
         if self.view == "sum":
@@ -244,29 +192,6 @@ class Report:
             return line
         return f"{line}\n(no analysis can prove less than {self.at_least})"
 
-    def to_html(
-        self,
-        *,
-        title: str | None = None,
-        organisation: str | None = None,
-        contact: str | None = None,
-    ) -> str:
-        """Return a document for a review board: one page that needs nothing else.
-
-        Args:
-            title: what the document is called.
-            organisation: who collects the data.
-            contact: whom to ask.
-
-        Raises:
-            NoAnswerError: if there is no finite epsilon.
-            MissingExtraError: an ImportError, if matplotlib is not installed.
-        """
-        from shuffledp.outputs.review import Cover, review_page
-
-        named = {} if title is None else {"title": title}
-        return review_page(self, Cover(**named, organisation=organisation, contact=contact))
-
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
         rows = {
@@ -274,7 +199,7 @@ class Report:
             "users": str(self.crowd),
             "analyst sees": self.view_in_words,
             "neighbours": str(self.relation),
-            "given": self._given,
+            "given": self.given,
             "guarantee": f"{self.quantity} <= {self.at_most}",
             "lower bound": f"{self.quantity} >= {self.at_least}",
             "worst pair": f"{in_words(self.worst_pair)} ({self.pairs})",

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from shuffledp.accounting.accountant import ShuffleAccountant
+from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import check_order
 from shuffledp.accounting.rounds.many_rounds import ManyRounds, largest_sum
@@ -29,7 +30,7 @@ from shuffledp.bounds.root import delta_above, delta_below
 from shuffledp.mechanisms import Relation
 
 
-class Rounds:
+class Rounds(OperationalTerms):
     r"""Certified privacy of several rounds of collection from the same users.
 
     Every round has fresh noise and a fresh shuffle, and nobody can tell which reports of different

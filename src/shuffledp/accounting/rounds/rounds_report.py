@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shuffledp._version import __version__
+from shuffledp.accounting.answered import Answered
 from shuffledp.accounting.assumptions import (
     COUNTED,
     PLANNED,
@@ -18,11 +18,11 @@ from shuffledp.accounting.assumptions import (
     particulars,
 )
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import NOBODY, Quantity, level_fields
+from shuffledp.accounting.report import NOBODY, level_fields
+from shuffledp.accounting.setting import Setting
 from shuffledp.accounting.sum_view import view_in_words
 from shuffledp.basics.interval import Interval
 from shuffledp.basics.markup import facts
-from shuffledp.basics.rounding import DIGITS, above, below, decade, plain, round_down, round_up
 from shuffledp.basics.wording import counted, shorten
 from shuffledp.mechanisms import Relation
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RoundsReport:
+class RoundsReport(Answered):
     """A certified guarantee for several rounds beside what is certainly leaked.
 
     Attributes:
@@ -54,14 +54,17 @@ class RoundsReport:
     """
 
     rounds: Rounds
-    quantity: Quantity
-    target: float
-    guarantee: Interval
-    lower_bound: float
-    rtol_reached: bool
     datasets: tuple[Datasets | None, ...]
-    log_guarantee: Interval | None = None
-    log_lower_bound: float | None = None
+
+    @property
+    def setting(self) -> Setting | None:
+        """What was asked about; None if rounds are of several kinds."""
+        return self.rounds.setting
+
+    @property
+    def rtol(self) -> float:
+        """The relative width of epsilon that was asked for."""
+        return self.rounds.rtol
 
     @cached_property
     def one_round(self) -> tuple[float, ...]:
@@ -148,14 +151,14 @@ class RoundsReport:
             "times": self.rounds.total,
             "relation": None if self.relation is None else self.relation.to_dict(),
             "at_most": self.rounds.at_most,
-            "target_epsilon": self.target if self.quantity == "delta" else None,
-            "target_delta": self.target if self.quantity == "epsilon" else None,
+            "target_epsilon": self.target_epsilon,
+            "target_delta": self.target_delta,
             "quantity": self.quantity,
             "guarantee": _ends(self.guarantee),
             "lower_bound": _finite(self.lower_bound),
             "one_round": [_finite(epsilon) for epsilon in self.one_round],
             "naive": None if self.naive is None else _finite(self.naive),
-            "rtol": self.rounds.rtol,
+            "rtol": self.rtol,
             "rtol_reached": self.rtol_reached,
         }
         if self.log_guarantee is not None and self.log_lower_bound is not None:
@@ -164,37 +167,6 @@ class RoundsReport:
                 "log_lower_bound": _finite(self.log_lower_bound),
             }
         return fields | {"assumptions": list(self.assumptions), "version": __version__}
-
-    @property
-    def digits(self) -> int:
-        """As many digits as the accuracy that was asked for makes meaningful."""
-        return max(DIGITS, -decade(self.rounds.rtol))
-
-    @property
-    def decimal_guarantee(self) -> Decimal:
-        """The guarantee, also where it is too small for doubles."""
-        log = self.log_guarantee
-        return above(self.guarantee.upper, None if log is None else log.upper)
-
-    @property
-    def decimal_lower_bound(self) -> Decimal:
-        """The lower bound, also where it is too small for doubles."""
-        return below(self.lower_bound, self.log_lower_bound)
-
-    @property
-    def at_most(self) -> str:
-        """The guarantee for people, rounded up."""
-        return round_up(self.decimal_guarantee, self.digits)
-
-    @property
-    def at_least(self) -> str:
-        """The lower bound for people, rounded down."""
-        return round_down(self.decimal_lower_bound, self.digits)
-
-    @property
-    def given(self) -> str:
-        """What was given, in words."""
-        return f"{'delta' if self.quantity == 'epsilon' else 'epsilon'} = {plain(self.target)}"
 
     @property
     def kinds_in_words(self) -> list[str]:

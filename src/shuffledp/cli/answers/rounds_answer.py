@@ -32,7 +32,7 @@ class RoundsAnswer:
     @property
     def setting(self) -> Setting | None:
         """What it is the answer for; None for several kinds of rounds."""
-        return self.report.rounds.setting
+        return self.report.setting
 
     def to_text(self) -> str:
         """Return aligned lines, one sentence of meaning, and what is assumed."""

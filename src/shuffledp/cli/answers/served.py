@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from shuffledp.outputs.review.cover import ANSWERS, LINES
 from shuffledp.web import Parameter, Reply, Served
 
 #: Of a setting: nothing that reads or writes files.
@@ -30,7 +31,7 @@ _ALLOWED = {
     "plan": ("task", "n", *_REST, "bound", "epsilon", "error", "delta", "domain"),
     "tiers": ("groups", "delta", "epsilon", "dummies", "corrupted"),
     "mechanisms": (),
-    "report": (*_SETTING, *_BOUND, "delta", "title", "organisation", "contact"),
+    "report": (*_SETTING, *_BOUND, "delta", *LINES, *ANSWERS),
 }
 
 #: What decides how long the work takes.

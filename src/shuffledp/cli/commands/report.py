@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shuffledp.accounting import Setting, ShuffleAccountant
+from shuffledp.accounting import MixedAccountant, Setting, ShuffleAccountant
 from shuffledp.basics.whole_file import check_writable, write_whole
 from shuffledp.cli.answers.asked import accountant
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, RTOL, optional, reading
 from shuffledp.cli.setting import SETTING, complete, refuse, save_setting, take_setting
 from shuffledp.cli.terminal import progress
+from shuffledp.outputs.review.cover import ANSWERS, LINES, Cover
 
 if TYPE_CHECKING:
     from shuffledp.certificates import Certificate
@@ -30,6 +31,9 @@ def _read_out(text: str) -> Path:
         raise ValueError(f"cannot write {text!r}: {why}") from None
     return path
 
+
+#: Options that are not called as the field; "--version" is that of the program.
+_OPTIONS = {"version": "collection-version"}
 
 _PARAMETERS = [
     *SETTING[:2],
@@ -48,13 +52,20 @@ _PARAMETERS = [
     ),
     RTOL,
     *SETTING[2:],
-    click.Option(["--title"], metavar="TEXT", help="What the document is called."),
-    click.Option(["--organisation"], metavar="TEXT", help="Who collects the data."),
-    click.Option(["--contact"], metavar="TEXT", help="Whom to ask."),
+    *(
+        click.Option([f"--{_OPTIONS.get(name, name)}", name], metavar="TEXT", help=says)
+        for name, says in {**LINES, **ANSWERS}.items()
+    ),
+    click.Option(
+        ["--cover", "cover_file"],
+        metavar="FILE",
+        help="Read title, organisation and so on from a TOML file; what the command line says "
+        "besides counts instead.",
+    ),
     click.Option(
         ["--certify", "certified"],
         is_flag=True,
-        help='Prove the guarantee and embed the certificate. Needs the extra "certify".',
+        help="Prove the guarantee, of one round of honest users, and embed the certificate.",
     ),
     click.Option(
         ["-o", "--out"],
@@ -70,32 +81,35 @@ def report(out: Path | None, certified: bool, kept: str | None, **options: Any) 
     """Write the document for a review board: one HTML page.
 
     It holds the statement to quote, what is assumed and what holds if that fails, the guarantee as
-    curves and in terms of attackers, what published analyses say, and definitions. It prints on
-    about three pages. Needs the extra "plot".
+    curves and in terms of attackers, what published analyses say, and definitions, about one round
+    or about several together. What only the owner of the collection knows, such as how long reports
+    are kept, is given by --retention and so on, and marked where it is missing. It prints on about
+    four pages. Needs the extra "plot".
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    from shuffledp.outputs.review import Cover, review_page
+    from shuffledp.outputs.review import review_page
 
-    try:
-        texts = {name: options.pop(name) for name in ("title", "organisation", "contact")}
-        cover = Cover(**{name: text for name, text in texts.items() if text is not None})
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    source, rtol = _question(options), options["rtol"]
-    asked = accountant(source.setting, rtol)
-    if not isinstance(asked, ShuffleAccountant):
-        raise click.UsageError("documents are about one round of one mechanism")
-    if (certified or source.certificate) and asked.crowd.assumptions:
-        raise click.UsageError("certificates are for honest users, without --corrupted")
+    cover = _cover(options)
+    source = _question(options)
+    asked = accountant(source.setting, options["rtol"])
+    if isinstance(asked, MixedAccountant):
+        raise click.UsageError(
+            "documents are about users who run one mechanism; 'shuffledp epsilon --setting' "
+            "answers for groups"
+        )
     if certified and source.certificate:
         raise click.UsageError("--certify proves what the certificate of --from has proved")
+    if certified or source.certificate:
+        refuse(source.setting, "certificates are about one round", "rounds", "at_most")
+        honest = ("corrupted", "corrupted_adaptively")
+        refuse(source.setting, "certificates are about honest users", *honest)
     with progress():
         found, certificate = asked.epsilon_report(source.delta), source.certificate
         if certificate is not None:
             _check(certificate)
-        elif certified:
+        elif certified and isinstance(asked, ShuffleAccountant):
             from shuffledp.certificates import certify
 
             certificate = certify(asked, target_delta=source.delta)
@@ -106,6 +120,17 @@ def report(out: Path | None, certified: bool, kept: str | None, **options: Any) 
     else:
         write_whole(out, page.encode())
         click.echo(str(out))
+
+
+def _cover(options: dict[str, Any]) -> Cover:
+    """Take what the owner of the collection says out of the options."""
+    said = {name: options.pop(name) for name in (*LINES, *ANSWERS)}
+    file = options.pop("cover_file")
+    try:
+        base = Cover() if file is None else Cover.load(file)
+        return replace(base, **{name: text for name, text in said.items() if text is not None})
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _check(certificate: Certificate) -> None:

@@ -20,13 +20,14 @@ from shuffledp.cli.terminal import proving
 def verify(file: TextIO, as_json: bool) -> None:
     """Check a certificate: prove its statements again.
 
-    FILE is what "shuffledp certify" printed, or - for standard input. Everything is computed from
-    the mechanism and the number of users in it. The exit code is 0 only if every statement is
+    FILE is what "shuffledp certify" printed, a document of "shuffledp report" with a certificate
+    inside, or - for standard input; of a document nothing else is checked. Everything is computed
+    from the mechanism and the number of users in it. The exit code is 0 only if every statement is
     proved and every field agrees.
     """
     from shuffledp.certificates import Certificate, CertificateError
     from shuffledp.certificates import verify as check
-    from shuffledp.certificates.certificate import MAX_CHARACTERS
+    from shuffledp.outputs.review.embedded import MAX_CHARACTERS, certificate_in, is_page
 
     try:
         text = file.read(MAX_CHARACTERS + 1)
@@ -35,7 +36,7 @@ def verify(file: TextIO, as_json: bool) -> None:
     except OSError as error:
         raise click.ClickException(f"cannot read {file.name}: {error.strerror}") from None
     try:
-        certificate = Certificate.from_json(text)
+        certificate = certificate_in(text) if is_page(text) else Certificate.from_json(text)
         with proving() as progress:
             check(certificate, progress=progress)
     except CertificateError as error:
@@ -47,8 +48,9 @@ def verify(file: TextIO, as_json: bool) -> None:
         return
     from shuffledp.certificates.issue import bound_in_words
 
+    where = "of the certificate in the document " if is_page(text) else ""
     rows = [
-        ("verified", "every statement is proved again"),
+        ("verified", f"every statement {where}is proved again"),
         ("mechanism", shorten(certificate.mechanism)),
         ("users", f"{certificate.n:,}"),
         ("covers", "one round"),

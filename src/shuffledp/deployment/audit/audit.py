@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shuffledp.accounting import Datasets, Report, ShuffleAccountant, as_accountant
-from shuffledp.accounting.report import Quantity
+from shuffledp.accounting.answered import Quantity
 from shuffledp.basics.arrays import FloatArray, IntArray, usual_errors
 from shuffledp.basics.errors import (
     NoAnswerError,

@@ -1,45 +1,111 @@
-"""What a document is called, who answers for it, and what it is a part of."""
+"""What only the owner of a collection knows: its name, who answers for it, what happens to it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self
 
 from shuffledp.basics.rounding import plain, round_up
-from shuffledp.basics.wording import counted
+from shuffledp.basics.wording import closest, counted, did_you_mean
 
-_MAX_LENGTH = 200
+#: Characters of a line, and of an answer.
+_LINE, _ANSWER = 200, 1000
+
+#: The lines above the document, and what each of them says.
+LINES: Mapping[str, str] = MappingProxyType(
+    {
+        "title": "What the document is called.",
+        "organisation": "Who collects the data.",
+        "author": "Who wrote the document.",
+        "contact": "Whom to ask.",
+        "date": "Of which day the document is.",
+        "version": "Which version of the collection it is about.",
+    }
+)
+
+#: What only the owner of the collection can answer.
+ANSWERS: Mapping[str, str] = MappingProxyType(
+    {
+        "schedule": "When data are collected, and how often.",
+        "published": "What is released besides the reports, and how it is protected.",
+        "implementation": "What draws the noise on the devices, and from which random numbers.",
+        "retention": "How long data, reports and results are kept.",
+        "access": "Who has access to data, reports and results.",
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cover:
-    """The lines above the document, all of them free text.
+    """What the owner of the collection says, all of it free text.
+
+    The document marks what is left out.
 
     Attributes:
         title: what the document is called.
-        organisation: who collects the data, if that is to be said.
-        contact: whom to ask, if that is to be said.
+        organisation: who collects the data.
+        author: who wrote the document.
+        contact: whom to ask.
+        date: of which day the document is.
+        version: which version of the collection it is about.
+        schedule: when data are collected.
+        published: what is released besides the reports.
+        implementation: what draws the noise on the devices.
+        retention: how long data are kept.
+        access: who has access.
 
     Raises:
         TypeError: if one is no text.
-        ValueError: if one is empty, or longer than a line.
+        ValueError: if one is empty, or too long.
     """
 
     title: str = "Privacy of a collection"
     organisation: str | None = None
+    author: str | None = None
     contact: str | None = None
+    date: str | None = None
+    version: str | None = None
+    schedule: str | None = None
+    published: str | None = None
+    implementation: str | None = None
+    retention: str | None = None
+    access: str | None = None
 
     def __post_init__(self) -> None:
         """Check the texts."""
-        for name in ("title", "organisation", "contact"):
-            text: object = getattr(self, name)
+        for field in fields(self):
+            name, text = field.name, getattr(self, field.name)
             if text is None and name != "title":
                 continue
             if not isinstance(text, str):
                 raise TypeError(f"{name} must be a text, got {text!r}")
-            if not text.strip() or len(text) > _MAX_LENGTH:
-                raise ValueError(
-                    f"{name} must have 1 to {_MAX_LENGTH} characters, got {len(text.strip())}"
-                )
+            most = _LINE if name in LINES else _ANSWER
+            if not text.strip() or len(text) > most:
+                raise ValueError(f"{name} must have 1 to {most} characters, got {len(text)}")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return the cover that a TOML file says.
+
+        Raises:
+            ValueError: if the file cannot be read, or holds something else.
+        """
+        try:
+            found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            known = [field.name for field in fields(cls)]
+            for name in found:
+                if name not in known:
+                    meant = did_you_mean(closest(name, known))
+                    raise ValueError(f"a cover has {', '.join(known)}, got {name!r}{meant}")
+            # TOML has dates of its own.
+            return cls(**{k: str(v) if k == "date" else v for k, v in found.items()})
+        except (OSError, ValueError, TypeError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise ValueError(f"cannot read the cover {str(path)!r}: {why}") from None
 
 
 @dataclass(frozen=True)
@@ -65,5 +131,5 @@ class Whole:
         return (
             f"This is one of {counted(self.shuffles, 'shuffle')} of a study. All of them together "
             f"are {pair}-differentially private, which is the guarantee to quote about the study; "
-            "the rest of this document is about one shuffle alone."
+            "the rest of this document is about this shuffle alone."
         )

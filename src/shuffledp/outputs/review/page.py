@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import base64
 import math
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from shuffledp._version import __version__
-from shuffledp.accounting import Report
+from shuffledp.accounting import Report, RoundsReport
+from shuffledp.accounting.answered import Answered
 from shuffledp.accounting.assumptions import LEVEL
-from shuffledp.accounting.setting import DEFAULT_RTOL
 from shuffledp.basics.figures import Chart, picture
-from shuffledp.basics.markup import render
+from shuffledp.basics.markup import bar, render
 from shuffledp.basics.rounding import exp_above, exp_below, given_or_up, plain, round_down, round_up
 from shuffledp.basics.wording import counted, shorten
 from shuffledp.bounds.curve import Proof
 from shuffledp.certificates import Certificate
-from shuffledp.certificates.known_sums import why_unknown
 from shuffledp.comparison import OURS
-from shuffledp.outputs.review.cover import Cover, Whole
+from shuffledp.outputs.review.accuracy import accuracy
+from shuffledp.outputs.review.commands import commands, proof_command
+from shuffledp.outputs.review.cover import ANSWERS, Cover, Whole
+from shuffledp.outputs.review.embedded import address_of
 from shuffledp.outputs.review.findings import Findings
+from shuffledp.outputs.review.mechanism import likely, portrait
 
 _PICTURE = (4.4, 3.3)  # inches, two of them side by side
 _MAX_TEXT = 400  # characters of a mechanism, which may be a matrix
@@ -36,7 +38,7 @@ _PROOFS: dict[Proof, str] = {
 
 
 def review_page(
-    report: Report,
+    report: Answered,
     cover: Cover | None = None,
     certificate: Certificate | None = None,
     whole: Whole | None = None,
@@ -44,15 +46,18 @@ def review_page(
     """Return the document about one guarantee, for people who decide and do not compute.
 
     Args:
-        report: the guarantee.
-        cover: title, organisation and contact.
+        report: the guarantee, of one round or of several.
+        cover: what the owner of the collection says.
         certificate: a proof to be embedded.
         whole: what the reports are a part of.
 
     Raises:
         NoAnswerError: if the report has no finite epsilon.
+        ValueError: if rounds are of several kinds.
         MissingExtraError: if matplotlib, which draws the pictures, is not installed.
     """
+    if not isinstance(report, Report | RoundsReport):
+        raise TypeError(f"report must be one of rounds of one mechanism, got {report!r}")
     return write_page(Findings(report), cover or Cover(), certificate, whole)
 
 
@@ -63,17 +68,24 @@ def write_page(
     whole: Whole | None = None,
 ) -> str:
     """Return the document about numbers that may be there already."""
-    report = found.report
     return render(
         "shuffledp.outputs.review",
         "page.html",
         version=__version__,
         cover=cover,
+        answers={
+            name: (getattr(cover, name), asked[0].lower() + asked[1:-1])
+            for name, asked in ANSWERS.items()
+        },
         found=found,
-        report=report,
+        report=found.report,
+        several=counted(found.rounds, "round") if found.rounds > 1 else None,
         certificate=certificate,
+        address=None if certificate is None else address_of(certificate),
         whole=whole,
-        mechanism=shorten(str(report.randomizer), _MAX_TEXT),
+        mechanism=shorten(str(found.randomizer), _MAX_TEXT),
+        portrait=portrait(found.randomizer),
+        errors=accuracy(found.randomizer, found.crowd),
         epsilon=_epsilon(found),
         lower_bound=_lower_bound(found),
         delta=_delta(found),
@@ -90,60 +102,62 @@ def write_page(
         unknown=[
             f"{row.cells[0]}: {row.reason}" for row in found.comparison.rows if row.epsilon is None
         ],
-        proof=_PROOFS[report.bound],
+        proof=_proof(found),
+        datasets=_datasets(found),
         commands=list(commands(found)),
         proof_command=proof_command(found),
         percent=_percent,
+        likely=likely,
+        bar=bar,
         picture=_picture,
     )
 
 
 def _what_ifs(found: Findings) -> Iterator[tuple[str, str, str]]:
     """Yield what may happen, in what measure, and the epsilon then."""
-    yield "as assumed", str(found.report.crowd), _epsilon(found)
+    rounds = "" if found.rounds == 1 else f", {counted(found.rounds, 'round')}"
+    yield "as assumed", f"{found.crowd}{rounds}", _epsilon(found)
+    longer = "the same users are asked again" if not rounds else "the collection goes on"
     for what, cases, noun in (
         ("fewer users take part", found.fewer, "user"),
-        ("users work for the analyst", found.colluding, "user"),
-        ("the same users are asked again", found.repeated, "round"),
+        ("more users work for the analyst", found.colluding, "user"),
+        (longer, found.repeated, "round"),
     ):
         for case in cases:
-            yield what, counted(case.count, noun), _up(case.epsilon)
+            yield what, f"{counted(case.count, noun)} in all", _up(case.epsilon)
+    if found.always is not None:
+        all_rounds = counted(found.always.count, "round")
+        yield "users take part in all rounds", all_rounds, _up(found.always.epsilon)
+    if found.one_round is not None:
+        yield "one round, looked at alone", "1 round", _up(found.one_round)
     fails = f"the {found.seen.middle} fails"
     if found.shuffled is not None:
-        yield fails, "all reports, without order or sender", _up(found.shuffled)
-    yield fails, f"every report with its sender{_whatever(found)}", _local(found)
+        yield fails, f"all reports, without order or sender{rounds}", _up(found.shuffled)
+    one = "one" if rounds else "every"
+    yield fails, f"{one} report with its sender{_whatever(found)}", _local(found)
+    if rounds:
+        of_all = f"a user's reports of {counted(found.limit, 'round')} together{_whatever(found)}"
+        yield f"{fails}, or reports are linked", of_all, _up(found.all_local)
 
 
-def commands(found: Findings) -> Iterator[str]:
-    """Yield command lines that give the numbers of the document."""
+def _proof(found: Findings) -> str:
+    """Return what proves the guarantee, and at which inputs it is attained."""
     report = found.report
-    who, target, view, rtol = _asked(report)
-    crowd = "".join(
-        f" --{name.replace('_', '-')} {count}"
-        for name in ("corrupted", "corrupted_adaptively")
-        if (count := getattr(report.crowd, name))
+    if isinstance(report, Report):
+        worst = "of no importance" if report.worst_pair is None else str(report.worst_pair)
+        proof = _PROOFS[report.bound]
+        return f"By {proof}. The worst inputs are {worst} ({report.pairs})"
+    best = found.setting.bound == "best"
+    return (
+        "What one round reveals is bounded at every epsilon by the "
+        f"{'smallest bound that is established' if best else _PROOFS['blanket'][4:]}, and the laws "
+        "of privacy loss that have these bounds are composed over all rounds"
     )
-    bound = f"--bound {report.setting.bound}"
-    yield f"shuffledp {report.quantity} {who} {target} {bound}{view}{rtol}{crowd}"
-    yield f"shuffledp compare {who} --delta {plain(found.delta)}{view}{rtol}{crowd}"
 
 
-def proof_command(found: Findings) -> str | None:
-    """Return how a certificate is made, if there is one: for honest users, without rtol."""
-    report = found.report
-    who, target, view, rtol = _asked(report)
-    known = not view or why_unknown(report.randomizer, report.n) is None
-    if report.crowd.assumptions or rtol or not known:
-        return None
-    return f"shuffledp certify {who} {target} --bound {report.setting.bound}{view}"
-
-
-def _asked(report: Report) -> tuple[str, str, str, str]:
-    """Return the question as options: mechanism and users, target, view, and accuracy."""
-    target = f"--{'epsilon' if report.quantity == 'delta' else 'delta'} {plain(report.target)}"
-    view = "" if report.view == "multiset" else f" --view {report.view}"
-    rtol = "" if report.rtol == DEFAULT_RTOL else f" --rtol {plain(report.rtol)}"
-    return f"{shlex.quote(str(report.randomizer))} -n {report.n}", target, view, rtol
+def _datasets(found: Findings) -> str:
+    words: str | Sequence[str] = found.report.datasets_in_words
+    return words if isinstance(words, str) else "; ".join(words)
 
 
 def _picture(chart: Chart) -> str:

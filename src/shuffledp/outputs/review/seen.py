@@ -13,11 +13,12 @@ class Seen:
 
     Attributes:
         result: what is published, and "is" or "are".
-        shows: the same in short, and that it shows something.
+        results: the same of several rounds.
         short: the same in short.
         middle: who stands between the users and the analyst.
         work: what that one does.
         given: what the analyst gets.
+        trusted: what that one is trusted to do.
         attack: who attacks, in a picture.
         failure: what holds if the one in the middle fails.
         again: what several rounds assume.
@@ -26,11 +27,12 @@ class Seen:
     """
 
     result: str
-    shows: str
+    results: str
     short: str
     middle: str
     work: str
     given: str
+    trusted: str
     attack: str
     failure: str
     again: str
@@ -42,14 +44,15 @@ class Seen:
 SEEN: dict[View, Seen] = {
     "multiset": Seen(
         result="the shuffled reports are",
-        shows="the reports show",
+        results="the shuffled reports",
         short="the reports",
         middle="shuffler",
-        work="A shuffler mixes the reports of all, and only the mixture is analysed.",
-        given="the reports of all, without order or sender",
+        work="A shuffler mixes everybody's reports, and only the mixture is analysed.",
+        given="everybody's reports, without order or sender",
+        trusted="tell nobody who sent which report, and when, and mix the reports of all users",
         attack="best attack, shuffled",
-        failure="If the shuffler fails, the randomizer still protects every report by itself: that "
-        "is its local level.",
+        failure="If the shuffler fails, the randomizer still protects every single report: that is "
+        "its local level.",
         again="Several rounds assume fresh noise and a fresh shuffle each time, and reports that "
         "cannot be linked across rounds.",
         trust=(),
@@ -58,18 +61,19 @@ SEEN: dict[View, Seen] = {
     ),
     "sum": Seen(
         result="the sum of the reports is",
-        shows="the sum shows",
+        results="the sums of the reports",
         short="the sum",
         middle="aggregator",
-        work="An aggregator adds up the reports of all, and only the sum is analysed: the analyst "
+        work="An aggregator adds up everybody's reports, and only the sum is analysed: the analyst "
         "sees no single report.",
-        given="the sum of the reports of all, nothing else",
+        given="the sum of everybody's reports, nothing else",
+        trusted="reveal nothing but the sum of the reports of all users",
         attack="best attack, sum",
-        failure="If the aggregator passes on the single reports without order and sender, they are "
-        "as private as behind a shuffler; if it tells who sent them as well, the randomizer still "
-        "protects every report by itself: that is its local level.",
-        again="Several rounds assume fresh noise each time, and that of each round only the sum is "
-        "seen.",
+        failure="If the aggregator passes on single reports without order or sender, they are as "
+        "private as behind a shuffler; if it also tells who sent them, the randomizer still "
+        "protects every single report: that is its local level.",
+        again="Several rounds assume fresh noise each time, and that nothing but the sum of each "
+        "round is seen.",
         trust=("the aggregator reveals the sum of all reports, once, and nothing else about them",),
         definition="Adds up the reports, perhaps by a protocol in which nobody sees a single one "
         "(secure aggregation), and passes on nothing but the sum.",
