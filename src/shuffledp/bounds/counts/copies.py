@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 from shuffledp.basics.interval import Interval, exp_down
 from shuffledp.bounds.curve import Curve, Proved
-from shuffledp.bounds.rounds import ComposedBound, RoundProfile
+from shuffledp.bounds.rounds import ComposedCurve, RoundProfile
+from shuffledp.bounds.rounds.loss_law import Side
+
+_SIDES: tuple[Side, Side] = ("upper", "lower")
 
 #: Relative width of epsilon.
 _RTOL = 1e-3
@@ -29,30 +32,29 @@ class Copies(Curve):
         end = max(forward.end.upper, backward.end.upper)
         floor = exp_down(forward.floor)
         profile = RoundProfile(there, back, end, _RTOL, floor)
-        self._bound = ComposedBound([(profile, times)], _RTOL, two_sided=True)
-        self._found: dict[float, Interval] = {}
+        rounds = [(profile, times)]
+        self._upper, self._lower = (ComposedCurve(rounds, side, _RTOL) for side in _SIDES)
 
     def above(self, epsilon: float) -> Proved:
         """Prove an upper bound on log delta."""
-        return Proved(self._enclosed(epsilon).upper, self.where, "composition")
+        return Proved(self._upper.log_delta(epsilon, 0), self.where, "composition")
 
     def below(self, epsilon: float) -> Proved:
         """Prove a lower bound on log delta."""
-        return Proved(self._enclosed(epsilon).lower, self.where, "composition")
-
-    def _enclosed(self, epsilon: float) -> Interval:
-        if epsilon not in self._found:
-            self._found[epsilon] = self._bound.log_delta(epsilon)[0]
-        return self._found[epsilon]
+        return Proved(self._lower.log_delta(epsilon, 0), self.where, "composition")
 
     def estimate(self, epsilon: float, like: Proved | None = None) -> float:
         """Return log delta in doubles, about."""
-        return self._bound.upper.estimate(epsilon)
+        return self._upper.estimate(epsilon)
 
     @property
     def end(self) -> Interval:
-        """Unknown, or so many times that of one."""
-        return Interval(0.0, math.inf)
+        """So many times that of one."""
+        end = self.forward.end
+        return Interval(
+            math.nextafter(self.times * end.lower, 0.0) if end.lower < math.inf else math.inf,
+            math.nextafter(self.times * end.upper, math.inf),
+        )
 
     def __str__(self) -> str:
         """Name it."""

@@ -36,6 +36,9 @@ class _Counts(Curve):
         self.noise, self.where = noise, where
         self._found: dict[float, Interval] = {}
 
+    #: How many counts change.
+    _changes = 1
+
     def above(self, epsilon: float) -> Proved:
         """Prove an upper bound on log delta."""
         return Proved(self._enclosed(epsilon).upper, self.where, "exact")
@@ -45,6 +48,8 @@ class _Counts(Curve):
         return Proved(self._enclosed(epsilon).lower, self.where, "exact")
 
     def _enclosed(self, epsilon: float) -> Interval:
+        if epsilon >= self.end.upper:
+            return Interval(-math.inf, -math.inf)
         if epsilon not in self._found:
             with precision():
                 delta = self._delta(arb(epsilon).exp())
@@ -61,7 +66,9 @@ class _Counts(Curve):
 
     def estimate(self, epsilon: float, like: Proved | None = None) -> float:
         """Return log delta in doubles, about."""
-        found = self._rough(math.exp(epsilon)) if epsilon < 700 else 0.0
+        if epsilon >= self.end.upper:
+            return -math.inf
+        found = self._rough(math.exp(epsilon))
         return math.log(found) if found > 0 else self.above(epsilon).log
 
     @cached_property
@@ -70,8 +77,9 @@ class _Counts(Curve):
 
     @property
     def end(self) -> Interval:
-        """Infinite or unknown."""
-        return Interval(0.0, math.inf)
+        """The largest privacy loss: exact, since doubling is."""
+        end = self._changes * self.noise.level
+        return Interval(end, end)
 
 
 class OneCount(_Counts):
@@ -111,6 +119,8 @@ class OneCount(_Counts):
 
 class TwoCounts(_Counts):
     """One more in a count and one less in another one, with the same law of noise."""
+
+    _changes = 2
 
     def _delta(self, cost: arb) -> arb:
         table = self._table

@@ -19,14 +19,19 @@ from flint import arb
 from shuffledp.basics.arrays import FloatArray, IntArray
 from shuffledp.basics.balls import ball, precision, total
 from shuffledp.basics.errors import check_integer, check_positive, check_real
+from shuffledp.basics.rounding import written
 from shuffledp.mechanisms.sampling import Bits, Exponential, decide
 from shuffledp.mechanisms.sampling.geometric import two_sided_geometric
+from shuffledp.mechanisms.sampling.poisson import poisson
 
 #: Masses below e to the power of minus this, in units of the largest one, are not listed.
 DEPTH = 160.0
 
 #: Tables of wider laws take too long.
 MAX_DEVIATION = 20_000.0
+
+#: Flipped by all contributors together.
+MAX_COINS = 1 << 53
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +59,11 @@ class Table:
 @dataclass(frozen=True)
 class CountNoise(ABC):
     """Independent noise in every count."""
+
+    @property
+    def level(self) -> float:
+        """The largest privacy loss where one count changes by one."""
+        return math.inf
 
     @property
     @abstractmethod
@@ -134,7 +144,7 @@ class Coins(CountNoise):
 
     def __post_init__(self) -> None:
         """Check the number."""
-        object.__setattr__(self, "number", check_integer("number", self.number, 1, 2**40))
+        object.__setattr__(self, "number", check_integer("number", self.number, 1, MAX_COINS))
 
     @property
     def mean(self) -> float:
@@ -181,6 +191,11 @@ class PoissonNoise(CountNoise):
 
     rate: Fraction
 
+    def __post_init__(self) -> None:
+        """Check the rate."""
+        if not self.rate > 0:
+            raise ValueError(f"rate must be above 0, got {self.rate}")
+
     @property
     def mean(self) -> float:
         """The rate."""
@@ -193,8 +208,6 @@ class PoissonNoise(CountNoise):
 
     def draw(self, size: int, bits: Bits) -> IntArray:
         """Draw Poisson numbers."""
-        from shuffledp.mechanisms.sampling.poisson import poisson
-
         return poisson(bits, self.rate, size)
 
     def repeated(self, times: int) -> PoissonNoise:
@@ -227,6 +240,11 @@ class GeometricNoise(CountNoise):
     def __post_init__(self) -> None:
         """Check the level."""
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
+
+    @property
+    def level(self) -> float:
+        """The level: the privacy loss is never larger."""
+        return self.epsilon
 
     @property
     def mean(self) -> float:
@@ -317,3 +335,25 @@ class NormalNoise(CountNoise):
     def __str__(self) -> str:
         """Return the text form."""
         return f"discrete_gaussian({self.sigma!r})"
+
+
+def as_noise(noise: CountNoise | str) -> CountNoise:
+    """Return noise, from an object or its text.
+
+    >>> as_noise("coins(80)"), as_noise("discrete_gaussian(2.5)")
+    (Coins(number=80), NormalNoise(sigma=2.5))
+    """
+    if isinstance(noise, CountNoise):
+        return noise
+    if not isinstance(noise, str):
+        raise TypeError(f"noise must be noise in counts or its text, got {noise!r}")
+    name, _, rest = noise.strip().partition("(")
+    kinds: dict[str, Callable[[float], CountNoise]] = {
+        "coins": lambda x: Coins(check_integer("number", x, 1, MAX_COINS)),
+        "poisson": lambda x: PoissonNoise(Fraction(x)),
+        "discrete_laplace": GeometricNoise,
+        "discrete_gaussian": NormalNoise,
+    }
+    if name not in kinds or not rest.endswith(")"):
+        raise ValueError(f"noise must be one of {', '.join(kinds)} with a number, got {noise!r}")
+    return kinds[name](float(written(rest[:-1])))
