@@ -24,6 +24,7 @@ from shuffledp.accounting import (
     max_rounds,
     required_users,
 )
+from shuffledp.accounting.messages import FabricatedMessages, NoisyCounts
 from shuffledp.basics.errors import AccuracyWarning, ClaimError, ContradictionError, NoAnswerError
 from shuffledp.basics.interval import Interval
 from shuffledp.certificates import Certificate, CertificateError, certify, verify
@@ -35,6 +36,7 @@ from shuffledp.collection import (
     shuffle,
     simulate,
 )
+from shuffledp.collection.messages import MessageProtocol
 from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
 from shuffledp.deployment.audit import Audit, audit
@@ -66,6 +68,7 @@ from shuffledp.mechanisms import (
     register,
     subsample,
 )
+from shuffledp.mechanisms.messages.fabricated import FixedNumber, PerDevice, PoissonPerValue
 from shuffledp.planning import plan
 
 __all__ = [
@@ -90,6 +93,8 @@ __all__ = [
     "Decomposition",
     "DiscreteLaplace",
     "Estimate",
+    "FabricatedMessages",
+    "FixedNumber",
     "Gaussian",
     "GeneralClone",
     "Group",
@@ -100,10 +105,14 @@ __all__ = [
     "LocalHash",
     "LocalRandomizer",
     "MatrixRandomizer",
+    "MessageProtocol",
     "MixedAccountant",
     "NoAnswerError",
+    "NoisyCounts",
     "OpenGroup",
     "Pair",
+    "PerDevice",
+    "PoissonPerValue",
     "Relation",
     "Report",
     "RequiredUsers",

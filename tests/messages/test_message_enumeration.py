@@ -114,6 +114,8 @@ def test_all_counts_with_coins(seed):
 
 def test_the_judge_notices_a_guarantee_that_is_too_small():
     setting = FabricatedMessages("identity(k=2)", 3, FixedNumber(4))
-    fewer = exact.largest(exact.fixed(3, [Fraction(1, 2)] * 2), 3, 2, 0.5, level=None, sends=1, adds=False)
+    fewer = exact.largest(
+        exact.fixed(3, [Fraction(1, 2)] * 2), 3, 2, 0.5, level=None, sends=1, adds=False
+    )
     with pytest.raises(AssertionError):
         check(setting, fewer, 0.5)

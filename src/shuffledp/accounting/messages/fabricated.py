@@ -11,7 +11,7 @@ from flint import arb
 from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.messages.answers import Change, CountsSetting, check_change
 from shuffledp.basics.balls import precision
-from shuffledp.basics.errors import check_integer, check_rtol, check_type, check_users
+from shuffledp.basics.errors import check_integer, check_rtol, check_users
 from shuffledp.bounds.counts.copies import Copies
 from shuffledp.bounds.counts.counts import OneCount, TwoCounts
 from shuffledp.bounds.counts.slots import Message, Number, Slots
@@ -80,7 +80,9 @@ class FabricatedMessages(CountsSetting):
     ) -> None:
         self.reports = as_reports(reports)
         self.n = check_users(n)
-        self.fabricated = check_type("fabricated", fabricated, Fabricated)
+        if not isinstance(fabricated, Fabricated):
+            raise TypeError(f"fabricated must be what is fabricated, got {fabricated!r}")
+        self.fabricated = fabricated
         self.crowd = crowd_of(self.n, corrupted)
         self.relation: Change = check_change(relation)
         self.values = check_integer("values", values, 1, 10_000)
@@ -140,7 +142,9 @@ class FabricatedMessages(CountsSetting):
     def warning(self) -> str:
         """What is left without the shuffler."""
         if self.is_clear:
-            return "The local level is infinite: without the shuffler, clear values are in the open."
+            return (
+                "The local level is infinite: without the shuffler, clear values are in the open."
+            )
         return f"Without the shuffler, the local level is {self.local_epsilon:g}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -243,7 +247,7 @@ class FabricatedMessages(CountsSetting):
         return curves if exact else [OnlyAbove(curve) for curve in curves]
 
     def _of_noisy(self, reports: KRR, fabricated: Fabricated, honest: int) -> Curve:
-        """Return the smaller bound: hidden by fabricated messages, or by noise of others as well."""
+        """Return the smaller bound: the noise of others hides, too, or is known."""
         number = self._number(fabricated, honest, Fraction(1))
         with precision():
             ratio = arb(reports.epsilon0).exp()

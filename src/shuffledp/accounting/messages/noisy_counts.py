@@ -24,7 +24,7 @@ TRUST: tuple[Trust, ...] = ("OAMC", "OAOC", "OC")
 
 
 def honest_contributors(added_by: AddedBy, trust: Trust, honest_clients: int) -> int:
-    """Return how often independent noise of honest parties is in the counts: all that trust changes.
+    """Return how often noise of honest parties is in the counts, which is all that trust changes.
 
     >>> [honest_contributors("clients", trust, 1000) for trust in TRUST]
     [1000, 1, 1]
@@ -135,7 +135,9 @@ class NoisyCounts(CountsSetting):
         """What is left without secure aggregation."""
         if self.added_by == "clients":
             return "Without secure aggregation, the noise of one client is what is left."
-        return "The local level is infinite: without secure aggregation, clear values are in the open."
+        return (
+            "The local level is infinite: without secure aggregation, clear values are in the open."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the setting."""

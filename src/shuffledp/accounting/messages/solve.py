@@ -15,6 +15,7 @@ from shuffledp.accounting.messages.answers import CountsSetting
 from shuffledp.accounting.messages.fabricated import FabricatedMessages
 from shuffledp.accounting.messages.noisy_counts import NoisyCounts
 from shuffledp.basics.errors import MAX_USERS, NoAnswerError, check_delta, check_epsilon
+from shuffledp.basics.rounding import round_down, round_up
 from shuffledp.bounds.root import delta_above
 from shuffledp.mechanisms.messages.fabricated import (
     Fabricated,
@@ -32,6 +33,9 @@ NoiseKind = Literal["coins", "discrete_laplace", "discrete_gaussian"]
 
 #: Of real numbers, how close to the smallest one the answer is, relatively.
 _RTOL = 1e-5
+
+#: So many digits are enough for people, if they are safe.
+_DIGITS = 6
 
 _Setting = TypeVar("_Setting", bound=CountsSetting)
 
@@ -55,6 +59,7 @@ def least_fabricated(
         target_epsilon: the level to meet.
         target_delta: the failure probability to meet.
         law: weights of the values, None for all alike.
+        **setting: the other arguments of :class:`FabricatedMessages`.
 
     >>> found = least_fabricated(
     ...     "identity(k=10)", 1000, "poisson", target_epsilon=1.0, target_delta=1e-6
@@ -107,7 +112,7 @@ def least_noise(
         kind: "coins", "discrete_laplace" or "discrete_gaussian".
         target_epsilon: the level to meet.
         target_delta: the failure probability to meet.
-        setting: the other arguments of :class:`NoisyCounts`.
+        **setting: the other arguments of :class:`NoisyCounts`.
 
     >>> found = least_noise(
     ...     "coins", target_epsilon=1.0, target_delta=1e-6, relation="add or remove"
@@ -125,7 +130,10 @@ def least_noise(
         return _smallest(lambda s: made(NormalNoise(s)), 1e4, target_epsilon, target_delta)
     if kind == "discrete_laplace":
         return _smallest(
-            lambda s: made(GeometricNoise(1 / s)), 1e4, target_epsilon, target_delta
+            lambda s: made(GeometricNoise(float(round_down(1 / s, _DIGITS)))),
+            1e4,
+            target_epsilon,
+            target_delta,
         )
     raise ValueError(f"kind must be coins, discrete_laplace or discrete_gaussian, got {kind!r}")
 
@@ -171,4 +179,5 @@ def _smallest(
             safe = middle
         else:
             unsafe = middle
-    return make(safe)
+    short = make(min(float(round_up(safe, _DIGITS)), most))
+    return short if _gap(short, epsilon, delta) <= 0 else make(safe)

@@ -26,7 +26,12 @@ class Copies(Curve):
     """
 
     def __init__(self, forward: Curve, backward: Curve, times: int) -> None:
-        self.forward, self.backward, self.times, self.where = forward, backward, times, forward.where
+        self.forward, self.backward, self.times, self.where = (
+            forward,
+            backward,
+            times,
+            forward.where,
+        )
         there = _enclosed(forward)
         back = there if backward is forward else _enclosed(backward)
         end = max(forward.end.upper, backward.end.upper)

@@ -7,7 +7,7 @@ With f the law of the noise of one count, N + 1 against N reveals
 and N against N + 1 the same with the laws exchanged. If one count has one more and another one, of
 law g, one less, outcomes (a, b) are accepted where
 :math:`f(a-1)g(b)>e^\varepsilon f(a)g(b-1)`. Both ratios are monotone, so for every a that is a half
-line :math:`b\le B(a)`, and B rises: one walk along its border, with G the distribution function, gives
+line :math:`b\le B(a)`, and B rises: one walk along its border gives, with the distribution function G,
 
 .. math:: \delta=\sum_a f(a-1)G(B(a))-e^\varepsilon f(a)G(B(a)-1).
 
@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from flint import arb
@@ -98,7 +99,7 @@ class OneCount(_Counts):
     def _delta(self, cost: arb) -> arb:
         table = self._table
         masses = (arb(0), *table.masses, arb(0))
-        pairs = zip(masses, masses[1:], strict=False)
+        pairs = pairwise(masses)
         outside = arb(0).union((table.below + table.beyond).upper())
         if self.added:
             inside = total(positive_part(before - cost * own) for before, own in pairs)

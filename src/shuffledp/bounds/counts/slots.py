@@ -16,11 +16,11 @@ size-biased :math:`\mathrm{Bin}(t,s)`, so with :math:`B_i=1` with probability s 
 
 A fixed number is s = 1.
 
-**A Poisson number** of mean m is, for every M, the sum of M Poisson variables of mean :math:`\mu=m/M`,
-and :math:`\varphi` falls. Each variable is 0 with probability :math:`e^{-\mu}`, so the number is
-stochastically larger than :math:`\mathrm{Bin}(M,1-e^{-\mu})`: an upper bound. All are 0 or 1 with
-probability :math:`((1+\mu)e^{-\mu})^M`, and their sum then is :math:`\mathrm{Bin}(M,\mu/(1+\mu))`: a
-lower bound, once it is multiplied by that probability. For large M the two meet.
+**A Poisson number** of mean m is, for every M, the sum of M Poisson variables of mean
+:math:`\mu=m/M`, and :math:`\varphi` falls. Each variable is 0 with probability :math:`e^{-\mu}`, so
+the number is stochastically larger than :math:`\mathrm{Bin}(M,1-e^{-\mu})`: an upper bound. All are 0
+or 1 with probability :math:`((1+\mu)e^{-\mu})^M`, and their sum is :math:`\mathrm{Bin}(M,\mu/(1+\mu))`
+then: a lower bound, once it is multiplied by that probability. For large M the two meet.
 """
 
 from __future__ import annotations
@@ -132,9 +132,7 @@ class Slots(Curve):
         where: what the curve belongs to.
     """
 
-    def __init__(
-        self, messages: Sequence[Message], number: Number, where: object = None
-    ) -> None:
+    def __init__(self, messages: Sequence[Message], number: Number, where: object = None) -> None:
         self.messages, self.number, self.where = tuple(messages), number, where
         self._found: dict[tuple[float, bool], Interval] = {}
 
@@ -192,9 +190,7 @@ class Slots(Curve):
             if any(m.a > 0 and m.b.is_zero() for m in self.messages):
                 return Interval(math.inf, math.inf)
             logs = [ratio.log() for ratio in ratios]
-            return Interval(
-                max(0.0, *map(lower_double, logs)), max(0.0, *map(upper_double, logs))
-            )
+            return Interval(max(0.0, *map(lower_double, logs)), max(0.0, *map(upper_double, logs)))
 
     @cached_property
     def floor(self) -> float:

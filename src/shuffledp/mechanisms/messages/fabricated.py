@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shuffledp.basics.arrays import FloatArray, IntArray
 from shuffledp.basics.errors import MAX_USERS, check_integer, check_real, check_size
-from shuffledp.basics.rounding import nearest
+from shuffledp.basics.rounding import plain
 from shuffledp.basics.wording import counted
 from shuffledp.mechanisms.sampling import Bits, Categorical, Rational, below, decide
 from shuffledp.mechanisms.sampling.poisson import poisson
@@ -130,6 +130,11 @@ class Fabricated(ABC):
         first, second, *_ = sorted(law)
         return first, second
 
+    @property
+    @abstractmethod
+    def amount(self) -> float:
+        """How much is fabricated: the parameter that is not the law."""
+
     @abstractmethod
     def moments(self, devices: int, k: int) -> tuple[FloatArray, FloatArray]:
         """Return means and variances of the fabricated counts of all values."""
@@ -186,6 +191,11 @@ class FixedNumber(Fabricated):
         super().__post_init__()
         object.__setattr__(self, "number", check_integer("number", self.number, 0, MAX_USERS - 1))
 
+    @property
+    def amount(self) -> float:
+        """The number."""
+        return self.number
+
     def moments(self, devices: int, k: int) -> tuple[FloatArray, FloatArray]:
         """Return those of multinomial counts."""
         p = self._means(k)
@@ -220,6 +230,11 @@ class PerDevice(Fabricated):
             raise ValueError(f"probability must be above 0 and at most 1, got {self.probability!r}")
         object.__setattr__(self, "probability", share)
 
+    @property
+    def amount(self) -> float:
+        """The probability."""
+        return self.probability
+
     def moments(self, devices: int, k: int) -> tuple[FloatArray, FloatArray]:
         """Return those of binomial counts."""
         p = self.probability * self._means(k)
@@ -237,7 +252,7 @@ class PerDevice(Fabricated):
         """The probability."""
         return (
             f"every honest device fabricates a message{self._of_law} with probability "
-            f"{nearest(self.probability)}"
+            f"{plain(self.probability)}"
         )
 
 
@@ -261,14 +276,17 @@ class PoissonPerValue(Fabricated):
         super().__post_init__()
         rate = check_real("mean", self.mean)
         if not 0 < rate <= _MAX_MEAN:
-            raise ValueError(
-                f"mean must be above 0 and at most {_MAX_MEAN:g}, got {self.mean!r}"
-            )
+            raise ValueError(f"mean must be above 0 and at most {_MAX_MEAN:g}, got {self.mean!r}")
         object.__setattr__(self, "mean", rate)
 
     def mean_of(self, share: Fraction, k: int, devices: int) -> Fraction:
         """Return the mean of the count of a value with this share, exactly."""
         return Fraction(self.mean) * share * k * devices
+
+    @property
+    def amount(self) -> float:
+        """The mean."""
+        return self.mean
 
     def moments(self, devices: int, k: int) -> tuple[FloatArray, FloatArray]:
         """Return those of Poisson counts."""
@@ -286,5 +304,5 @@ class PoissonPerValue(Fabricated):
         """The mean."""
         return (
             "every honest device fabricates, for every value, a Poisson number of messages"
-            f"{self._of_law} of mean {nearest(self.mean)}"
+            f"{self._of_law} of mean {plain(self.mean)}"
         )

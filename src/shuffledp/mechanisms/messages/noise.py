@@ -61,6 +61,11 @@ class CountNoise(ABC):
     """Independent noise in every count."""
 
     @property
+    @abstractmethod
+    def amount(self) -> float:
+        """The parameter."""
+
+    @property
     def level(self) -> float:
         """The largest privacy loss where one count changes by one."""
         return math.inf
@@ -120,7 +125,8 @@ def _tabulate(noise: CountNoise) -> Table:
 
 def _fall(ratio: Callable[[int], arb], mode: int) -> tuple[list[arb], arb]:
     """Return the masses on one side of the mode, in units of it, and the mass of what follows."""
-    found, last = [], arb(1)
+    found: list[arb] = []
+    last = arb(1)
     least = (-arb(DEPTH)).exp()
     while True:
         step = ratio(mode + len(found) + 1)
@@ -145,6 +151,11 @@ class Coins(CountNoise):
     def __post_init__(self) -> None:
         """Check the number."""
         object.__setattr__(self, "number", check_integer("number", self.number, 1, MAX_COINS))
+
+    @property
+    def amount(self) -> float:
+        """The number."""
+        return self.number
 
     @property
     def mean(self) -> float:
@@ -197,6 +208,11 @@ class PoissonNoise(CountNoise):
             raise ValueError(f"rate must be above 0, got {self.rate}")
 
     @property
+    def amount(self) -> float:
+        """The rate."""
+        return float(self.rate)
+
+    @property
     def mean(self) -> float:
         """The rate."""
         return float(self.rate)
@@ -242,6 +258,11 @@ class GeometricNoise(CountNoise):
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
 
     @property
+    def amount(self) -> float:
+        """The epsilon."""
+        return self.epsilon
+
+    @property
     def level(self) -> float:
         """The level: the privacy loss is never larger."""
         return self.epsilon
@@ -278,7 +299,9 @@ class GeometricNoise(CountNoise):
 
 @dataclass(frozen=True)
 class NormalNoise(CountNoise):
-    r"""Discrete Gaussian noise, :math:`P(Z=z)\propto e^{-z^2/(2\sigma^2)}` (Canonne, Kamath, Steinke).
+    r"""Discrete Gaussian noise, :math:`P(Z=z)\propto e^{-z^2/(2\sigma^2)}`.
+
+    Canonne, Kamath and Steinke (2020), "The discrete Gaussian for differential privacy".
 
     Args:
         sigma: the parameter; about the standard deviation.
@@ -289,6 +312,11 @@ class NormalNoise(CountNoise):
     def __post_init__(self) -> None:
         """Check sigma."""
         object.__setattr__(self, "sigma", check_positive("sigma", check_real("sigma", self.sigma)))
+
+    @property
+    def amount(self) -> float:
+        """The sigma."""
+        return self.sigma
 
     @property
     def mean(self) -> float:
