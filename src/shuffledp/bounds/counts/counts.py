@@ -7,7 +7,8 @@ With f the law of the noise of one count, N + 1 against N reveals
 and N against N + 1 the same with the laws exchanged. If one count has one more and another one, of
 law g, one less, outcomes (a, b) are accepted where
 :math:`f(a-1)g(b)>e^\varepsilon f(a)g(b-1)`. Both ratios are monotone, so for every a that is a half
-line :math:`b\le B(a)`, and B rises: one walk along its border gives, with the distribution function G,
+line :math:`b\le B(a)`, and B rises: one walk along its border, G being the
+distribution function, gives
 
 .. math:: \delta=\sum_a f(a-1)G(B(a))-e^\varepsilon f(a)G(B(a)-1).
 

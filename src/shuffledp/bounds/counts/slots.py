@@ -18,9 +18,10 @@ A fixed number is s = 1.
 
 **A Poisson number** of mean m is, for every M, the sum of M Poisson variables of mean
 :math:`\mu=m/M`, and :math:`\varphi` falls. Each variable is 0 with probability :math:`e^{-\mu}`, so
-the number is stochastically larger than :math:`\mathrm{Bin}(M,1-e^{-\mu})`: an upper bound. All are 0
-or 1 with probability :math:`((1+\mu)e^{-\mu})^M`, and their sum is :math:`\mathrm{Bin}(M,\mu/(1+\mu))`
-then: a lower bound, once it is multiplied by that probability. For large M the two meet.
+the number is stochastically larger than :math:`\mathrm{Bin}(M,1-e^{-\mu})`: an upper bound. All are
+0 or 1 with probability :math:`((1+\mu)e^{-\mu})^M`, and then their sum is
+:math:`\mathrm{Bin}(M,\mu/(1+\mu))`: a lower bound, once it is multiplied by that probability. For
+large M the two meet.
 """
 
 from __future__ import annotations

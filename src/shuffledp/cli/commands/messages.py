@@ -115,8 +115,8 @@ class MessagesAnswer:
         callback=reading(number("amount", lambda value, name: check_positive(name, value))),
         metavar="NUMBER",
         help="How much of it: the mean per device and value, the probability, the number of "
-        "messages or coins, the level of Laplace noise, or sigma. Left out, the least that meets both targets is "
-        "found.",
+        "messages or coins, the level of Laplace noise, or sigma. Left out, the least that meets "
+        "both targets is found.",
     ),
     CORRUPTED,
     click.Option(
@@ -212,15 +212,15 @@ def _least(
     reports: Reports, n: int | None, hide: str, target: tuple[float, float], own: dict[str, Any]
 ) -> tuple[CountsSetting, tuple[str, str]]:
     """Return the setting with the least amount, and that amount, rounded to the safe side."""
-    targets = {"target_epsilon": target[0], "target_delta": target[1]}
+    own |= {"target_epsilon": target[0], "target_delta": target[1]}
     for noise in _NOISE:
         if noise == hide:
-            counts = least_noise(noise, **targets, **own)
+            counts = least_noise(noise, **own)
             rounded = round_down if noise == "discrete_laplace" else round_up
             return counts, (_AMOUNTS[hide], rounded(counts.noise.amount, 6))
     for kind in KINDS:
         if kind == hide.replace("-", " "):
-            setting = least_fabricated(reports, n or 1, kind, **targets, **own)
+            setting = least_fabricated(reports, n or 1, kind, **own)
             return setting, (_AMOUNTS[hide], round_up(setting.fabricated.amount, 6))
     raise ValueError(f"hide must be one of {', '.join(_AMOUNTS)}, got {hide!r}")
 

@@ -5,7 +5,7 @@ Count upwards: the number stops at k, if it got there, with probability
 .. math:: P(N=k\mid N\ge k)=1\Big/\sum_{j\ge0}\frac{\lambda^jk!}{(k+j)!},
 
 which is irrational for rational :math:`\lambda>0`, as :math:`e^\lambda` is, so that its binary
-digits decide (:mod:`shuffledp.mechanisms.sampling.probability`). Variables of larger means are sums.
+digits decide (:mod:`shuffledp.mechanisms.sampling.probability`). Larger means are those of sums.
 """
 
 from __future__ import annotations
