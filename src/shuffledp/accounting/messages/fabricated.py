@@ -123,7 +123,8 @@ class FabricatedMessages(CountsSetting):
         """Who does what."""
         own = "clear values" if self.is_clear else f"reports of {self.reports}"
         many = "" if self.values == 1 else f", {self.values} different ones each"
-        return f"With {self.crowd} who send {own}{many}, while {self.fabricated.in_words}"
+        comma = "," if self.crowd.corrupted else ""
+        return f"With {self.crowd}{comma} who send {own}{many}, while {self.fabricated.in_words}"
 
     @property
     def seen(self) -> str:

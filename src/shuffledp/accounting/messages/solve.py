@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 from shuffledp.accounting.calibration.crowd_size import smallest_crowd
+from shuffledp.accounting.crowd import leaves_one_honest
 from shuffledp.accounting.messages.answers import CountsSetting
 from shuffledp.accounting.messages.fabricated import FabricatedMessages
 from shuffledp.accounting.messages.noisy_counts import NoisyCounts
@@ -96,10 +97,12 @@ def fewest_devices(
     >>> found.n
     854
     """
+    corrupted = setting.get("corrupted", 0)
     return _fewest(
         lambda n: FabricatedMessages(reports, n, fabricated, **setting),
         target_epsilon,
         target_delta,
+        allowed=lambda n: leaves_one_honest(n, corrupted, 0),
     )
 
 
@@ -147,10 +150,18 @@ def _gap(setting: CountsSetting, epsilon: float, delta: float) -> float:
 
 
 def _fewest(
-    make: Callable[[int], _Setting], epsilon: float, delta: float, most: int = MAX_USERS - 1
+    make: Callable[[int], _Setting],
+    epsilon: float,
+    delta: float,
+    most: int = MAX_USERS - 1,
+    allowed: Callable[[int], bool] = lambda _: True,
 ) -> _Setting:
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    found = smallest_crowd(lambda m: _gap(make(m), epsilon, delta), most)
+
+    def gap(m: int) -> float:
+        return _gap(make(m), epsilon, delta) if allowed(m) else math.inf
+
+    found = smallest_crowd(gap, most)
     if found is None:
         raise NoAnswerError(f"even {most:,} do not meet epsilon = {epsilon:g}, delta = {delta:g}")
     return make(found)

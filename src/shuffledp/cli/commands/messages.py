@@ -211,17 +211,16 @@ def _made(
 def _least(
     reports: Reports, n: int | None, hide: str, target: tuple[float, float], own: dict[str, Any]
 ) -> tuple[CountsSetting, tuple[str, str]]:
-    """Return the setting with the least amount, and that amount, rounded to the safe side."""
+    """Return the setting with the least amount, and that amount."""
     own |= {"target_epsilon": target[0], "target_delta": target[1]}
     for noise in _NOISE:
         if noise == hide:
             counts = least_noise(noise, **own)
-            rounded = round_down if noise == "discrete_laplace" else round_up
-            return counts, (_AMOUNTS[hide], rounded(counts.noise.amount, 6))
+            return counts, (_AMOUNTS[hide], plain(counts.noise.amount))
     for kind in KINDS:
         if kind == hide.replace("-", " "):
             setting = least_fabricated(reports, n or 1, kind, **own)
-            return setting, (_AMOUNTS[hide], round_up(setting.fabricated.amount, 6))
+            return setting, (_AMOUNTS[hide], plain(setting.fabricated.amount))
     raise ValueError(f"hide must be one of {', '.join(_AMOUNTS)}, got {hide!r}")
 
 
