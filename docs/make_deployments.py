@@ -62,9 +62,9 @@ def rows() -> list[str]:
     lines.append("|---|---|---|---|---|")
     for number, row in enumerate(deployments(), 1):
         mark = "" if row["sure"] else " (uncertain)"
+        said = f"{row['published']} | {row['claims']}"
         lines.append(
-            f"| {number}. {row['name']}{mark} | {row['published']} | {row['claims']} | {local(row)} | "
-            f"{accounted(row)} |"
+            f"| {number}. {row['name']}{mark} | {said} | {local(row)} | {accounted(row)} |"
         )
     lines.append("")
     for number, row in enumerate(deployments(), 1):

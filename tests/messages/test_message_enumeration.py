@@ -119,3 +119,17 @@ def test_the_judge_notices_a_guarantee_that_is_too_small():
     )
     with pytest.raises(AssertionError):
         check(setting, fewer, 0.5)
+
+
+@pytest.mark.heavy(keep=4)
+@pytest.mark.parametrize("adds", [True, False])
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.5])
+def test_two_values_of_a_user_in_counts_with_coins(number, adds, epsilon):
+    """The worst change moves both values, and losses of different counts add up."""
+    relation = "add or remove" if adds else "replace"
+    setting = NoisyCounts(Coins(number), relation=relation, values=2)
+    noise = exact.independent([exact.coins(number)] * 4)
+    truth = exact.largest(noise, 1, 4, epsilon, level=None, sends=2, adds=adds)
+    lower, upper = check(setting, truth, epsilon)
+    assert upper - lower <= 5e-3 * upper
