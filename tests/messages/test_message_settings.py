@@ -66,7 +66,9 @@ def test_a_fixed_number_gives_away_who_is_there():
     setting = FabricatedMessages(CLEAR, 1000, FixedNumber(500), relation="add or remove")
     assert setting.get_delta(5.0) == 1.0
     assert setting.get_epsilon(1e-6) == math.inf
-    assert setting.epsilon_report(1e-6).to_dict()["epsilon"] is None
+    fields = json.loads(json.dumps(setting.epsilon_report(1e-6).to_dict(), allow_nan=False))
+    assert fields["epsilon"] is None
+    assert fields["lower_bound"] is None
 
 
 def test_trust_changes_how_many_are_honest_and_nothing_else():

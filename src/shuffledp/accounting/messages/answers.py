@@ -62,12 +62,14 @@ class MessagesReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of JSON answers."""
-        finite = self.guarantee if math.isfinite(self.guarantee) else None
+        guarantee, lower_bound = (
+            x if math.isfinite(x) else None for x in (self.guarantee, self.lower_bound)
+        )
         return {
             **self.setting.to_dict(),
             f"target_{'delta' if self.quantity == 'epsilon' else 'epsilon'}": self.target,
-            self.quantity: finite,
-            "lower_bound": self.lower_bound,
+            self.quantity: guarantee,
+            "lower_bound": lower_bound,
             "sentence": self.sentence,
         }
 

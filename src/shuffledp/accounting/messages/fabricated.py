@@ -210,6 +210,8 @@ class FabricatedMessages(CountsSetting):
         if isinstance(self.reports, KRR):
             return [self._of_noisy(self.reports, fabricated, honest)]
         first, second = fabricated.rarest(self.k)
+        if self.values > 1:  # some may go one way and some the other: all are at least so rare
+            second = first
         where = "one value against another"
         if isinstance(fabricated, PoissonPerValue):
             rate = fabricated.mean_of(first, self.k, honest)

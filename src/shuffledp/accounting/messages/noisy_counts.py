@@ -56,7 +56,7 @@ class NoisyCounts(CountsSetting):
     >>> NoisyCounts("coins(80)", relation="add or remove").meets(1.0, 1e-6)
     True
     >>> round(NoisyCounts("discrete_gaussian(5.1904)").get_epsilon(1e-9), 3)
-    1.526
+    1.527
     """
 
     def __init__(

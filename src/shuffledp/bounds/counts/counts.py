@@ -12,7 +12,9 @@ distribution function, gives
 
 .. math:: \delta=\sum_a f(a-1)G(B(a))-e^\varepsilon f(a)G(B(a)-1).
 
-Where balls are in doubt, a lower bound counts nothing and an upper bound what may be there.
+Where balls are in doubt, a lower bound counts nothing and an upper bound what may be there. Beyond
+the table, where a law has the mass t, masses count as 0. For every count both laws lack t by that,
+so delta is at most t larger, and at most :math:`e^\varepsilon t` smaller, than what is found.
 """
 
 from __future__ import annotations
@@ -84,6 +86,12 @@ class _Counts(Curve):
         return Interval(end, end)
 
 
+def _outside(table: Table, cost: arb) -> arb:
+    """Return what the rest of the law may add or take away, for one count."""
+    rest = (table.below + table.beyond).upper()
+    return rest.union(-cost * rest)
+
+
 class OneCount(_Counts):
     """One more in a count.
 
@@ -101,12 +109,11 @@ class OneCount(_Counts):
         table = self._table
         masses = (arb(0), *table.masses, arb(0))
         pairs = pairwise(masses)
-        outside = arb(0).union((table.below + table.beyond).upper())
         if self.added:
             inside = total(positive_part(before - cost * own) for before, own in pairs)
         else:
             inside = total(positive_part(own - cost * before) for before, own in pairs)
-        return inside + outside
+        return inside + _outside(table, cost)
 
     def _rough(self, cost: float) -> float:
         masses = np.concatenate([[0.0], self._table.doubles, [0.0]])
@@ -145,8 +152,7 @@ class TwoCounts(_Counts):
                 slack += positive_part(-value).upper()
                 b -= 1
             found += masses[a - 1] * sums[border + 1] - cost * masses[a] * sums[border]
-        outside = 2 * (table.below + table.beyond)
-        return found + arb(0).union((slack + outside).upper())
+        return found + arb(0).union(slack) + 2 * _outside(table, cost)
 
     def _rough(self, cost: float) -> float:
         masses = np.concatenate([[0.0], self._table.doubles, [0.0]])
