@@ -52,7 +52,7 @@ from shuffledp.engine.proposals import Doubles
 from shuffledp.engine.sums import Law, Sum
 
 #: Relative accuracy of delta.
-_RTOL = 1e-5
+_RTOL = 1e-4
 
 #: How many places stand for a Poisson number, at least and at most; estimates are made in doubles,
 #: which lose digits where there are more of them than the last.
