@@ -9,7 +9,14 @@ import shlex
 import pytest
 from click.testing import CliRunner
 
-from shuffledp import FabricatedMessages, FixedNumber, NoisyCounts, PerDevice, PoissonPerValue
+from shuffledp import (
+    FabricatedMessages,
+    FixedNumber,
+    NoisyCounts,
+    PerDevice,
+    PoissonPerValue,
+    ShuffleAccountant,
+)
 from shuffledp.accounting.messages import fewest_devices, least_fabricated, least_noise
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.cli import main
@@ -34,7 +41,13 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
+QUICK = [
+    pytest.param(setting, marks=pytest.mark.heavy) if "krr" in repr(setting) else setting
+    for setting in SETTINGS
+]
+
+
+@pytest.mark.parametrize("setting", QUICK, ids=repr)
 def test_answers_keep_their_word(setting):
     epsilon = setting.get_epsilon(1e-6)
     assert setting.get_delta(epsilon) <= 1e-6
@@ -183,3 +196,40 @@ def test_wrong_lines_are_refused(line, message):
     result = run(line)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.heavy
+def test_noise_and_fabricated_messages_hide_together():
+    """At least as well as either alone; without fabricated messages it is the blanket bound."""
+    noisy = "krr(k=10, epsilon0=3)"
+    alone = ShuffleAccountant(noisy, 1000, bound="blanket").get_epsilon(1e-6)
+    none = FabricatedMessages(noisy, 1000, FixedNumber(0)).get_epsilon(1e-6)
+    assert none == pytest.approx(alone, rel=1e-3)
+    found = {}
+    for fabricated in (FixedNumber(400), PerDevice(0.4), PoissonPerValue(0.04)):
+        both = FabricatedMessages(noisy, 1000, fabricated).get_epsilon(1e-6)
+        clear = FabricatedMessages(CLEAR, 1000, fabricated).get_epsilon(1e-6)
+        assert both < min(clear, alone)
+        found[fabricated] = both
+    assert max(found.values()) < 1.02 * min(found.values())  # 400 messages are meant each time
+
+
+def test_a_noisy_report_tells_no_more_than_its_value():
+    noisy = FabricatedMessages(
+        "krr(k=10, epsilon0=3)", 1000, PerDevice(0.4), relation="add or remove"
+    )
+    clear = FabricatedMessages(CLEAR, 1000, PerDevice(0.4), relation="add or remove")
+    assert noisy.get_epsilon(1e-6) == clear.get_epsilon(1e-6)
+    assert noisy.epsilon_lower_bound(1e-6) == 0.0 < clear.epsilon_lower_bound(1e-6)
+
+
+@pytest.mark.heavy
+def test_huge_means_are_bounded():
+    """More than ten million messages of a value are counted as ten million where tables end."""
+    removed = [
+        FabricatedMessages(CLEAR, n, PoissonPerValue(0.5), relation="add or remove")
+        for n in (2 * 10**7, 10**15)
+    ]
+    first, second = (setting.get_epsilon(1e-3) for setting in removed)
+    assert first == second
+    assert removed[1].epsilon_lower_bound(1e-3) == 0.0

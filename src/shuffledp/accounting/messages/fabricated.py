@@ -16,7 +16,7 @@ from shuffledp.bounds.counts.copies import Copies
 from shuffledp.bounds.counts.counts import OneCount, TwoCounts
 from shuffledp.bounds.counts.slots import Message, Number, Slots
 from shuffledp.bounds.counts.upper import OnlyAbove
-from shuffledp.bounds.curve import Curve, largest, smallest
+from shuffledp.bounds.curve import Curve, largest
 from shuffledp.bounds.tiers.pool import Pool
 from shuffledp.mechanisms import KRR, Pair
 from shuffledp.mechanisms.messages.fabricated import (
@@ -250,22 +250,11 @@ class FabricatedMessages(CountsSetting):
         return curves if exact else [OnlyAbove(curve) for curve in curves]
 
     def _of_noisy(self, reports: KRR, fabricated: Fabricated, honest: int) -> Curve:
-        """Return the smaller bound: the noise of others hides, too, or is known."""
-        number = self._number(fabricated, honest, Fraction(1))
-        with precision():
-            ratio = arb(reports.epsilon0).exp()
-            lie = 1 / (ratio + self.k - 1)
-            messages = [
-                Message(ratio * lie, lie, Fraction(1, self.k)),
-                Message(lie, ratio * lie, Fraction(1, self.k)),
-                Message((self.k - 2) * lie, (self.k - 2) * lie, Fraction(self.k - 2, self.k)),
-            ]
-            blanket = reports.decomposition(Pair(0, 1))
-            places = number.upper
-            others = [(blanket.mass, honest - 1), (places.share, places.times - 1)]
-        known = Slots([m for m in messages if m.q], number, Pair(0, 1))
-        pool = Pool(blanket, others, self.rtol, Pair(0, 1))
-        return OnlyAbove(smallest([known, pool]))
+        """Return the bound of a pool of fabricated messages and of what is noise in others."""
+        places = self._number(fabricated, honest, Fraction(1)).upper
+        blanket = reports.decomposition(Pair(0, 1))
+        others = [(blanket.mass, honest - 1), (places.share, places.times - 1)]
+        return OnlyAbove(Pool(blanket, others, self.rtol, Pair(0, 1)))
 
 
 def _against(own: Fraction, other: Fraction) -> list[Message]:

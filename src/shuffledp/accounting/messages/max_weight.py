@@ -3,8 +3,8 @@ r"""Sums of bit vectors from which vectors with too many ones are rejected, as P
 The mechanism that runs is another one than without rejection: a report is an output that is
 "rejected" if it has more than ``max_weight`` ones. That is a function of the multiset, whose
 guarantee holds, but not of the sum. With p the largest probability of rejection, no report of n
-users is rejected with probability :math:`1-np` or more, and then both sums are the same. So all laws
-are within np of those without rejection, and
+users is rejected with probability :math:`1-np` or more, and then both sums are the same. So all
+laws are within np of those without rejection, and
 
 .. math:: \delta\le\delta_{\text{sum}}(\varepsilon)+(1+e^\varepsilon)np.
 """
