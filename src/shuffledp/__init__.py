@@ -36,7 +36,7 @@ from shuffledp.collection import (
     shuffle,
     simulate,
 )
-from shuffledp.collection.messages import MessageProtocol
+from shuffledp.collection.message_protocol import MessageProtocol
 from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
 from shuffledp.deployment.audit import Audit, audit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -141,9 +141,3 @@ def largest(
                 found = delta(laws[a], laws[b], epsilon)
                 worst = found if found > worst else worst
     return worst
-
-
-def drawn(messages: list[int], k: int) -> tuple[int, ...]:
-    """The histogram of messages."""
-    counts = Counter(messages)
-    return tuple(counts[v] for v in range(k))

@@ -8,6 +8,7 @@ import math
 import pytest
 from flint import arb, ctx
 
+from shuffledp import ShuffleAccountant
 from shuffledp.accounting.messages import MaxWeightSums
 from shuffledp.accounting.messages.max_weight import rejection_risk
 from shuffledp.basics.errors import NoAnswerError
@@ -66,3 +67,17 @@ def test_what_is_rejected_too_often_has_no_answer():
         MaxWeightSums("rappor(epsilon0=14)", 10**5, max_weight=3)
     with pytest.raises(ValueError, match="randomizer must be rappor"):
         MaxWeightSums("krr(k=3, epsilon0=1)", 10**5, max_weight=3)
+
+
+@pytest.mark.parametrize("dummies", [1, 2])
+def test_reports_of_a_fixed_input_count_as_users(dummies):
+    """Aggregators who stand in for missing clients: n + N is what to ask about."""
+    k, n, level, epsilon = 3, 2, 4.0, 0.5
+    asked = ShuffleAccountant(f"rappor(epsilon0={level}, domain_size={k})", n + dummies, view="sum")
+    with ctx.workprec(BITS):
+        flip, cost = 1 / (1 + (arb(level) / 2).exp()), arb(epsilon).exp()
+        for other in range(k):
+            laws = [law_of_sum((own, other, *[0] * dummies), k, flip, k) for own in range(k)]
+            for first, second in itertools.permutations(laws, 2):
+                gains = (p - cost * second[key] for key, p in first.items())
+                assert not sum((g for g in gains if g > 0), arb(0)) > asked.get_delta(epsilon)

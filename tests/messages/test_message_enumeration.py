@@ -10,8 +10,8 @@ import pytest
 from flint import ctx
 
 from shuffledp.accounting.messages import FabricatedMessages, NoisyCounts
+from shuffledp.mechanisms.messages.count_noise import Coins
 from shuffledp.mechanisms.messages.fabricated import FixedNumber, PerDevice, PoissonPerValue
-from shuffledp.mechanisms.messages.noise import Coins
 
 SEEDS = range(500)
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from shuffledp.accounting.messages import FabricatedMessages
-from shuffledp.collection.messages import MessageProtocol
+from shuffledp.collection.message_protocol import MessageProtocol
+from shuffledp.mechanisms.messages.count_noise import as_noise
 from shuffledp.mechanisms.messages.fabricated import FixedNumber, PerDevice, PoissonPerValue
-from shuffledp.mechanisms.messages.noise import as_noise
 from shuffledp.mechanisms.sampling import Bits
 from shuffledp.mechanisms.sampling.poisson import Stop, poisson
 

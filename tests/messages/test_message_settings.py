@@ -20,8 +20,8 @@ from shuffledp import (
 from shuffledp.accounting.messages import fewest_devices, least_fabricated, least_noise
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.cli import main
+from shuffledp.mechanisms.messages.count_noise import Coins, NormalNoise, PoissonNoise, as_noise
 from shuffledp.mechanisms.messages.fabricated import Identity, as_reports
-from shuffledp.mechanisms.messages.noise import Coins, NormalNoise, PoissonNoise, as_noise
 
 CLEAR = "identity(k=10)"
 

@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from shuffledp.accounting.crowd import crowd_of
-from shuffledp.accounting.messages.answers import Change, CountsSetting, check_change
+from shuffledp.accounting.messages.counts_setting import Change, CountsSetting, check_change
 from shuffledp.basics.errors import check_integer, check_rtol, check_users
 from shuffledp.bounds.counts.copies import Copies
-from shuffledp.bounds.counts.counts import OneCount, TwoCounts
+from shuffledp.bounds.counts.shifted import OneCount, TwoCounts
 from shuffledp.bounds.curve import Curve, largest
-from shuffledp.mechanisms.messages.noise import CountNoise, as_noise
+from shuffledp.mechanisms.messages.count_noise import CountNoise, as_noise
 
 #: Who adds noise: every client, every aggregator, or one protocol of all aggregators together.
 AddedBy = Literal["clients", "aggregators", "protocol"]

@@ -12,12 +12,13 @@ from typing import Any, Literal, TypeVar
 
 from shuffledp.accounting.calibration.crowd_size import smallest_crowd
 from shuffledp.accounting.crowd import leaves_one_honest
-from shuffledp.accounting.messages.answers import CountsSetting
-from shuffledp.accounting.messages.fabricated import FabricatedMessages
+from shuffledp.accounting.messages.counts_setting import CountsSetting
+from shuffledp.accounting.messages.fabrication import FabricatedMessages
 from shuffledp.accounting.messages.noisy_counts import NoisyCounts
 from shuffledp.basics.errors import MAX_USERS, NoAnswerError, check_delta, check_epsilon
 from shuffledp.basics.rounding import round_down, round_up
 from shuffledp.bounds.root import delta_above
+from shuffledp.mechanisms.messages.count_noise import Coins, CountNoise, GeometricNoise, NormalNoise
 from shuffledp.mechanisms.messages.fabricated import (
     Fabricated,
     FixedNumber,
@@ -25,7 +26,6 @@ from shuffledp.mechanisms.messages.fabricated import (
     PoissonPerValue,
     Reports,
 )
-from shuffledp.mechanisms.messages.noise import Coins, CountNoise, GeometricNoise, NormalNoise
 
 #: What may be fabricated, and noise that may be added.
 Kind = Literal["fixed", "per device", "poisson"]

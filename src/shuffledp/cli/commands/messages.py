@@ -16,7 +16,7 @@ from shuffledp.accounting.messages import (
     least_fabricated,
     least_noise,
 )
-from shuffledp.accounting.messages.answers import CHANGES, CountsSetting, MessagesReport
+from shuffledp.accounting.messages.counts_setting import CHANGES, CountsSetting, MessagesReport
 from shuffledp.accounting.messages.noisy_counts import ADDED_BY, TRUST
 from shuffledp.accounting.messages.solve import KINDS, NoiseKind
 from shuffledp.basics.errors import check_integer, check_positive

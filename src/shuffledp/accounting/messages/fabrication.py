@@ -9,16 +9,17 @@ from typing import Any
 from flint import arb
 
 from shuffledp.accounting.crowd import crowd_of
-from shuffledp.accounting.messages.answers import Change, CountsSetting, check_change
+from shuffledp.accounting.messages.counts_setting import Change, CountsSetting, check_change
 from shuffledp.basics.balls import precision
 from shuffledp.basics.errors import check_integer, check_rtol, check_users
 from shuffledp.bounds.counts.copies import Copies
-from shuffledp.bounds.counts.counts import OneCount, TwoCounts
+from shuffledp.bounds.counts.only_above import OnlyAbove
+from shuffledp.bounds.counts.shifted import OneCount, TwoCounts
 from shuffledp.bounds.counts.slots import Message, Number, Slots
-from shuffledp.bounds.counts.upper import OnlyAbove
 from shuffledp.bounds.curve import Curve, largest
 from shuffledp.bounds.tiers.pool import Pool
 from shuffledp.mechanisms import KRR, Pair
+from shuffledp.mechanisms.messages.count_noise import PoissonNoise
 from shuffledp.mechanisms.messages.fabricated import (
     Fabricated,
     FixedNumber,
@@ -28,7 +29,6 @@ from shuffledp.mechanisms.messages.fabricated import (
     Reports,
     as_reports,
 )
-from shuffledp.mechanisms.messages.noise import PoissonNoise
 
 #: Up to this mean a Poisson number is summed over, which is quicker; beyond, the cost is flat.
 _SUMMED = 10_000

@@ -30,7 +30,7 @@ from flint import arb
 from shuffledp.basics.balls import lower_log, positive_part, precision, total, upper_log
 from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve, Proved
-from shuffledp.mechanisms.messages.noise import CountNoise, Table
+from shuffledp.mechanisms.messages.count_noise import CountNoise, Table
 
 
 class _Counts(Curve):
