@@ -167,10 +167,10 @@ def _checked(law: object) -> tuple[float, ...]:
     if isinstance(law, str) or not isinstance(law, Sequence | np.ndarray):
         raise TypeError(f"law must be a list of weights, got {law!r}")
     weights = tuple(check_real("law", weight) for weight in law)
-    if not 2 <= len(weights) <= _MAX_LAW or min(weights) < 0 or sum(weights) <= 0:
+    if not 2 <= len(weights) <= _MAX_LAW or min(weights) <= 0:
         raise ValueError(
-            f"law must be 2 to {_MAX_LAW} weights of at least 0, one of them above 0, got "
-            f"{len(weights)} with a minimum of {min(weights, default=0.0)!r}"
+            f"law must be 2 to {_MAX_LAW} weights above 0, as what is never fabricated is not "
+            f"hidden, got {len(weights)} with a minimum of {min(weights, default=0.0)!r}"
         )
     return weights
 
