@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from timing import warm_seconds
 
 from shuffledp import ShuffleAccountant
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.basics.errors import AccuracyWarning
 
 DELTA = 1e-6

@@ -13,7 +13,7 @@ import shuffledp
 from shuffledp import Aggregator, Estimate, MatrixRandomizer, audit, parse
 from shuffledp.basics.markup import bar
 from shuffledp.mechanisms import MECHANISMS
-from shuffledp.planning import Option, Plan, Setting
+from shuffledp.planning import Candidate, Option, Plan
 from shuffledp.planning.frequency import Frequency
 from shuffledp.planning.search import Found
 
@@ -45,7 +45,7 @@ def test_names_are_escaped():
 
 def test_plans():
     krr, task = parse("krr(k=2, epsilon0=1)"), Frequency(1000, 2)
-    ours = Setting.of(Found(krr, 0.1, "guarantee"), task)
+    ours = Candidate.of(Found(krr, 0.1, "guarantee"), task)
     options = (Option(ours, ours, 1.0), Option(ours, None, None))
     shown = cells(Plan(task, 1e-3, 0.1, None, options, ()))
     assert shown.count(str(krr)) == 2

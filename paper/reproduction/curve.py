@@ -11,6 +11,7 @@ from typing import Literal
 from reproduction.background import SecondInputBackground
 from reproduction.settings import DELTA
 from reproduction.table import Cell, Table
+from shuffledp.accounting import Setting
 from shuffledp.comparison import Question, sweep
 from shuffledp.mechanisms import LocalRandomizer, parse
 
@@ -55,7 +56,7 @@ def question(bounds: Sequence[str], mechanism: str, n: int) -> Question:
     1e-06
     """
     asked = tuple(SecondInputBackground if name == SECOND_INPUT else name for name in bounds)
-    return Question(_parse(mechanism), n, "epsilon", DELTA, asked)
+    return Question(Setting(mechanism=_parse(mechanism), n=n), "epsilon", DELTA, asked)
 
 
 @lru_cache(maxsize=64)

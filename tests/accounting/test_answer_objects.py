@@ -201,7 +201,7 @@ def test_warnings_point_at_the_line_of_the_caller(
     question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     widen(monkeypatch)
-    for made in ("choice", "_above", "_below"):  # computed before
+    for made in ("choice", "_roots"):  # computed before
         monkeypatch.delitem(vars(ACCOUNTANT), made)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

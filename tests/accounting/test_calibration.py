@@ -255,7 +255,7 @@ def test_the_best_bound_allows_a_larger_level_and_a_little_more_is_not_safe(text
     n, epsilon, gain, width = BEST[text]
     question = {"n": n, "target_epsilon": epsilon, "target_delta": 1e-6}
     found = calibrate_epsilon0(text, **question)  # type: ignore[arg-type]
-    assert found.report.wanted == "best"
+    assert found.report.setting.bound == "best"
     assert found.epsilon0 > gain * blanket_level(text, **question).epsilon0
     more = FAMILIES[text](found.epsilon0 * (1 + width))
     assert ShuffleAccountant(more, n).delta_lower_bound(epsilon) > 1e-6
@@ -265,7 +265,7 @@ def test_the_best_bound_asks_for_fewer_users() -> None:
     question = {"target_epsilon": 0.5, "target_delta": 1e-6}
     randomizer = KRR(k=2, epsilon0=2.0)
     best, blanket = required_users(randomizer, **question), blanket_users(randomizer, **question)
-    assert (best.report.wanted, blanket.report.wanted) == ("best", "blanket")
+    assert (best.report.setting.bound, blanket.report.setting.bound) == ("best", "blanket")
     assert best.n < 0.8 * blanket.n
     fewer = ShuffleAccountant(randomizer, math.floor(best.n * 0.999) - 1)
     assert fewer.delta_lower_bound(0.5) > 1e-6

@@ -30,7 +30,7 @@ from shuffledp import (
     SubsetSelection,
     UnaryEncoding,
 )
-from shuffledp.accounting.report import BOUNDS, Bound
+from shuffledp.accounting.setting import BOUNDS, Bound
 from shuffledp.basics.errors import AccuracyWarning
 from shuffledp.mechanisms import LocalRandomizer
 

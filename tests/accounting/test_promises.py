@@ -31,7 +31,7 @@ from shuffledp import (
     required_users,
     subsample,
 )
-from shuffledp.accounting.report import BOUNDS, Bound
+from shuffledp.accounting.setting import BOUNDS, Bound
 from shuffledp.basics.errors import AccuracyWarning, NoAnswerError
 from shuffledp.basics.interval import exp_up, log_target
 from shuffledp.comparison.published import BASELINES

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shuffledp import ShuffleAccountant, parse
-from shuffledp.accounting.report import DEFAULT_BOUND
+from shuffledp.accounting.setting import DEFAULT_BOUND
 from shuffledp.certificates import Certificate, CertificateError, certify, verify
 
 

@@ -11,7 +11,7 @@ import pytest
 from oracle.random_mechanisms import Generator
 from oracle.truth import Truth
 from shuffledp import CertificateError, ShuffleAccountant, certify, parse, verify
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.certificates import Certificate
 

@@ -16,11 +16,12 @@ from shuffledp.accounting.calibration.tier_calibration import (
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.general_clone import GeneralClone
 from shuffledp.accounting.given import as_accountant
-from shuffledp.accounting.mixed import Group, MixedAccountant, Tier
+from shuffledp.accounting.mixed import MixedAccountant, Tier
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import Report
 from shuffledp.accounting.rounds.rounds import Rounds
 from shuffledp.accounting.rounds.rounds_report import RoundsReport
+from shuffledp.accounting.setting import Group, Setting
 
 __all__ = [
     "AllowedRounds",
@@ -35,6 +36,7 @@ __all__ = [
     "RequiredUsers",
     "Rounds",
     "RoundsReport",
+    "Setting",
     "ShuffleAccountant",
     "Tier",
     "TierCalibration",

@@ -7,25 +7,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Self
 
 from shuffledp.accounting.choice import Choice, choose
-from shuffledp.accounting.crowd import crowd_of
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
-from shuffledp.accounting.report import (
-    DEFAULT_BOUND,
-    Bound,
-    Proof,
-    Quantity,
-    Report,
-    check_bound,
-    check_order,
-)
-from shuffledp.accounting.sum_view import View, check_view
+from shuffledp.accounting.report import Quantity, Report, check_order
+from shuffledp.accounting.setting import DEFAULT_BOUND, Bound, Setting
+from shuffledp.accounting.sum_view import View
 from shuffledp.basics.errors import (
     MAX_EPSILON0,
     AccuracyWarning,
@@ -37,7 +28,7 @@ from shuffledp.basics.errors import (
 )
 from shuffledp.basics.interval import Interval
 from shuffledp.basics.rounding import plain, round_up
-from shuffledp.bounds.curve import Curve, Proved
+from shuffledp.bounds.curve import Curve, Proof, Proved
 from shuffledp.bounds.root import Root, delta_above, delta_below, epsilon_above, epsilon_below
 from shuffledp.mechanisms import (
     LocalRandomizer,
@@ -53,7 +44,7 @@ if TYPE_CHECKING:
 DEFAULT_RTOL = 1e-4
 
 #: What is made when first asked for, and not copied.
-_MADE = frozenset({"choice", "_above", "_below"})
+_MADE = frozenset({"choice", "_roots"})
 
 #: Of log delta: several times the error of an estimate.
 _MARGIN = 0.3
@@ -73,21 +64,11 @@ class ShuffleAccountant(OperationalTerms):
         rtol: relative width of enclosures of epsilon, and of delta as far as that needs it. Where
             a bounded effort cannot reach it, the enclosure is wider, still valid, and an
             :class:`shuffledp.AccuracyWarning` says so.
-        bound: "blanket" for the optimal decomposition bound; then intervals enclose that bound.
-            "best" for the smaller of blanket and swap bound, a guarantee that is often within a
-            tenth of a percent of what an attacker attains; then intervals enclose the truth, from
-            what concrete datasets attain to what is proved. Where the swap bound is not
-            established, "best" gives the blanket and the report says so.
-        corrupted: how many users the analyst controls, a number or a share of n such as 0.1: their
-            reports are known or set. Who they are is fixed before the reports are drawn.
-        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
-            shuffled ones, chosen one after the other; "best" then gives the blanket, too.
-        view: what the analyst sees: "multiset", the shuffled reports, or "sum", nothing but their
-            sum, as after secure aggregation. For added noise and unary encodings the privacy of the
-            sum itself is computed, whatever ``bound`` says, and intervals enclose the truth; so
-            they do for the sums of several attributes, one for each. Where the sum tells as much as
-            the multiset, or no bound of its own is known, the answer is that of the multiset, and
-            the report says so.
+        bound: which guarantee to compute, as in :class:`shuffledp.Setting`; intervals enclose the
+            blanket bound, or the truth, from what concrete datasets attain to what is proved.
+        corrupted: how many users the analyst controls, a number or a share of n such as 0.1.
+        corrupted_adaptively: how many reports, besides, the analyst learns after the fact.
+        view: what the analyst sees, the "multiset" of reports or nothing but their "sum".
 
     >>> from shuffledp import KRR
     >>> accountant = ShuffleAccountant(KRR(k=10, epsilon0=2.0), n=10_000)
@@ -101,9 +82,6 @@ class ShuffleAccountant(OperationalTerms):
     ... )
     >>> round(blanket, 3), round(best, 3)
     (0.13, 0.111)
-    >>> some_collude = ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000, corrupted=0.3)
-    >>> round(some_collude.get_epsilon(target_delta=1e-6), 4)
-    0.0966
     >>> sums = ShuffleAccountant("laplace(epsilon0=1)", n=1000, view="sum")
     >>> round(sums.get_epsilon(target_delta=1e-6), 3)
     0.08
@@ -120,12 +98,50 @@ class ShuffleAccountant(OperationalTerms):
         corrupted_adaptively: float | Fraction = 0,
         view: View = "multiset",
     ) -> None:
-        self.randomizer = as_randomizer(randomizer)
-        self.n = check_users(n)
-        self.crowd = crowd_of(self.n, corrupted, corrupted_adaptively)
+        self.setting = Setting(
+            mechanism=as_randomizer(randomizer),
+            n=check_users(n),
+            corrupted=corrupted,
+            corrupted_adaptively=corrupted_adaptively,
+            view=view,
+            bound=bound,
+        )
         self.rtol = check_rtol(rtol)
-        self.bound: Bound = check_bound(bound)
-        self.view: View = check_view(view)
+
+    @classmethod
+    def of(cls, setting: Setting, rtol: float = DEFAULT_RTOL) -> Self:
+        """Return the accountant of one round of a setting."""
+        if setting.rounds > 1 or setting.groups:
+            raise ValueError(f"the setting must be one round of one mechanism, got {setting}")
+        asked = cls.__new__(cls)
+        asked.setting = setting.of(setting.randomizer, setting.crowd.n)  # neither is open
+        asked.rtol = check_rtol(rtol)
+        return asked
+
+    @property
+    def randomizer(self) -> LocalRandomizer:
+        """What each user runs."""
+        return self.setting.randomizer
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return self.crowd.n
+
+    @property
+    def crowd(self) -> Crowd:
+        """The users, and how many of them are corrupted."""
+        return self.setting.crowd
+
+    @property
+    def bound(self) -> Bound:
+        """Which bound of the multiset counts."""
+        return self.setting.bound
+
+    @property
+    def view(self) -> View:
+        """What the analyst sees."""
+        return self.setting.view
 
     def __getstate__(self) -> dict[str, object]:
         """Return the question: copies in other processes compute their answers themselves."""
@@ -203,15 +219,7 @@ class ShuffleAccountant(OperationalTerms):
 
     def profile(self, epsilons: Iterable[float]) -> Profile:
         """Enclose delta at every one of several epsilons."""
-        if not isinstance(epsilons, Iterable):
-            raise TypeError(f"epsilons must be several numbers, got {epsilons!r}")
-        points = [check_epsilon(e, "epsilons") for e in epsilons]
-        deltas = [self.delta_interval(e) for e in points]
-        return Profile(
-            np.array(points),
-            np.array([d.lower for d in deltas]),
-            np.array([d.upper for d in deltas]),
-        )
+        return Profile.of(self.delta_interval, epsilons, check_epsilon)
 
     def epsilon_report(self, target_delta: float) -> Report:
         """Answer "which epsilon?" with guarantee, lower bound and where they are attained."""
@@ -252,9 +260,7 @@ class ShuffleAccountant(OperationalTerms):
         if isinstance(worst, Datasets):
             worst = worst.pair
         return Report(
-            randomizer=self.randomizer,
-            crowd=self.crowd,
-            view=self.view,
+            setting=self.setting,
             quantity=quantity,
             target=target,
             rtol=self.rtol,
@@ -265,7 +271,6 @@ class ShuffleAccountant(OperationalTerms):
             pairs=why_no_other_is_worse(self.randomizer, choice.pairs),
             rtol_reached=reached,
             bound=upper.proved.proof,
-            wanted=self.bound,
             bound_reason=choice.reason,
         )
 
@@ -283,9 +288,8 @@ class ShuffleAccountant(OperationalTerms):
     def meets(self, target_epsilon: float, target_delta: float) -> bool:
         """Whether ``get_delta(target_epsilon) <= target_delta``.
 
-        >>> accountant = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000)
-        >>> accountant.meets(0.08, 1e-6), accountant.meets(0.079, 1e-6)
-        (True, False)
+        >>> ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).meets(0.08, 1e-6)
+        True
         """
         epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
         return delta_above(self.choice.guarantee.above(epsilon).log) <= delta
@@ -320,22 +324,18 @@ class ShuffleAccountant(OperationalTerms):
         return choose(self.randomizer, self.crowd, self.view, self.bound, self.rtol)
 
     @cached_property
-    def _above(self) -> dict[float, Root]:
-        return {}
-
-    @cached_property
-    def _below(self) -> dict[float, Root]:
+    def _roots(self) -> dict[tuple[str, float], Root]:
         return {}
 
     def _epsilon_above(self, delta: float) -> Root:
-        if delta not in self._above:
-            self._above[delta] = epsilon_above(self.choice.guarantee, delta, self.rtol)
-        return self._above[delta]
+        if (asked := ("above", delta)) not in self._roots:
+            self._roots[asked] = epsilon_above(self.choice.guarantee, delta, self.rtol)
+        return self._roots[asked]
 
     def _epsilon_below(self, delta: float) -> Root:
-        if delta not in self._below:
-            self._below[delta] = epsilon_below(self.choice.attack, delta, self.rtol)
-        return self._below[delta]
+        if (asked := ("below", delta)) not in self._roots:
+            self._roots[asked] = epsilon_below(self.choice.attack, delta, self.rtol)
+        return self._roots[asked]
 
     @property
     def _enclosed(self) -> Curve:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from shuffledp.basics.wording import shorten
 from shuffledp.mechanisms import AnyPureLDP, LocalRandomizer, Relation
 from shuffledp.mechanisms.finite.identity import foreign_classes, stated_by
 from shuffledp.mechanisms.noise.continuous_noise import ContinuousNoise
+
+if TYPE_CHECKING:
+    from shuffledp.accounting.setting import Setting
 
 #: Who is counted, behind every number.
 COUNTED = "n counts all users, the one whose data changes included"
@@ -105,6 +109,18 @@ def limited(rounds: int) -> str:
         f"each user takes part in at most {rounds:,} of the rounds, in a pattern that depends "
         "neither on private data nor on own earlier reports"
     )
+
+
+def assumptions_in(setting: Setting, mechanisms: Iterable[LocalRandomizer]) -> tuple[str, ...]:
+    """Return what numbers about some mechanisms assume, each of them in the same setting."""
+    known = list(mechanisms)
+    facts = assumptions_of(known, setting.view, setting.bound)
+    who = setting.corruption.assumptions
+    if setting.rounds == 1:
+        return (*facts, *who)
+    some = () if setting.at_most is None else (limited(setting.at_most),)
+    among = (f"in each round {fact}" for fact in who)
+    return (*facts, *ROUNDS, neighbours_in_rounds(known), PLANNED, *among, *some)
 
 
 #: What the swap bound of anything of a level assumes, and where nothing of the kind is needed.

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.joint_sums import JointSums
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.accounting.sum_view import (
     View,
     is_exact,

@@ -7,7 +7,7 @@ import numbers
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shuffledp.basics.errors import check_exact, check_integer
+from shuffledp.basics.errors import MAX_USERS, check_exact, check_integer
 from shuffledp.basics.rounding import plain
 from shuffledp.basics.wording import counted
 
@@ -153,6 +153,19 @@ def leaves_one_honest(n: int, corrupted: float | Fraction, adaptively: float | F
         for name, value in (("corrupted", corrupted), ("corrupted_adaptively", adaptively))
     )
     return sum(counts) < n
+
+
+def as_count(name: str, value: object) -> int | Fraction:
+    """Return a number of users, or a share of them, as an exact number; refuse anything else.
+
+    >>> as_count("corrupted", 0.1), as_count("corrupted", 7)
+    (Fraction(1, 10), 7)
+    """
+    count = count_of(name, value, MAX_USERS + 1)
+    share = check_exact(name, value)
+    if not 0 < share < 1:
+        return count
+    return Fraction(repr(float(share))) if isinstance(value, float) else share
 
 
 def count_of(name: str, value: object, n: int) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.basics.errors import MAX_EPSILON0, wide_is_enough
 from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve, Proved

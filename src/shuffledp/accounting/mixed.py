@@ -16,6 +16,7 @@ from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd, count_of
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import check_order
+from shuffledp.accounting.setting import Group
 from shuffledp.accounting.tier_guarantee import Among, TierGuarantee
 from shuffledp.basics.errors import (
     MAX_USERS,
@@ -39,32 +40,11 @@ from shuffledp.mechanisms import (
     Pair,
     Relation,
     SupportRandomizer,
-    as_randomizer,
     pairs_to_compare,
 )
 
 _MAX_CHOICES = 3  # tiers of matrices besides the own one, all subsets of which are tried
 _RTOL = 1e-3  # the two ends of the enclosure differ by about 1/n, at best
-
-
-@dataclass(frozen=True)
-class Group:
-    """Users who run the same mechanism: a privacy tier.
-
-    Args:
-        randomizer: what each of them runs, or its text.
-        n: how many they are.
-
-    >>> Group("krr(k=10, epsilon0=1)", 500)
-    Group(randomizer=KRR(k=10, epsilon0=1.0), n=500)
-    """
-
-    randomizer: LocalRandomizer
-    n: int
-
-    def __init__(self, randomizer: LocalRandomizer | str, n: int) -> None:
-        object.__setattr__(self, "randomizer", as_randomizer(randomizer))
-        object.__setattr__(self, "n", check_users(n))
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,14 @@ from shuffledp._version import __version__
 from shuffledp.accounting.assumptions import COUNTED, neighbours_of, particulars
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.setting import Setting
 from shuffledp.accounting.sum_view import View, is_exact, view_in_words
 from shuffledp.basics.errors import ContradictionError
 from shuffledp.basics.interval import Interval
 from shuffledp.basics.markup import facts
 from shuffledp.basics.rounding import DIGITS, above, below, decade, plain, round_down, round_up
 from shuffledp.basics.wording import shorten
+from shuffledp.bounds.curve import Proof
 from shuffledp.mechanisms import LocalRandomizer, Pair, Relation
 
 if TYPE_CHECKING:
@@ -24,16 +26,6 @@ if TYPE_CHECKING:
 
 #: One of epsilon and delta is asked for, the other one is given.
 Quantity = Literal["epsilon", "delta"]
-
-#: Which bound proved a guarantee.
-Proof = Literal["blanket", "swap", "exact", "composition"]
-
-#: Which bound to compute.
-Bound = Literal["best", "blanket"]
-BOUNDS: tuple[Bound, ...] = ("best", "blanket")
-
-#: Which one to compute if nothing is said.
-DEFAULT_BOUND: Bound = "best"
 
 #: Where there is no worst pair, and no datasets.
 NOBODY = "no two inputs differ"
@@ -46,9 +38,7 @@ class Report:
     """A certified guarantee beside what is certainly leaked, and the question they answer.
 
     Attributes:
-        randomizer: what each user runs.
-        crowd: the users, and how many of them are corrupted.
-        view: what the analyst sees, "multiset" or "sum".
+        setting: what was asked about.
         quantity: what is asked for, "epsilon" or "delta".
         target: the other one of the two, which is given.
         rtol: the relative width of the guarantee that was asked for.
@@ -64,7 +54,6 @@ class Report:
         log_lower_bound: for delta, the logarithm of the lower bound.
         bound: what proves the guarantee, "blanket", "swap", "exact" where the largest delta of all
             datasets is known, or "composition" of the sums of several attributes.
-        wanted: which bound was asked for, "blanket" or "best".
         bound_reason: why the blanket stands, if the swap bound was asked for and is not
             established for this mechanism.
 
@@ -77,8 +66,7 @@ class Report:
     (2, True)
     """
 
-    randomizer: LocalRandomizer
-    crowd: Crowd
+    setting: Setting
     quantity: Quantity
     target: float
     rtol: float
@@ -91,15 +79,28 @@ class Report:
     log_guarantee: Interval | None = None
     log_lower_bound: float | None = None
     bound: Proof = "blanket"
-    wanted: Bound = DEFAULT_BOUND
     bound_reason: str | None = None
-    view: View = "multiset"
 
     def __post_init__(self) -> None:
         """Refuse bounds that contradict each other."""
         check_order(self.lower_bound, self.guarantee.upper)
         if self.log_guarantee is not None and self.log_lower_bound is not None:
             check_order(self.log_lower_bound, self.log_guarantee.upper)
+
+    @property
+    def randomizer(self) -> LocalRandomizer:
+        """What each user runs."""
+        return self.setting.randomizer
+
+    @property
+    def crowd(self) -> Crowd:
+        """The users, and how many of them are corrupted."""
+        return self.setting.crowd
+
+    @property
+    def view(self) -> View:
+        """What the analyst sees, "multiset" or "sum"."""
+        return self.setting.view
 
     @property
     def n(self) -> int:
@@ -151,15 +152,7 @@ class Report:
     def _accountant(self) -> ShuffleAccountant:
         from shuffledp.accounting.accountant import ShuffleAccountant
 
-        return ShuffleAccountant(
-            self.randomizer,
-            self.n,
-            rtol=self.rtol,
-            bound=self.wanted,
-            corrupted=self.crowd.corrupted,
-            corrupted_adaptively=self.crowd.corrupted_adaptively,
-            view=self.view,
-        )
+        return ShuffleAccountant.of(self.setting, self.rtol)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of JSON answers, which docs/json.md explains; None for infinity.
@@ -308,13 +301,6 @@ def level_fields(randomizer: LocalRandomizer) -> dict[str, Any]:
     pure = math.isfinite(level)
     reason = None if pure else "the mechanism is not pure LDP"
     return {"ldp_level": level if pure else None, "ldp_level_reason": reason}
-
-
-def check_bound(bound: Bound) -> Bound:
-    """Return which bound to compute; refuse an unknown one."""
-    if bound not in BOUNDS:
-        raise ValueError(f"bound must be one of {', '.join(BOUNDS)}, got {bound!r}")
-    return bound
 
 
 def check_order(lower: float, guarantee: float) -> float:

@@ -11,8 +11,8 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from shuffledp._version import __version__
-from shuffledp.accounting.report import Proof as Bound
 from shuffledp.basics.wording import shorten
+from shuffledp.bounds.curve import Proof as Bound
 
 #: The bounds that can be proved in ball arithmetic.
 PROOFS = ("blanket", "swap", "exact")

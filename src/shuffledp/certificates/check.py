@@ -8,10 +8,10 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import Proof as Bound
 from shuffledp.accounting.report import in_words
 from shuffledp.basics.errors import MAX_EPSILON0, MAX_USERS, NoAnswerError
 from shuffledp.basics.wording import shorten
+from shuffledp.bounds.curve import Proof as Bound
 from shuffledp.certificates.cases import how_compared
 from shuffledp.certificates.certificate import (
     Certificate,

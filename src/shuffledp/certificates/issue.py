@@ -15,10 +15,10 @@ from shuffledp.accounting.assumptions import (
     SEEN,
     particulars,
 )
-from shuffledp.accounting.report import Proof as Bound
 from shuffledp.accounting.report import in_words
 from shuffledp.basics.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.basics.rounding import plain
+from shuffledp.bounds.curve import Proof as Bound
 from shuffledp.certificates.cases import how_compared
 from shuffledp.certificates.certificate import FORMAT, Certificate, Statement, current_versions
 from shuffledp.certificates.inputs import inputs_of

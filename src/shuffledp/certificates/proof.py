@@ -15,10 +15,10 @@ from fractions import Fraction
 from flint import arb
 
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import Proof as Bound
 from shuffledp.basics.balls import ball, precision
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.basics.wording import shorten
+from shuffledp.bounds.curve import Proof as Bound
 from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.certificates.cases import pairs_to_prove
 from shuffledp.certificates.derivation import background, check_known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shuffledp.accounting import Rounds, ShuffleAccountant, as_accountant
 from shuffledp.accounting.crowd import Crowd
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.basics.arrays import usual_errors
 from shuffledp.basics.errors import check_delta, check_epsilon
 from shuffledp.certificates.certificate import Certificate

@@ -11,10 +11,7 @@ from typing import NoReturn, TypeVar
 
 import click
 
-from shuffledp.accounting.report import BOUNDS, DEFAULT_BOUND
-from shuffledp.accounting.sum_view import VIEWS
 from shuffledp.basics.errors import (
-    MAX_ROUNDS,
     MAX_USERS,
     check_delta,
     check_epsilon,
@@ -32,6 +29,7 @@ _GROUPS = re.compile("[0-9]{1,3}(_[0-9]{3})+")
 _LEAST_SHARE = Decimal("1e-18")  # of 2**53 users it is less than one
 
 _T = TypeVar("_T")
+_P = TypeVar("_P", bound=click.Parameter)
 
 
 def reading(
@@ -53,9 +51,9 @@ def reading(
     return callback
 
 
-def optional(option: click.Option) -> click.Option:
-    """Return the same option, which may be left out."""
-    changed = copy.copy(option)
+def optional(parameter: _P) -> _P:
+    """Return the same parameter, which may be left out."""
+    changed = copy.copy(parameter)
     changed.required = False
     return changed
 
@@ -132,7 +130,7 @@ def _refuse(rule: str, text: str) -> NoReturn:
     raise ValueError(f"{rule}, got {shorten(text, _MAX_ECHO)!r}")
 
 
-MECHANISM = click.Argument(["mechanism"], callback=reading(parse))
+MECHANISM = click.Argument(["mechanism"], metavar="MECHANISM", callback=reading(parse))
 
 FAMILY = click.Argument(["family"], callback=reading(_read_family))
 
@@ -164,58 +162,8 @@ RTOL = click.Option(
     ["--rtol"],
     callback=reading(number("rtol", check_rtol)),
     metavar="NUMBER",
-    default="1e-4",
-    show_default=True,
-    help="Relative width of the enclosure of the guarantee, from 1e-10 to 0.5.",
-)
-
-BOUND = click.Option(
-    ["--bound"],
-    type=click.Choice(BOUNDS),
-    default=DEFAULT_BOUND,
-    show_default=True,
-    help="blanket: the optimal decomposition bound. best: the smaller of that and the swap bound, "
-    "which is often within a tenth of a percent of what an attacker attains.",
-)
-
-VIEW = click.Option(
-    ["--view"],
-    type=click.Choice(VIEWS),
-    default="multiset",
-    show_default=True,
-    help="What the analyst sees: the shuffled multiset of reports, or nothing but their sum, as "
-    "after secure aggregation.",
-)
-
-CORRUPTED = click.Option(
-    ["--corrupted"],
-    callback=reading(count_or_share("corrupted")),
-    metavar="NUMBER",
-    default="0",
-    show_default=True,
-    help="Users whose reports the analyst knows or sets, fixed before the reports are drawn: a "
-    "number such as 500, or a share such as 0.05 or 5%.",
-)
-
-CORRUPTED_ADAPTIVELY = click.Option(
-    ["--corrupted-adaptively"],
-    callback=reading(count_or_share("corrupted-adaptively")),
-    metavar="NUMBER",
-    default="0",
-    show_default=True,
-    help="Users whose reports the analyst learns, besides, and chooses after seeing the shuffled "
-    "reports: a number or a share.",
-)
-
-
-TIMES = click.Option(
-    ["--rounds", "times"],
-    callback=reading(whole("rounds", 1, MAX_ROUNDS)),
-    metavar="INTEGER",
-    default="1",
-    show_default=True,
-    help="Number of rounds with the same users that meet the target together, each with fresh "
-    "noise and a fresh shuffle.",
+    help="Relative width of the enclosure of the guarantee, from 1e-10 to 0.5. Default: 1e-4, and "
+    "1e-3 for several rounds.",
 )
 
 

@@ -8,16 +8,16 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.assumptions import assumptions_of, particulars
-from shuffledp.accounting.crowd import Crowd, crowd_of
+from shuffledp.accounting.assumptions import ROUNDS, assumptions_in, particulars
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.report import level_fields
-from shuffledp.accounting.sum_view import View, check_view, view_in_words
+from shuffledp.accounting.setting import Conditions, Setting
+from shuffledp.accounting.sum_view import View, view_in_words
 from shuffledp.basics.errors import AccuracyWarning, check_delta, check_rtol, check_users
 from shuffledp.basics.figures import Dot, plot_dots
 from shuffledp.basics.markup import Markup, bar, grid
@@ -79,20 +79,31 @@ class Comparison:
     ``print`` shows the table of the command line, and a notebook shows it as well.
 
     Attributes:
-        randomizer: what each user runs.
-        crowd: the users, and how many of them are corrupted.
+        setting: what was asked about.
         target_delta: the delta at which epsilon is asked for.
         rtol: the relative width that was asked for.
         rows: what each analysis says.
-        view: what the analyst sees, "multiset" or "sum".
     """
 
-    randomizer: LocalRandomizer
-    crowd: Crowd
+    setting: Setting
     target_delta: float
     rtol: float
     rows: tuple[Row, ...]
-    view: View = "multiset"
+
+    @property
+    def randomizer(self) -> LocalRandomizer:
+        """What each user runs."""
+        return self.setting.randomizer
+
+    @property
+    def crowd(self) -> Crowd:
+        """The users, and how many of them are corrupted."""
+        return self.setting.crowd
+
+    @property
+    def view(self) -> View:
+        """What the analyst sees, "multiset" or "sum"."""
+        return self.setting.view
 
     @property
     def n(self) -> int:
@@ -128,8 +139,18 @@ class Comparison:
                 str(self.crowd),
                 f"delta = {plain(self.target_delta)}",
                 *(["only the sum is seen"] if self.view == "sum" else []),
+                *self._rounds,
             )
         )
+
+    @property
+    def _rounds(self) -> list[str]:
+        """How many rounds there are, if several."""
+        if self.setting.rounds == 1:
+            return []
+        most = self.setting.at_most
+        some = "" if most is None else f", each user in at most {most:,} of them"
+        return [f"{counted(self.setting.rounds, 'round')}{some}"]
 
     @property
     def view_in_words(self) -> str:
@@ -146,6 +167,7 @@ class Comparison:
             ("mechanism", shorten(str(self.randomizer))),
             ("users", self.crowd.in_figures),
             ("delta", plain(self.target_delta)),
+            *(("rounds", words) for words in self._rounds),
         )
         lines = [label.ljust(11) + value for label, value in head]
         lines.append("")
@@ -162,6 +184,8 @@ class Comparison:
             lines.append(fill(note, first="  ", rest="    "))
         if self.crowd.assumptions:
             lines += ["", fill(self.covered)]
+        if self.setting.rounds > 1:
+            lines += ["", *(fill(f"This assumes that {fact}.") for fact in ROUNDS)]
         if not self.relation.replaces_input:
             lines += ["", fill(self.compared)]
         for fact in particulars(self.randomizer, "best"):
@@ -179,7 +203,7 @@ class Comparison:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers assume."""
-        return (*assumptions_of([self.randomizer], self.view), *self.crowd.assumptions)
+        return assumptions_in(self.setting, [self.randomizer])
 
     @property
     def compared(self) -> str:
@@ -214,6 +238,8 @@ class Comparison:
             "n": self.n,
             "corrupted": self.crowd.corrupted,
             "corrupted_adaptively": self.crowd.corrupted_adaptively,
+            "rounds": self.setting.rounds,
+            "at_most": self.setting.at_most,
             "target_delta": self.target_delta,
             "quantity": "epsilon",
             "view": self.view,
@@ -229,6 +255,8 @@ class Comparison:
             "n": self.n,
             "corrupted": self.crowd.corrupted,
             "corrupted_adaptively": self.crowd.corrupted_adaptively,
+            "rounds": self.setting.rounds,
+            "at_most": self.setting.at_most,
             "target_delta": self.target_delta,
             "view": self.view,
         }
@@ -267,9 +295,7 @@ def compare(
     target_delta: float,
     *,
     rtol: float = 1e-4,
-    view: View = "multiset",
-    corrupted: float | Fraction = 0,
-    corrupted_adaptively: float | Fraction = 0,
+    **conditions: Unpack[Conditions],
 ) -> Comparison:
     """Ask our bounds and all published analyses for epsilon at ``target_delta``.
 
@@ -279,12 +305,10 @@ def compare(
         target_delta: the delta at which epsilon is asked for.
         rtol: relative width of the enclosures; an :class:`shuffledp.AccuracyWarning` says
             where our bound is valid but wider.
-        view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`. Published upper
-            bounds are about the multiset, and hold for the sum as well.
-        corrupted: how many users the analyst controls, a number or a share of n, fixed in advance;
-            published bounds are then those of the others.
-        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
-            shuffled ones, a number or a share of n; published upper bounds do not cover that.
+        conditions: ``corrupted``, ``view``, ``rounds`` and so on, as in :class:`shuffledp.Setting`.
+            Published upper bounds are about the multiset, and hold for the sum as well; they are
+            those of the honest users, and do not cover reports that are learned after the fact, or
+            several rounds.
 
     >>> found = compare("krr(k=10, epsilon0=2)", n=10_000, target_delta=1e-6)
     >>> found.bounds[:3]
@@ -295,19 +319,9 @@ def compare(
     'it needs epsilon0 below 1/2, got 2'
     """
     randomizer = as_randomizer(randomizer)
-    crowd = crowd_of(check_users(n), corrupted, corrupted_adaptively)
+    setting = Setting(mechanism=randomizer, n=check_users(n), **conditions)
     delta, rtol = check_delta(target_delta), check_rtol(rtol)
-    question = Question(
-        randomizer,
-        crowd.n,
-        "epsilon",
-        delta,
-        tuple(BOUNDS),
-        rtol,
-        view=check_view(view),
-        corrupted=crowd.corrupted,
-        corrupted_adaptively=crowd.corrupted_adaptively,
-    )
+    question = Question(setting, "epsilon", delta, tuple(BOUNDS), rtol)
     values = dict(zip(BOUNDS, answer(question), strict=True))
     for name, value in values.items():
         if not value.rtol_reached:
@@ -327,7 +341,7 @@ def compare(
         )
         for name, bound in BOUNDS.items()
     )
-    return Comparison(randomizer, crowd, delta, rtol, rows, view)
+    return Comparison(setting, delta, rtol, rows)
 
 
 def _ratio(epsilon: float | None, reference: float | None) -> float | None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from shuffledp.accounting import ShuffleAccountant
-from shuffledp.accounting.crowd import HONEST, Corruption, Crowd
+from shuffledp.accounting import Setting
 from shuffledp.basics.errors import (
     MAX_EPSILON0,
     NoAnswerError,
     check_delta,
-    check_users,
     wide_is_enough,
 )
 from shuffledp.basics.rounding import plain, round_up
@@ -30,16 +28,14 @@ class Course:
     Attributes:
         axis: what varies.
         x: its points, increasing.
-        n: number of users, unless they vary.
+        setting: what stays: number of users, unless they vary, and all else but the mechanism; a
+            share of corrupted users is one of the users at each point.
         target_delta: the delta at which epsilon is asked for, unless it varies or is asked for.
-        corruption: how many users are not honest; a share is one of the users at each point.
 
     >>> from shuffledp.comparison.axis import AXES
-    >>> Course(AXES["users"], (100, 200), target_delta=1e-6).at(100)
-    (100, 1e-06)
-    >>> course = Course(AXES["users"], (100, 200), None, 1e-6, Corruption(0.1))
-    >>> [course.crowd_at(point).corrupted for point in course.x]
-    [10, 20]
+    >>> course = Course(AXES["users"], (100, 200), Setting(corrupted=0.1), 1e-6)
+    >>> [str(course.at(point)) for point in course.x], course.target_at(100)
+    (['n=100 corrupted=0.1', 'n=200 corrupted=0.1'], 1e-06)
 
     Raises:
         ValueError: if something is missing, would be ignored, or is not allowed.
@@ -47,14 +43,13 @@ class Course:
 
     axis: Axis
     x: tuple[float, ...]
-    n: int | None = None
+    setting: Setting = field(default_factory=Setting)
     target_delta: float | None = None
-    corruption: Corruption = HONEST
 
     def __post_init__(self) -> None:
         """Refuse what is missing, what would be ignored, and points out of order."""
         for fixed, name, value in (
-            ("n", "n", self.n),
+            ("n", "n", self.setting.n),
             ("delta", "target_delta", self.target_delta),
         ):
             if fixed in self.axis.fixed and value is None:
@@ -63,8 +58,8 @@ class Course:
                 raise ValueError(
                     f"a curve against {self.axis.name} takes no {name}: it varies along the curve"
                 )
-        if self.n is not None:
-            object.__setattr__(self, "n", check_users(self.n))
+        if self.axis.name == "rounds" and self.setting.rounds != 1:
+            raise ValueError("a curve against rounds takes no rounds: they vary along the curve")
         if self.target_delta is not None:
             object.__setattr__(self, "target_delta", check_delta(self.target_delta))
         points = tuple(map(self.axis.check, self.x))
@@ -79,45 +74,38 @@ class Course:
 
     def _check_honesty(self, point: float) -> None:
         try:
-            self.crowd_at(point)
+            self.at(point)
         except ValueError as error:
-            where = f", where there are {counted(int(point), 'user')}" if self.n is None else ""
+            varies = self.axis.name == "users"
+            where = f", where there are {counted(int(point), 'user')}" if varies else ""
             raise ValueError(f"{error}{where}") from None
 
-    def at(self, point: float) -> tuple[int, float]:
-        """Return the number of users and the target at a point."""
-        users = int(point) if self.n is None else self.n
-        return users, point if self.target_delta is None else self.target_delta
+    def at(self, point: float) -> Setting:
+        """Return the setting at a point, but for the mechanism."""
+        if self.axis.name == "users":
+            return replace(self.setting, n=int(point))
+        if self.axis.name == "rounds":
+            return replace(self.setting, rounds=int(point))
+        return self.setting
 
-    def crowd_at(self, point: float) -> Crowd:
-        """Return the users at a point, and how many of them are corrupted."""
-        return self.corruption.among(self.at(point)[0])
-
-    def rounds_at(self, point: float) -> int:
-        """Return the number of rounds at a point: one, unless they vary."""
-        return int(point) if self.axis.name == "rounds" else 1
+    def target_at(self, point: float) -> float:
+        """Return the target at a point."""
+        return point if self.target_delta is None else self.target_delta
 
 
-def end_of_profile(randomizers: Iterable[LocalRandomizer], crowd: Crowd) -> float:
+def end_of_profile(randomizers: Iterable[LocalRandomizer], setting: Setting) -> float:
     """Return the epsilon at which the guarantees of all mechanisms have come down to delta 1e-12.
 
     >>> from shuffledp import KRR
-    >>> 0.13 < end_of_profile([KRR(k=10, epsilon0=2.0)], Crowd(10_000)) < 0.16
+    >>> 0.13 < end_of_profile([KRR(k=10, epsilon0=2.0)], Setting(n=10_000)) < 0.16
     True
     """
     ends = [0.0]
     with wide_is_enough():  # any end will do
         for randomizer in randomizers:
             try:
-                accountant = ShuffleAccountant(
-                    randomizer,
-                    crowd.n,
-                    rtol=0.1,
-                    bound="blanket",
-                    corrupted=crowd.corrupted,
-                    corrupted_adaptively=crowd.corrupted_adaptively,
-                )
-                ends.append(accountant.get_epsilon(_LEAST_DELTA))
+                asked = replace(setting, bound="blanket", view="multiset").of(randomizer)
+                ends.append(asked.accountant(rtol=0.1).get_epsilon(_LEAST_DELTA))
             except NoAnswerError:
                 continue
     end = max(end for end in ends if end <= MAX_EPSILON0)

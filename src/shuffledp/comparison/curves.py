@@ -6,22 +6,15 @@ import base64
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.assumptions import (
-    PLANNED,
-    ROUNDS,
-    assumptions_of,
-    neighbours_in_rounds,
-    noteworthy,
-)
-from shuffledp.accounting.crowd import Corruption
-from shuffledp.accounting.sum_view import View, check_view, is_exact, view_in_words
+from shuffledp.accounting.assumptions import assumptions_in, noteworthy
+from shuffledp.accounting.setting import Conditions, Setting
+from shuffledp.accounting.sum_view import View, is_exact, view_in_words
 from shuffledp.basics.errors import AccuracyWarning, check_rtol, check_several
 from shuffledp.basics.figures import Chart, picture, plot
 from shuffledp.basics.markup import Markup, grid
@@ -50,7 +43,6 @@ class Curves:
         course: what varies, its points, and what stays.
         rtol: the relative width that was asked for.
         curves: one for every mechanism and bound, in this order.
-        view: what the analyst sees, "multiset" or "sum".
         seen: for sums, which mechanisms have the answer of the multiset, and why.
         mechanisms: what the curves are of, at the last point.
     """
@@ -58,7 +50,6 @@ class Curves:
     course: Course
     rtol: float
     curves: tuple[Curve, ...]
-    view: View = "multiset"
     seen: tuple[str, ...] = ()
     mechanisms: tuple[LocalRandomizer, ...] = ()
 
@@ -68,6 +59,11 @@ class Curves:
             f"<{counted(len(self.curves), 'curve')} of {self.quantity} against {self.against}, "
             f"{counted(len(self.course.x), 'point')} each>"
         )
+
+    @property
+    def view(self) -> View:
+        """What the analyst sees, "multiset" or "sum"."""
+        return self.course.setting.view
 
     @property
     def against(self) -> AxisName:
@@ -89,11 +85,12 @@ class Curves:
         """What is the same along all curves."""
         mechanisms = list(dict.fromkeys(curve.mechanism for curve in self.curves))
         facts = mechanisms if len(mechanisms) == 1 else []
-        n, delta = self.course.n, self.course.target_delta
-        facts += [str(self.course.corruption.among(n))] if n is not None else []
+        setting, delta = self.course.setting, self.course.target_delta
+        facts += [str(setting.crowd)] if setting.n is not None else []
         facts += [f"delta = {plain(delta)}"] if delta is not None else []
-        facts += [words] if n is None and (words := str(self.course.corruption)) else []
+        facts += [words] if setting.n is None and (words := str(setting.corruption)) else []
         facts += ["only the sum is seen"] if self.view == "sum" else []
+        facts += [f"{setting.rounds:,} rounds"] if setting.rounds > 1 else []
         return ", ".join(facts)
 
     @property
@@ -101,15 +98,12 @@ class Curves:
         """Where a curve has no answer or is less precise than asked, and what the analyst knows."""
         gaps = (note for curve in self.curves for note in (*self._gaps(curve), *self._wide(curve)))
         facts = noteworthy(self.mechanisms)
-        return (*gaps, *self.seen, *self.course.corruption.assumptions, *facts)
+        return (*gaps, *self.seen, *self.course.setting.corruption.assumptions, *facts)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers assume."""
-        facts = assumptions_of(self.mechanisms, self.view)
-        if self.against == "rounds":
-            facts = (*facts, *ROUNDS, neighbours_in_rounds(self.mechanisms), PLANNED)
-        return (*facts, *self.course.corruption.assumptions)
+        return assumptions_in(self.course.at(self.course.x[-1]), self.mechanisms)
 
     def _gaps(self, curve: Curve) -> Iterable[str]:
         gaps = [
@@ -148,8 +142,10 @@ class Curves:
         return {
             "against": self.against,
             "quantity": self.quantity,
-            "n": self.course.n,
-            **self.course.corruption.to_dict(),
+            "n": self.course.setting.n,
+            **self.course.setting.corruption.to_dict(),
+            "rounds": None if self.against == "rounds" else self.course.setting.rounds,
+            "at_most": self.course.setting.at_most,
             "target_delta": self.course.target_delta,
             "view": self.view,
             "seen": self.seen,
@@ -227,10 +223,8 @@ def curve(
     target_delta: float | None = None,
     bounds: str | Iterable[str] = OURS,
     rtol: float = 1e-4,
-    view: View = "multiset",
-    corrupted: float | Fraction = 0,
-    corrupted_adaptively: float | Fraction = 0,
     processes: int | None = 1,
+    **conditions: Unpack[Conditions],
 ) -> Curves:
     """Compute bounds of mechanisms against users, epsilon0, delta, epsilon or rounds.
 
@@ -246,15 +240,13 @@ def curve(
         target_delta: the delta at which epsilon is asked for, unless it varies or is asked for.
         bounds: names of :data:`shuffledp.comparison.BOUNDS`, or "all".
         rtol: relative width of the enclosures of our bounds.
-        view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`. The blanket and
-            published bounds are about the multiset; upper ones hold for the sum as well.
-        corrupted: how many users the analyst controls, fixed in advance: a number, or a share such
-            as 0.1, of the users at each point. Published bounds are then those of the others.
-        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
-            shuffled ones, likewise; published upper bounds do not cover that.
         processes: how many processes to use. None takes all cores where that pays; other processes
             import the main module, so a script then calls this under
             ``if __name__ == "__main__":``.
+        conditions: ``corrupted``, ``view``, ``rounds`` and so on, as in :class:`shuffledp.Setting`;
+            a share of corrupted users is one of the users at each point. The blanket and published
+            bounds are about the multiset; published ones are those of the honest users, and do not
+            cover reports that are learned after the fact, or several rounds.
 
     Raises:
         ValueError: if an argument is missing, would be ignored, or is not allowed.
@@ -274,24 +266,17 @@ def curve(
         )
     axis = AXES[against]
     families = read_families(mechanisms, against)
-    corruption = Corruption(corrupted, corrupted_adaptively)
+    setting = Setting(n=n, **conditions)
     places = (axis.low,) if x is None else tuple(check_several("x", x, "numbers"))
-    course = Course(axis, places, n, target_delta, corruption)
+    course = Course(axis, places, setting, target_delta)
     if x is None:
         high = axis.high
         if high is None:
             made = (make(1.0) for make in families.values())
-            high = end_of_profile(made, course.crowd_at(0.0))
+            high = end_of_profile(made, setting)
         course = replace(course, x=axis.points(axis.low, high, _POINTS))
-    rtol, view = check_rtol(rtol), check_view(view)
-    found = trace(
-        families,
-        course,
-        bounds=bounds,
-        rtol=rtol,
-        view=view,
-        processes=processes,
-    )
+    rtol = check_rtol(rtol)
+    found = trace(families, course, bounds=bounds, rtol=rtol, processes=processes)
     for item in found.curves:
         for note in found._wide(item):
             warnings.warn(note, AccuracyWarning, stacklevel=2)
@@ -304,7 +289,6 @@ def trace(
     *,
     bounds: str | Iterable[str] = OURS,
     rtol: float = 1e-4,
-    view: View = "multiset",
     processes: int | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Curves:
@@ -315,7 +299,6 @@ def trace(
         course: the points and what stays.
         bounds: names of :data:`shuffledp.comparison.BOUNDS`, or "all".
         rtol: relative width of the enclosures.
-        view: what the analyst sees.
         processes: as for :func:`shuffledp.comparison.compute`.
         on_done: as for :func:`shuffledp.comparison.compute`.
     """
@@ -324,21 +307,9 @@ def trace(
     for text, make in families.items():
         series[text] = []
         for point in course.x:
-            users, target = course.at(point)
-            crowd = course.crowd_at(point)
-            question = Question(
-                make(point),
-                users,
-                course.axis.quantity,
-                target,
-                names,
-                rtol,
-                course.rounds_at(point),
-                view,
-                crowd.corrupted,
-                crowd.corrupted_adaptively,
-            )
-            series[text].append(question)
+            setting = course.at(point).of(make(point))
+            target = course.target_at(point)
+            series[text].append(Question(setting, course.axis.quantity, target, names, rtol))
     for text, questions in series.items():
         if len(relations := {question.randomizer.relation for question in questions}) > 1:
             shown = ", ".join(map(str, relations))
@@ -360,8 +331,7 @@ def trace(
             for text in series
             for i, name in enumerate(names)
         ),
-        view,
-        _seen(series) if view == "sum" else (),
+        _seen(series) if course.setting.view == "sum" else (),
         tuple(last.values()),
     )
 
@@ -371,6 +341,6 @@ def _seen(series: Mapping[str, Sequence[Question]]) -> tuple[str, ...]:
     return tuple(
         f"{text}: the analyst sees {view_in_words(last.randomizer, last.view, last.crowd)}"
         for text, questions in series.items()
-        for last in [questions[-1]]
+        for last in [questions[-1].setting]
         if not is_exact(last.randomizer, last.crowd)
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shuffledp.accounting import ShuffleAccountant
-from shuffledp.accounting.crowd import Crowd
-from shuffledp.accounting.report import Bound as BoundName
+from shuffledp.accounting.setting import Bound as BoundName
+from shuffledp.accounting.setting import Setting
 from shuffledp.accounting.sum_view import View, tells_less
 from shuffledp.basics.errors import NoAnswerError, wide_is_enough
 from shuffledp.comparison.bounds import OURS
@@ -28,35 +28,25 @@ class Question:
     """What some bounds say about n users: the ``quantity`` at a ``target`` of the other one.
 
     Attributes:
-        randomizer: what each user runs.
-        n: number of users.
+        setting: what happens: published analyses answer for one round; they and the blanket are
+            about the multiset; all answer for the users who are honest, and published upper bounds
+            do not cover reports that are learned after the fact.
         quantity: what is asked for.
         target: the delta at which epsilon is asked for, or the epsilon at which delta is.
         bounds: names of :data:`shuffledp.comparison.BOUNDS`, or other analyses.
         rtol: the relative width of the enclosures.
-        rounds: the number of rounds; published analyses answer for one only.
-        view: what the analyst sees; published analyses and the blanket are about the multiset.
-        corrupted: how many users the analyst controls, fixed in advance: all analyses answer for
-            the others.
-        corrupted_adaptively: how many reports, besides, the analyst learns after the fact, which
-            published upper bounds do not cover.
     """
 
-    randomizer: LocalRandomizer
-    n: int
+    setting: Setting
     quantity: Literal["epsilon", "delta"]
     target: float
     bounds: tuple[str | type[Baseline], ...]
     rtol: float = 1e-4
-    rounds: int = 1
-    view: View = "multiset"
-    corrupted: int = 0
-    corrupted_adaptively: int = 0
 
     @property
-    def crowd(self) -> Crowd:
-        """The users, and how many of them are corrupted."""
-        return Crowd(self.n, self.corrupted, self.corrupted_adaptively)
+    def randomizer(self) -> LocalRandomizer:
+        """What each user runs."""
+        return self.setting.randomizer
 
 
 @dataclass(frozen=True)
@@ -79,9 +69,8 @@ class Value:
 def answer(question: Question) -> tuple[Value, ...]:
     """Ask all bounds of a question.
 
-    >>> from shuffledp import KRR
-    >>> bounds = ("guarantee", "erlingsson")
-    >>> ours, theirs = answer(Question(KRR(k=10, epsilon0=2.0), 10_000, "epsilon", 1e-6, bounds))
+    >>> setting = Setting(mechanism="krr(k=10, epsilon0=2)", n=10_000)
+    >>> ours, theirs = answer(Question(setting, "epsilon", 1e-6, ("guarantee", "erlingsson")))
     >>> round(ours.number, 4), theirs.reason
     (0.0798, 'it needs epsilon0 below 1/2, got 2')
     """
@@ -92,21 +81,14 @@ def answer(question: Question) -> tuple[Value, ...]:
 def accountants(question: Question) -> dict[str, ShuffleAccountant]:
     """Return what answers for our bounds, by their kind of bound."""
     return {
-        "best": _accountant(question, "best", question.view),
+        "best": _accountant(question, "best", question.setting.view),
         "blanket": _accountant(question, "blanket", "multiset"),
     }
 
 
 def _accountant(question: Question, bound: BoundName, view: View) -> ShuffleAccountant:
-    return ShuffleAccountant(
-        question.randomizer,
-        question.n,
-        rtol=question.rtol,
-        bound=bound,
-        corrupted=question.corrupted,
-        corrupted_adaptively=question.corrupted_adaptively,
-        view=view,
-    )
+    setting = replace(question.setting.one_round, bound=bound, view=view)
+    return ShuffleAccountant.of(setting, question.rtol)
 
 
 def answer_by(
@@ -129,7 +111,7 @@ def _number(
     bound: str | type[Baseline], question: Question, ours: Mapping[str, ShuffleAccountant]
 ) -> float:
     target = question.target
-    if question.rounds > 1:
+    if question.setting.rounds > 1:
         return _number_of_rounds(bound, question, ours)
     if bound == "lower_bound":
         attained = ours[KINDS[bound]]
@@ -148,17 +130,23 @@ def _number_of_rounds(
 ) -> float:
     if bound not in OURS:
         raise NoAnswerError("it is an analysis of a single round")
-    rounds = ours[KINDS[str(bound)]].rounds(question.rounds, rtol=question.rtol)
-    if bound == "lower_bound":
-        return rounds.epsilon_lower_bound(question.target)
-    return rounds.get_epsilon(question.target)
+    setting, one = question.setting, ours[KINDS[str(bound)]]
+    rounds = one.rounds(setting.rounds, at_most=setting.at_most, rtol=question.rtol)
+    attained, target = bound == "lower_bound", question.target
+    if question.quantity == "delta":
+        return rounds.delta_lower_bound(target) if attained else rounds.get_delta(target)
+    return rounds.epsilon_lower_bound(target) if attained else rounds.get_epsilon(target)
 
 
 def _baseline(bound: str | type[Baseline], question: Question) -> Baseline:
     analysis = BASELINES[bound] if isinstance(bound, str) else bound
-    if analysis.kind == "lower" and question.view == "sum" and tells_less(question.randomizer):
+    if (
+        analysis.kind == "lower"
+        and question.setting.view == "sum"
+        and tells_less(question.randomizer)
+    ):
         raise NoAnswerError("it is what the multiset reveals, and the sum may reveal less")
-    users = users_covered(analysis, question.crowd)
+    users = users_covered(analysis, question.setting.crowd)
     if issubclass(analysis, NumericBaseline):
         return analysis(question.randomizer, users, rtol=question.rtol)
     return analysis(question.randomizer, users)

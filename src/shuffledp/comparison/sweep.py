@@ -25,9 +25,9 @@ def sweep(
         processes: as for :func:`shuffledp.comparison.compute`.
         on_done: called with the numbers of finished and of all questions.
 
-    >>> from shuffledp import KRR
-    >>> krr = KRR(k=10, epsilon0=2.0)
-    >>> series = {"krr": [Question(krr, n, "epsilon", 1e-6, ("guarantee",)) for n in (100, 1000)]}
+    >>> from shuffledp import Setting
+    >>> settings = [Setting(mechanism="krr(k=10, epsilon0=2)", n=n) for n in (100, 1000)]
+    >>> series = {"krr": [Question(one, "epsilon", 1e-6, ("guarantee",)) for one in settings]}
     >>> [round(value.number, 2) for (value,) in sweep(series)["krr"]]
     [0.88, 0.27]
     """

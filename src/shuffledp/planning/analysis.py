@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from shuffledp.accounting import ShuffleAccountant
 from shuffledp.accounting.calibration.level import Trial
 from shuffledp.accounting.calibration.target import Target
-from shuffledp.accounting.report import DEFAULT_BOUND, Bound
-from shuffledp.accounting.sum_view import View
+from shuffledp.accounting.setting import DEFAULT_BOUND, Bound, Setting
 from shuffledp.basics.errors import NoAnswerError, wide_is_enough
 from shuffledp.comparison.published import BASELINES
 from shuffledp.mechanisms import KRR, LocalRandomizer
@@ -32,18 +31,12 @@ class Analysis(ABC):
     """Upper bounds on the privacy loss of n users at one delta.
 
     Attributes:
-        n: number of users.
+        setting: the users and all else, but for the mechanism.
         delta: the delta to be met.
-        view: what the analyst sees.
-        corrupted: how many users the analyst controls, fixed in advance.
-        corrupted_adaptively: how many reports, besides, the analyst learns after the fact.
     """
 
-    n: int
+    setting: Setting
     delta: float
-    view: View = "multiset"
-    corrupted: int = 0
-    corrupted_adaptively: int = 0
 
     @abstractmethod
     def attempt(self, randomizer: LocalRandomizer, epsilon: float) -> Trial[str]:
@@ -66,7 +59,7 @@ class Guarantee(Analysis):
     """The bound of :class:`shuffledp.ShuffleAccountant`.
 
     >>> from shuffledp import KRR
-    >>> Guarantee(n=10_000, delta=1e-6).attempt(KRR(k=10, epsilon0=2.0), 0.08).proof
+    >>> Guarantee(Setting(n=10_000), 1e-6).attempt(KRR(k=10, epsilon0=2.0), 0.08).proof
     'guarantee'
     """
 
@@ -74,35 +67,24 @@ class Guarantee(Analysis):
 
     def attempt(self, randomizer: LocalRandomizer, epsilon: float) -> Trial[str]:
         """Compare the certified delta."""
-        gap = self._target(epsilon).gap(randomizer, self.n)
+        gap = self._target(epsilon).gap(randomizer, self._n)
         return Trial("guarantee" if gap <= 0 else None, gap)
 
     def excess(self, randomizer: LocalRandomizer, epsilon: float) -> float:
         """Compare the certified epsilon."""
-        return self._target(epsilon).excess(randomizer, self.n)
+        return self._target(epsilon).excess(randomizer, self._n)
+
+    @property
+    def _n(self) -> int:
+        return self.setting.crowd.n
 
     def _target(self, epsilon: float) -> Target:
-        return Target(
-            epsilon,
-            self.delta,
-            bound=self.bound,
-            view=self.view,
-            corrupted=self.corrupted,
-            corrupted_adaptively=self.corrupted_adaptively,
-        )
+        return Target(epsilon, self.delta, replace(self.setting, bound=self.bound))
 
     def least_epsilon(self, randomizer: LocalRandomizer) -> tuple[float, str] | None:
         """Return the certified epsilon."""
         with wide_is_enough():
-            accountant = ShuffleAccountant(
-                randomizer,
-                self.n,
-                bound=self.bound,
-                view=self.view,
-                corrupted=self.corrupted,
-                corrupted_adaptively=self.corrupted_adaptively,
-            )
-            epsilon = accountant.get_epsilon(self.delta)
+            epsilon = self._target(0.0).asked(randomizer, self._n).get_epsilon(self.delta)
         return (epsilon, "guarantee") if epsilon < math.inf else None
 
 
@@ -110,7 +92,7 @@ class BlanketOnly(Guarantee):
     """The blanket bound alone: certified, too, and quick, but larger. Searches explore with it.
 
     >>> from shuffledp import KRR
-    >>> BlanketOnly(n=10_000, delta=1e-6).attempt(KRR(k=10, epsilon0=2.0), 0.09).proof
+    >>> BlanketOnly(Setting(n=10_000), 1e-6).attempt(KRR(k=10, epsilon0=2.0), 0.09).proof
     'guarantee'
     """
 
@@ -121,13 +103,13 @@ class BestPublished(Analysis):
     """The best upper bound of those in :mod:`shuffledp.comparison.published` that is valid there.
 
     All of them are about the multiset, and so hold for the sum. They are asked about the users who
-    are honest; none covers reports that are learned adaptively.
+    are honest; none covers reports that are learned adaptively, or several rounds.
 
     The stronger clone counts for k-ary randomized response, where its reduction stands; elsewhere
     it was withdrawn, and its repair is part of this package, as is the restored generic bound.
 
     >>> from shuffledp import KRR, OUE
-    >>> published = BestPublished(n=10_000, delta=1e-6)
+    >>> published = BestPublished(Setting(n=10_000), 1e-6)
     >>> published.attempt(KRR(k=10, epsilon0=2.0), 0.08).proof
     'stronger_clone'
     >>> published.attempt(OUE(epsilon0=2.0), 0.1).proof
@@ -136,9 +118,9 @@ class BestPublished(Analysis):
 
     def attempt(self, randomizer: LocalRandomizer, epsilon: float) -> Trial[str]:
         """Ask the bounds until one is small enough."""
-        if self.corrupted_adaptively:
+        if not self._is_covered:
             return Trial.of(None)
-        honest = self.n - self.corrupted
+        honest = self.setting.crowd.honest
         hopeless = ShuffleAccountant(randomizer, honest).hopeless_gap(epsilon, self.delta)
         if hopeless > 0:
             return Trial(None, hopeless)
@@ -156,15 +138,19 @@ class BestPublished(Analysis):
 
     def least_epsilon(self, randomizer: LocalRandomizer) -> tuple[float, str] | None:
         """Return the smallest answer."""
-        if self.corrupted_adaptively:
+        if not self._is_covered:
             return None
-        answers, honest = [], self.n - self.corrupted
+        answers, honest = [], self.setting.crowd.honest
         for name in _names(randomizer):
             try:
                 answers.append((BASELINES[name](randomizer, honest).get_epsilon(self.delta), name))
             except NoAnswerError:
                 continue
         return min(answers, default=None)
+
+    @property
+    def _is_covered(self) -> bool:
+        return not self.setting.crowd.corrupted_adaptively and self.setting.rounds == 1
 
 
 def _names(randomizer: LocalRandomizer) -> tuple[str, ...]:

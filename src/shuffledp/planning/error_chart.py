@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from shuffledp.accounting.crowd import Crowd
-from shuffledp.accounting.sum_view import View
+from shuffledp.accounting.setting import Setting
 from shuffledp.basics.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.basics.figures import Chart, Line
 from shuffledp.basics.rounding import plain
@@ -24,8 +23,7 @@ def error_chart(
     epsilons: Sequence[float],
     delta: float,
     *,
-    view: View = "multiset",
-    crowd: Crowd | None = None,
+    setting: Setting | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Chart:
     """Return the chart of error against epsilon, one line per mechanism.
@@ -36,8 +34,7 @@ def error_chart(
         task: what is estimated, from how many users.
         epsilons: where the curves are computed, increasing.
         delta: the delta to be met.
-        view: what the analyst sees.
-        crowd: how many of the users are corrupted; None if all are honest.
+        setting: the users and all else, but for the mechanism; None for honest users and one round.
         on_done: called with the numbers of finished and of all points.
 
     >>> from shuffledp.planning.frequency import Frequency
@@ -46,12 +43,12 @@ def error_chart(
     {'krr': 0.007, 'oue': 0.02}
     """
     x = tuple(epsilons)
-    crowd = Crowd(task.n) if crowd is None else crowd
-    goals: list[Goal] = [LeastError(task, delta, view, crowd, epsilon) for epsilon in x]
+    setting = Setting(n=task.n) if setting is None else setting
+    goals: list[Goal] = [LeastError(task, delta, setting, epsilon) for epsilon in x]
     rows = compute(_errors, goals, on_done=on_done)
     labels = [*task.mechanisms(), _PUBLISHED]
     return Chart(
-        title=f"{task.subject}, {crowd}, delta = {plain(delta)}",
+        title=f"{task.subject}, {setting.crowd}, delta = {plain(delta)}",
         x_label="epsilon",
         y_label="root mean square error",
         lines=tuple(

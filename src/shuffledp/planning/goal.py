@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp.accounting.calibration.level import SMALLEST_EPSILON0
-from shuffledp.accounting.crowd import Crowd
-from shuffledp.accounting.sum_view import View
+from shuffledp.accounting.setting import Setting
 from shuffledp.basics.errors import MAX_EPSILON0
 from shuffledp.basics.rounding import plain, round_down
 from shuffledp.planning.analysis import Analysis, BestPublished, Guarantee
-from shuffledp.planning.option import LeftOut, Option, Setting
+from shuffledp.planning.option import Candidate, LeftOut, Option
 from shuffledp.planning.search import Found, least_epsilon, least_error, runs
 from shuffledp.planning.task import Family, Task
 
@@ -26,15 +25,13 @@ class Goal(ABC):
     Attributes:
         task: what is estimated, from how many users.
         delta: the delta to be met.
-        view: what the analyst sees.
-        crowd: the users, and how many of them are corrupted.
+        setting: the users and all else, but for the mechanism.
         target: the number to be met.
     """
 
     task: Task
     delta: float
-    view: View
-    crowd: Crowd
+    setting: Setting
     target: float
 
     @abstractmethod
@@ -42,11 +39,11 @@ class Goal(ABC):
         """Return the best choice of parameters that meets the target, None if none does."""
 
     @abstractmethod
-    def rank(self, ours: Setting) -> float:
+    def rank(self, ours: Candidate) -> float:
         """Return by what options are sorted, the least first."""
 
     @abstractmethod
-    def gain(self, ours: Setting, previous: Setting) -> float | None:
+    def gain(self, ours: Candidate, previous: Candidate) -> float | None:
         """Return how many times more the published bounds cost."""
 
     @abstractmethod
@@ -60,19 +57,17 @@ class Goal(ABC):
             return LeftOut(name, "with so few values it is nothing else than krr")
         if not any(runs(family(_COMMON_EPSILON0)) for family in families):
             return LeftOut(name, "with so many values its reports are too long")
-        crowd = self.crowd
-        collusion = crowd.corrupted, crowd.corrupted_adaptively
-        found = self.search(families, Guarantee(crowd.n, self.delta, self.view, *collusion))
+        found = self.search(families, Guarantee(self.setting, self.delta))
         if found is None:
             return LeftOut(name, self.reason(families))
-        others = BestPublished(crowd.n, self.delta, "multiset", *collusion)
+        others = BestPublished(self.setting, self.delta)
         return self.option(found, self.search(families, others))
 
     def option(self, found: Found, published: Found | None) -> Option:
         """Compare what our guarantee and what the published bounds allow."""
-        lies = self.crowd.corrupted
-        ours = Setting.of(found, self.task, lies)
-        previous = None if published is None else Setting.of(published, self.task, lies)
+        lies = self.setting.crowd.corrupted
+        ours = Candidate.of(found, self.task, lies)
+        previous = None if published is None else Candidate.of(published, self.task, lies)
         return Option(ours, previous, None if previous is None else self.gain(ours, previous))
 
 
@@ -84,11 +79,11 @@ class LeastError(Goal):
         """Search the largest safe epsilon0."""
         return least_error(families, self.task, analysis, self.target)
 
-    def rank(self, ours: Setting) -> float:
+    def rank(self, ours: Candidate) -> float:
         """Return the error."""
         return ours.error
 
-    def gain(self, ours: Setting, previous: Setting) -> float | None:
+    def gain(self, ours: Candidate, previous: Candidate) -> float | None:
         """Compare the errors."""
         return previous.error / ours.error
 
@@ -105,11 +100,11 @@ class LeastEpsilon(Goal):
         """Search the smallest epsilon0 that is accurate enough."""
         return least_epsilon(families, self.task, analysis, self.target)
 
-    def rank(self, ours: Setting) -> float:
+    def rank(self, ours: Candidate) -> float:
         """Return epsilon."""
         return ours.epsilon
 
-    def gain(self, ours: Setting, previous: Setting) -> float | None:
+    def gain(self, ours: Candidate, previous: Candidate) -> float | None:
         """Compare the epsilons, unless ours is 0."""
         return previous.epsilon / ours.epsilon if ours.epsilon > 0 else None
 

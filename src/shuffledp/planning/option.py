@@ -14,7 +14,7 @@ from shuffledp.planning.task import Task
 
 
 @dataclass(frozen=True)
-class Setting:
+class Candidate:
     """A mechanism with all its parameters, its privacy and its accuracy.
 
     Attributes:
@@ -37,7 +37,7 @@ class Setting:
     largest_shift: float | None = None
 
     @classmethod
-    def of(cls, found: Found, task: Task, corrupted: int = 0) -> Setting:
+    def of(cls, found: Found, task: Task, corrupted: int = 0) -> Candidate:
         """Add the predictions to what a search has found."""
         mechanism = found.randomizer
         return cls(
@@ -74,8 +74,8 @@ class Option:
             published bounds; None without ``previous``, or where ours is 0.
     """
 
-    ours: Setting
-    previous: Setting | None
+    ours: Candidate
+    previous: Candidate | None
     gain: float | None
 
     @property

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from types import MappingProxyType
+from typing import Unpack
 
-from shuffledp.accounting.crowd import Crowd, crowd_of
-from shuffledp.accounting.sum_view import View, check_view
+from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.setting import Conditions, Setting
 from shuffledp.basics.arrays import usual_errors
 from shuffledp.basics.errors import (
     NoAnswerError,
@@ -44,9 +44,7 @@ class Plan:
         target_error: the error to be met, None if an epsilon was asked for.
         options: sorted by error, or by epsilon if an error was asked for.
         left_out: suitable mechanisms that do not meet the target.
-        view: what the analyst sees, "multiset" or "sum".
-        corrupted: how many users the analyst controls, fixed in advance.
-        corrupted_adaptively: how many reports, besides, the analyst learns after the fact.
+        setting: the users and all else, but for the mechanism.
     """
 
     task: Task
@@ -55,14 +53,12 @@ class Plan:
     target_error: float | None
     options: tuple[Option, ...]
     left_out: tuple[LeftOut, ...]
-    view: View = "multiset"
-    corrupted: int = 0
-    corrupted_adaptively: int = 0
+    setting: Setting
 
     @property
     def crowd(self) -> Crowd:
         """The users, and how many of them are corrupted."""
-        return Crowd(self.task.n, self.corrupted, self.corrupted_adaptively)
+        return self.setting.crowd
 
     @property
     def best(self) -> Option:
@@ -100,10 +96,8 @@ def plan(
     domain_size: int | None = None,
     task: str = "frequency",
     distribution: Iterable[float] | None = None,
-    view: View = "multiset",
-    corrupted: float | Fraction = 0,
-    corrupted_adaptively: float | Fraction = 0,
     on_done: Callable[[int, int], None] | None = None,
+    **conditions: Unpack[Conditions],
 ) -> Plan:
     r"""Find the mechanism of least error that is (target_epsilon, target_delta)-DP.
 
@@ -132,14 +126,11 @@ def plan(
         task: "frequency" or "mean".
         distribution: shares of the values among the users. Without it errors are those of the worst
             data.
-        view: what the analyst sees, as for :class:`shuffledp.ShuffleAccountant`; estimates need no
-            more than sums.
-        corrupted: how many users the analyst controls, a number or a share of n, fixed in advance.
-            What is met holds for the others. Errors are those of the noise if all n users report as
-            planned; how far corrupted ones can move an estimate, besides, is ``largest_shift``.
-        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
-            shuffled ones, a number or a share of n.
         on_done: called with the numbers of finished and of all mechanisms.
+        conditions: ``corrupted``, ``view``, ``rounds`` and so on, as in :class:`shuffledp.Setting`;
+            estimates need no more than sums. Errors are those of one round, and of the noise if
+            all n users report as planned; how far corrupted ones can move an estimate, besides, is
+            ``largest_shift``.
 
     Raises:
         NoAnswerError: if no mechanism meets the target.
@@ -157,19 +148,17 @@ def plan(
             f"{'neither' if target_error is None else 'both'}"
         )
     made = make_task(n=n, domain_size=domain_size, task=task, distribution=distribution)
-    delta, view = check_delta(target_delta), check_view(view)
-    crowd = crowd_of(made.n, corrupted, corrupted_adaptively)
+    delta, setting = check_delta(target_delta), Setting(n=made.n, **conditions)
     epsilon = error = None
     goal: Goal
     if target_epsilon is not None:
         epsilon = check_epsilon(target_epsilon)
-        goal = LeastError(made, delta, view, crowd, epsilon)
+        goal = LeastError(made, delta, setting, epsilon)
     else:
         error = check_positive("target_error", target_error)
-        goal = LeastEpsilon(made, delta, view, crowd, error)
+        goal = LeastEpsilon(made, delta, setting, error)
     options, left_out = judged(goal, on_done)
-    collusion = crowd.corrupted, crowd.corrupted_adaptively
-    return Plan(made, delta, epsilon, error, options, left_out, view, *collusion)
+    return Plan(made, delta, epsilon, error, options, left_out, setting)
 
 
 def make_task(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache, cached_property
+from typing import Unpack
 
 from shuffledp.accounting.calibration.crowd_size import smallest_crowd
 from shuffledp.accounting.calibration.level import (
@@ -18,16 +18,15 @@ from shuffledp.accounting.calibration.level import (
     settle_level,
 )
 from shuffledp.accounting.calibration.target import Target
-from shuffledp.accounting.crowd import crowd_of, leaves_one_honest
-from shuffledp.accounting.report import DEFAULT_BOUND, Bound, Report, check_bound
+from shuffledp.accounting.crowd import leaves_one_honest
+from shuffledp.accounting.report import Report
 from shuffledp.accounting.rounds.rounds_report import RoundsReport
-from shuffledp.accounting.sum_view import View, check_view
+from shuffledp.accounting.setting import Conditions, Setting
 from shuffledp.basics.errors import (
     MAX_USERS,
     NoAnswerError,
     check_delta,
     check_epsilon,
-    check_rounds,
     check_users,
 )
 from shuffledp.basics.rounding import plain
@@ -42,32 +41,30 @@ class Calibration:
 
     Attributes:
         epsilon0: the largest safe epsilon0; ``float`` of the whole is this number.
-        mechanism: the mechanism of this epsilon0.
-        n: number of users.
+        setting: what was asked about, with the mechanism of this epsilon0.
         target_epsilon: the epsilon that is met.
         target_delta: the delta that is met.
-        rounds: after how many rounds.
-        bound: which bound meets them.
-        view: what the analyst sees, "multiset" or "sum".
-        corrupted: how many users the analyst controls, as asked.
-        corrupted_adaptively: how many reports, besides, the analyst learns, as asked.
     """
 
     epsilon0: float
-    mechanism: LocalRandomizer
-    n: int
+    setting: Setting
     target_epsilon: float
     target_delta: float
-    rounds: int = 1
-    bound: Bound = DEFAULT_BOUND
-    view: View = "multiset"
-    corrupted: float | Fraction = 0
-    corrupted_adaptively: float | Fraction = 0
+
+    @property
+    def mechanism(self) -> LocalRandomizer:
+        """The mechanism of this epsilon0."""
+        return self.setting.randomizer
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return self.setting.crowd.n
 
     @cached_property
     def report(self) -> Report | RoundsReport:
         """The epsilon that the mechanism has at ``target_delta``, computed when first asked for."""
-        return _target(self).report(self.mechanism, self.n)
+        return _report(self)
 
     def __float__(self) -> float:
         """Return epsilon0."""
@@ -80,30 +77,25 @@ class RequiredUsers:
 
     Attributes:
         n: the smallest safe number of users; ``int`` of the whole is this number.
-        mechanism: what each user runs.
+        setting: what was asked about, with so many users.
         target_epsilon: the epsilon that is met.
         target_delta: the delta that is met.
-        rounds: after how many rounds.
-        bound: which bound meets them.
-        view: what the analyst sees, "multiset" or "sum".
-        corrupted: how many users the analyst controls, as asked.
-        corrupted_adaptively: how many reports, besides, the analyst learns, as asked.
     """
 
     n: int
-    mechanism: LocalRandomizer
+    setting: Setting
     target_epsilon: float
     target_delta: float
-    rounds: int = 1
-    bound: Bound = DEFAULT_BOUND
-    view: View = "multiset"
-    corrupted: float | Fraction = 0
-    corrupted_adaptively: float | Fraction = 0
+
+    @property
+    def mechanism(self) -> LocalRandomizer:
+        """What each user runs."""
+        return self.setting.randomizer
 
     @cached_property
     def report(self) -> Report | RoundsReport:
         """The epsilon of n users at ``target_delta``, computed when first asked for."""
-        return _target(self).report(self.mechanism, self.n)
+        return _report(self)
 
     def __int__(self) -> int:
         """Return n."""
@@ -120,11 +112,7 @@ def calibrate_epsilon0(
     n: int,
     target_epsilon: float,
     target_delta: float,
-    rounds: int = 1,
-    bound: Bound = DEFAULT_BOUND,
-    view: View = "multiset",
-    corrupted: float | Fraction = 0,
-    corrupted_adaptively: float | Fraction = 0,
+    **conditions: Unpack[Conditions],
 ) -> Calibration:
     """Find the largest epsilon0 whose shuffled reports are (target_epsilon, target_delta)-DP.
 
@@ -143,13 +131,8 @@ def calibrate_epsilon0(
         n: number of users.
         target_epsilon: the epsilon to be met.
         target_delta: the delta to be met.
-        rounds: by how many rounds together, see :class:`shuffledp.Rounds`; their bounds are wider,
-            so the answer is the largest up to a relative 1e-3.
-        bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
-        view: what the analyst sees, see :class:`shuffledp.ShuffleAccountant`.
-        corrupted: how many users the analyst controls, a number or a share of n.
-        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
-            shuffled ones, a number or a share of n.
+        conditions: ``corrupted``, ``view``, ``rounds`` and so on, as in :class:`shuffledp.Setting`.
+            Bounds of several rounds are wider, so the answer is the largest up to a relative 1e-3.
 
     Raises:
         NoAnswerError: if not even epsilon0 = 1e-9 meets the target.
@@ -160,12 +143,9 @@ def calibrate_epsilon0(
     """
     # Both promises are about one mechanism, also if the family makes another at every call.
     make = cache(as_family(family))
-    n = check_users(n)
-    crowd_of(n, corrupted, corrupted_adaptively)  # somebody must be honest
+    setting = Setting(n=check_users(n), **conditions)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-    times = check_rounds(rounds, "rounds")
-    collusion = corrupted, corrupted_adaptively
-    target = Target(epsilon, delta, times, check_bound(bound), check_view(view), *collusion)
+    target = Target(epsilon, delta, setting)
 
     def attempt(epsilon0: float) -> Trial[LocalRandomizer]:
         gap = target.gap(made := make(epsilon0), n)
@@ -173,7 +153,7 @@ def calibrate_epsilon0(
 
     start = max(epsilon, SMALLEST_EPSILON0)
     retunes = not isinstance(family, str) or not make(start).monotone
-    rtol = SEARCH_RTOL if times == 1 else _RTOL_OF_ROUNDS
+    rtol = SEARCH_RTOL if setting.rounds == 1 else _RTOL_OF_ROUNDS
     found = largest_level(attempt, start, look_ahead=retunes, rtol=rtol)
     if found is not None:
         found = settle_level(attempt, lambda epsilon0: target.excess(make(epsilon0), n), found)
@@ -183,8 +163,7 @@ def calibrate_epsilon0(
             f"delta = {plain(delta)} with n = {n}"
         )
     level, mechanism = found
-    questions = epsilon, delta, times, target.bound, target.view, *collusion
-    return Calibration(level, mechanism, n, *questions)
+    return Calibration(level, setting.of(mechanism), epsilon, delta)
 
 
 def required_users(
@@ -192,11 +171,7 @@ def required_users(
     *,
     target_epsilon: float,
     target_delta: float,
-    rounds: int = 1,
-    bound: Bound = DEFAULT_BOUND,
-    view: View = "multiset",
-    corrupted: float | Fraction = 0,
-    corrupted_adaptively: float | Fraction = 0,
+    **conditions: Unpack[Conditions],
 ) -> RequiredUsers:
     """Find the smallest n whose shuffled reports are (target_epsilon, target_delta)-DP.
 
@@ -210,13 +185,8 @@ def required_users(
         randomizer: what each user runs, or its text.
         target_epsilon: the epsilon to be met.
         target_delta: the delta to be met.
-        rounds: by how many rounds together, see :class:`shuffledp.Rounds`; their bounds are wider,
-            so the answer is the smallest up to a relative 1e-3.
-        bound: which bound shall meet them, see :class:`shuffledp.ShuffleAccountant`.
-        view: what the analyst sees, see :class:`shuffledp.ShuffleAccountant`.
-        corrupted: how many users the analyst controls, a number or a share of n.
-        corrupted_adaptively: how many reports, besides, the analyst learns after seeing the
-            shuffled ones, a number or a share of n.
+        conditions: ``corrupted``, ``view``, ``rounds`` and so on, as in :class:`shuffledp.Setting`.
+            Bounds of several rounds are wider, so the answer is the smallest up to a relative 1e-3.
 
     Raises:
         NoAnswerError: if not even 2**53 users are enough.
@@ -230,13 +200,12 @@ def required_users(
     """
     randomizer = as_randomizer(randomizer)
     epsilon, delta = check_epsilon(target_epsilon), check_delta(target_delta)
-    times = check_rounds(rounds, "rounds")
-    collusion = corrupted, corrupted_adaptively
-    crowd_of(MAX_USERS, *collusion)  # refuses what is no number or share
-    target = Target(epsilon, delta, times, check_bound(bound), check_view(view), *collusion)
+    setting = Setting(mechanism=randomizer, **conditions)
+    target = Target(epsilon, delta, setting)
 
     def gap(n: int) -> float:
-        return target.gap(randomizer, n) if leaves_one_honest(n, *collusion) else math.inf
+        honest = leaves_one_honest(n, setting.corrupted, setting.corrupted_adaptively)
+        return target.gap(randomizer, n) if honest else math.inf
 
     safe = smallest_crowd(gap, MAX_USERS)
     if safe is None:
@@ -248,21 +217,12 @@ def required_users(
         # Epsilon falls like the root of n, or faster.
         step = 2 * step if step else math.ceil(first_step(4 * above) * safe)
         safe = min(safe + step, MAX_USERS)
-    questions = epsilon, delta, times, target.bound, target.view, *collusion
-    return RequiredUsers(safe, randomizer, *questions)
+    return RequiredUsers(safe, setting.of(n=safe), epsilon, delta)
 
 
-def _target(found: Calibration | RequiredUsers) -> Target:
-    """Return what was asked for."""
-    return Target(
-        found.target_epsilon,
-        found.target_delta,
-        found.rounds,
-        found.bound,
-        found.view,
-        found.corrupted,
-        found.corrupted_adaptively,
-    )
+def _report(found: Calibration | RequiredUsers) -> Report | RoundsReport:
+    target = Target(found.target_epsilon, found.target_delta, found.setting)
+    return target.report(found.mechanism, found.n)
 
 
 def _too_few(target: Target, randomizer: LocalRandomizer) -> NoAnswerError:

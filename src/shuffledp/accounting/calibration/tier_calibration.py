@@ -14,7 +14,8 @@ from shuffledp.accounting.calibration.level import (
     largest_level,
     settle_level,
 )
-from shuffledp.accounting.mixed import Group, MixedAccountant
+from shuffledp.accounting.mixed import MixedAccountant
+from shuffledp.accounting.setting import Group
 from shuffledp.basics.errors import (
     NoAnswerError,
     check_delta,

@@ -11,10 +11,10 @@ from typing import TypeVar
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import Bound
 from shuffledp.accounting.rounds.one_round import Attack, attack, bound_profile
 from shuffledp.accounting.rounds.participation import Turns, all_turns, chosen_turns
 from shuffledp.accounting.rounds.round_kind import RoundKind
+from shuffledp.accounting.setting import Bound
 from shuffledp.accounting.sum_view import View, tells_less
 from shuffledp.basics.arrays import UNIT
 from shuffledp.basics.errors import ContradictionError, wide_is_enough

@@ -11,7 +11,7 @@ from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.choice import choose
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.accounting.sum_view import (
     View,
     held_by_all,

@@ -9,9 +9,9 @@ from functools import lru_cache
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.given import as_rounds
-from shuffledp.accounting.report import Bound
 from shuffledp.accounting.rounds.many_rounds import largest_sum
 from shuffledp.accounting.rounds.rounds import Rounds
+from shuffledp.accounting.setting import Bound
 from shuffledp.accounting.sum_view import View
 from shuffledp.basics.arrays import UNIT
 from shuffledp.basics.errors import MAX_EPSILON0, check_real, wide_is_enough

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
-
-import numpy as np
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.profile import Profile
@@ -15,6 +14,7 @@ from shuffledp.accounting.rounds.many_rounds import ManyRounds, largest_sum
 from shuffledp.accounting.rounds.round_kind import merge_kinds
 from shuffledp.accounting.rounds.rounds_report import RoundsReport
 from shuffledp.accounting.rounds.single_round import SingleRound
+from shuffledp.accounting.setting import Setting
 from shuffledp.basics.errors import (
     AccuracyWarning,
     check_delta,
@@ -28,7 +28,8 @@ from shuffledp.basics.rounding import plain
 from shuffledp.bounds.root import delta_above, delta_below
 from shuffledp.mechanisms import Relation
 
-_RTOL = 1e-3
+#: Relative width of epsilon, unless told.
+ROUNDS_RTOL = 1e-3
 
 
 class Rounds:
@@ -63,7 +64,7 @@ class Rounds:
         rounds: Iterable[tuple[ShuffleAccountant, int]],
         *,
         at_most: int | None = None,
-        rtol: float = _RTOL,
+        rtol: float = ROUNDS_RTOL,
     ) -> None:
         self.kinds = merge_kinds(rounds)
         self.total = check_rounds(sum(kind.times for kind in self.kinds), "the sum of all rounds")
@@ -74,7 +75,7 @@ class Rounds:
         """Return the constructor call."""
         kinds = ", ".join(f"({kind.accountant!r}, {kind.times})" for kind in self.kinds)
         at_most = "" if self.at_most is None else f", at_most={self.at_most}"
-        rtol = "" if self.rtol == _RTOL else f", rtol={self.rtol!r}"
+        rtol = "" if self.rtol == ROUNDS_RTOL else f", rtol={self.rtol!r}"
         return f"Rounds([{kinds}]{at_most}{rtol})"
 
     def __add__(self, other: Rounds) -> Rounds:
@@ -152,15 +153,7 @@ class Rounds:
 
     def profile(self, epsilons: Iterable[float]) -> Profile:
         """Enclose delta at every one of several epsilons."""
-        if not isinstance(epsilons, Iterable):
-            raise TypeError(f"epsilons must be several numbers, got {epsilons!r}")
-        points = [check_total_epsilon(e, "epsilons") for e in epsilons]
-        deltas = [self.delta_interval(e) for e in points]
-        return Profile(
-            np.array(points),
-            np.array([d.lower for d in deltas]),
-            np.array([d.upper for d in deltas]),
-        )
+        return Profile.of(self.delta_interval, epsilons, check_total_epsilon)
 
     def epsilon_report(self, target_delta: float) -> RoundsReport:
         """Answer "which epsilon?" with guarantee, lower bound and what adding up would give."""
@@ -192,6 +185,14 @@ class Rounds:
             log_guarantee=Interval(min(log.lower, 0.0), min(log.upper, 0.0)),
             log_lower_bound=min(lower, 0.0),
         )
+
+    @property
+    def setting(self) -> Setting | None:
+        """What is asked, if all rounds are of one kind."""
+        if len(self.kinds) > 1:
+            return None
+        (kind,) = self.kinds
+        return replace(kind.accountant.setting, rounds=kind.times, at_most=self.at_most)
 
     @property
     def relation(self) -> Relation | None:

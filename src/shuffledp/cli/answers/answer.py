@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shuffledp.accounting import Report
+from shuffledp.accounting import Report, Setting
 from shuffledp.accounting.assumptions import particulars
 from shuffledp.accounting.report import in_words
 from shuffledp.basics.rounding import below, gap, plain, round_down, round_up
@@ -31,11 +31,16 @@ class Answer:
     family: str | None = None
     epsilon0: float | None = None
 
+    @property
+    def setting(self) -> Setting:
+        """What it is the answer for."""
+        return self.report.setting
+
     def to_text(self) -> str:
         """Return aligned lines and one sentence of meaning."""
         report, name = self.report, self.report.quantity
         worst = f"worst pair: {in_words(report.worst_pair)}; {report.pairs}"
-        if report.wanted == "best":
+        if report.setting.bound == "best":
             worst += f"; {report.bound} bound"
         rows = [
             *self.head,

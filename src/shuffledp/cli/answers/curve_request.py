@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shuffledp.accounting.crowd import Corruption
-from shuffledp.accounting.sum_view import View
+from shuffledp.accounting import Setting
 from shuffledp.basics.errors import check_epsilon0
 from shuffledp.basics.rounding import plain, written
-from shuffledp.cli.accountant import crowd_asked
-from shuffledp.cli.parameters import DELTA, EPSILON, TIMES, USERS
+from shuffledp.cli.parameters import DELTA, EPSILON, USERS
+from shuffledp.cli.setting import ROUNDS, is_typed, refuse
 from shuffledp.comparison import AXES, Axis, Course, Families, end_of_profile, read_families
 
 
@@ -22,27 +20,26 @@ from shuffledp.comparison import AXES, Axis, Course, Families, end_of_profile, r
 class CurveRequest:
     """The options of the command line, by their names there."""
 
-    mechanism: tuple[str, ...]
+    setting: Setting
+    mechanisms: tuple[str, ...]
     against: str
-    n: int | None
     delta: float | None
     low: str | None
     high: str | None
     count: int
     bounds: tuple[str, ...]
     outputs: tuple[Path, ...]
-    rtol: float
-    corrupted: int | Fraction
-    corrupted_adaptively: int | Fraction
-    view: View
+    rtol: float | None
     as_json: bool
 
     def __post_init__(self) -> None:
         """Refuse what is missing, and what would be ignored."""
         if self.as_json and self.outputs:
             raise click.UsageError("--json and --out exclude each other; --out FILE.json writes it")
+        refuse(self.setting, "curves are of users who run one mechanism", "groups")
+        self._leave_out_what_varies()
         for name, option, value in (
-            ("n", "'-n' / '--users'", self.n),
+            ("n", "'-n' / '--users'", self.setting.n),
             ("delta", "'--delta'", self.delta),
         ):
             if name in self.axis.fixed and value is None:
@@ -57,12 +54,25 @@ class CurveRequest:
         """What varies."""
         return AXES[self.against]
 
+    def _leave_out_what_varies(self) -> None:
+        """Ignore of a file what varies along the curve; what is typed is refused later."""
+        kept = self.setting
+        if self.against == "users" and not is_typed("n"):
+            kept = replace(kept, n=None)
+        if self.against == "rounds" and not is_typed("rounds"):
+            kept = replace(kept, rounds=1)
+        object.__setattr__(self, "setting", kept)
+
     def families(self) -> Families:
         """Return by text what each user runs at a point."""
+        of_file = () if self.setting.mechanism is None else (str(self.setting.mechanism),)
+        named = self.mechanisms or of_file
+        if not named:
+            raise click.UsageError("Missing argument 'MECHANISM': give it, or '--setting'")
         try:
-            return read_families(self.mechanism, self.against)
+            return read_families(named, self.against)
         except ValueError as error:
-            raise _bad("mechanism", str(error)) from None
+            raise _bad("mechanisms", str(error)) from None
 
     def course(self, families: Families) -> Course:
         """Return where the curves are computed, and what stays."""
@@ -72,16 +82,14 @@ class CurveRequest:
         elif self.axis.high is not None:
             high = self.axis.high
         else:
-            crowd = crowd_asked(self.n or 1, self.corrupted, self.corrupted_adaptively)
-            high = end_of_profile((make(1.0) for make in families.values()), crowd)
+            high = end_of_profile((make(1.0) for make in families.values()), self.setting)
         if low > high:
             raise click.UsageError(
                 f"--from must be at most --to, got {plain(low)} and {plain(high)}"
             )
         points = self.axis.points(low, high, self.count)
-        corruption = Corruption(self.corrupted, self.corrupted_adaptively)
         try:
-            return Course(self.axis, points, self.n, self.delta, corruption)
+            return Course(self.axis, points, self.setting, self.delta)
         except ValueError as error:  # at some point nobody is honest
             raise click.UsageError(str(error)) from None
 
@@ -89,8 +97,8 @@ class CurveRequest:
         """Read one end of the range, by the rules of what varies."""
         if self.against == "epsilon0":
             return _read_epsilon0(name, text)
-        option = {"users": USERS, "delta": DELTA, "epsilon": EPSILON, "rounds": TIMES}[self.against]
-        read: Any = option.callback
+        options = {"users": USERS, "delta": DELTA, "epsilon": EPSILON, "rounds": ROUNDS}
+        read: Any = options[self.against].callback
         end: float = read(click.get_current_context(), _parameter(name), text)
         if self.axis.log and end == 0:
             raise _bad(name, f"{self.against} must be above 0 on a logarithmic axis, got {text!r}")

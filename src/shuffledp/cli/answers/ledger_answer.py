@@ -38,6 +38,11 @@ class LedgerAnswer:
     spent: tuple[float, float] | None
     fitting: tuple[str, int, int] | None
 
+    @property
+    def setting(self) -> None:
+        """A ledger is of many settings."""
+        return None
+
     @classmethod
     def of(cls, ledger: Ledger, fitting: tuple[str, int, int] | None) -> LedgerAnswer:
         """Ask the ledger."""

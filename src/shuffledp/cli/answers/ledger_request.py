@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.mechanisms import LocalRandomizer
 
 ACTIONS = ("new", "add", "show")

@@ -6,11 +6,12 @@ import dataclasses
 import math
 from collections.abc import Iterator
 
+from shuffledp.accounting.assumptions import ASSUMPTIONS, assumptions_in
 from shuffledp.accounting.sum_view import is_exact, view_in_words
 from shuffledp.basics.errors import MAX_EPSILON0
 from shuffledp.basics.rounding import plain, round_down, round_up, share_up
 from shuffledp.basics.wording import counted, fill
-from shuffledp.cli.answers.shown import is_private, what_is_seen
+from shuffledp.cli.answers.shown import what_holds
 from shuffledp.mechanisms import LocalRandomizer
 from shuffledp.planning import Option, Plan
 
@@ -92,18 +93,23 @@ def _sentences(made: Plan) -> Iterator[str]:
     epsilon = round_up(best.epsilon) if made.target_epsilon is None else plain(best.epsilon)
     yield f"Best: {best.randomizer}"
     comma = "," if made.crowd.assumptions else ""
-    private = is_private(epsilon, plain(made.target_delta), str(best.randomizer.relation))
+    holds = what_holds(made.setting.of(best.randomizer), epsilon, plain(made.target_delta))
     yield (
         f"With {made.crowd}{comma} an estimated {what} is typically off by "
-        f"{round_up(best.error)}, and {what_is_seen(made.view)} {private}. {_published(made)}"
+        f"{round_up(best.error)}, and {holds}. "
+        f"{_published(made)}"
     )
-    if made.corrupted:
+    if made.setting.rounds > 1:
+        yield "Errors are those of an estimate from one round."
+        facts = assumptions_in(made.setting, [best.randomizer])
+        yield from (f"This assumes that {fact}." for fact in facts if fact not in ASSUMPTIONS)
+    if made.crowd.corrupted:
         yield _poisoning(made, what)
     if made.task.name == "mean":
         yield from (_ENCODINGS[o.name] for o in made.options if o.name in _ENCODINGS)
     if any(option.ours.randomizer.epsilon0 == MAX_EPSILON0 for option in made.options):
         yield f"Where epsilon0 = {MAX_EPSILON0:g}, larger ones are not looked at."
-    if made.view == "sum":
+    if made.setting.view == "sum":
         yield f"The best one: the analyst sees {_best_view(made)}."
         sums = [o.name for o in made.options if is_exact(o.ours.randomizer, made.crowd)]
         rest = [option.name for option in made.options if option.name not in sums]
@@ -114,12 +120,12 @@ def _sentences(made: Plan) -> Iterator[str]:
 
 
 def _best_view(made: Plan) -> str:
-    return view_in_words(made.best.ours.randomizer, made.view, made.crowd)
+    return view_in_words(made.best.ours.randomizer, made.setting.view, made.crowd)
 
 
 def _poisoning(made: Plan, what: str) -> str:
     """Say what errors assume of corrupted users, and what these can do."""
-    users, shift = counted(made.corrupted, "corrupted user"), made.best.ours.largest_shift
+    users, shift = counted(made.crowd.corrupted, "corrupted user"), made.best.ours.largest_shift
     start = f"Errors are those of the noise, if all {made.task.n:,} users report as planned."
     start += f" Poisoning: {users}"
     if shift is None or shift == math.inf:
@@ -127,7 +133,7 @@ def _poisoning(made: Plan, what: str) -> str:
     return (
         f"{start} who choose their reports can move a {what} by at most "
         f"{round_up(shift)} more; lying about their values moves it by no more than "
-        f"{share_up(made.corrupted, made.task.n)} on average."
+        f"{share_up(made.crowd.corrupted, made.task.n)} on average."
     )
 
 
@@ -135,7 +141,9 @@ def _published(made: Plan) -> str:
     """Compare with the mechanism that would be best if only published bounds were known."""
     asked = "error" if made.target_error is None else "epsilon"
     known = [option.previous for option in made.options if option.previous is not None]
-    if made.corrupted_adaptively:
+    if made.setting.rounds > 1:
+        return "Published bounds are about a single round."
+    if made.crowd.corrupted_adaptively:
         return "Published bounds do not cover reports that are learned adaptively."
     if not known:
         return "No published bound meets the target with any mechanism."

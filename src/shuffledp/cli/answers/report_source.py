@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from shuffledp.accounting import Setting
 from shuffledp.accounting.sum_view import View
 from shuffledp.basics.rounding import written_at_most
 from shuffledp.certificates import Certificate, CertificateError
@@ -14,7 +15,7 @@ from shuffledp.deployment.files.sidecar import read_sidecar, sidecar_path
 from shuffledp.deployment.study import StudyDesign
 from shuffledp.deployment.study.option import certified
 from shuffledp.deployment.study.shuffle import users_of
-from shuffledp.mechanisms import LocalRandomizer, parse
+from shuffledp.mechanisms import parse
 from shuffledp.outputs.review import Whole
 
 
@@ -23,20 +24,16 @@ class Source:
     """What a file says the document is about.
 
     Attributes:
-        mechanism: what each user runs.
-        n: the number of users.
+        setting: what is collected.
         delta: the delta at which epsilon is asked for.
         certificate: a proof that is there already; it has not been checked.
         whole: what these reports are a part of.
-        view: what the analyst sees.
     """
 
-    mechanism: LocalRandomizer
-    n: int
+    setting: Setting
     delta: float
     certificate: Certificate | None = None
     whole: Whole | None = None
-    view: View = "multiset"
 
 
 def read_source(name: str, attribute: str | None) -> Source:
@@ -69,8 +66,8 @@ def _from_reports(path: Path) -> Source:
         )
     if found.warnings:
         raise ValueError(f"{str(path)!r} has no guarantee to write about: {found.warnings[0]}")
-    delta = found.guarantee.delta
-    return Source(found.randomizer(), found.n, delta, whole=_whole(found), view=found.view)
+    setting = Setting(mechanism=found.randomizer(), n=found.n, view=found.view)
+    return Source(setting, found.guarantee.delta, whole=_whole(found))
 
 
 def _whole(sidecar: Sidecar) -> Whole | None:
@@ -113,7 +110,8 @@ def _from_certificate(path: Path, text: str) -> Source:
         raise ValueError(f"{str(path)!r} is not a certificate: {error}") from None
     view: View = "sum" if proof.bound == "exact" else "multiset"
     delta = written_at_most(proof.guarantee.delta)
-    return Source(parse(proof.mechanism, files=False), proof.n, delta, proof, view=view)
+    mechanism = parse(proof.mechanism, files=False)
+    return Source(Setting(mechanism=mechanism, n=proof.n, view=view), delta, proof)
 
 
 def _from_plan(path: Path, attribute: str | None) -> Source:
@@ -128,5 +126,6 @@ def _from_plan(path: Path, attribute: str | None) -> Source:
     users = users_of(shuffles, study.n)
     for one, n in zip(shuffles, users, strict=True):
         if attribute is None or attribute in one.names:
-            return Source(one.mechanism, n, study.delta, whole=_whole_of(design))
+            setting = Setting(mechanism=one.mechanism, n=n)
+            return Source(setting, study.delta, whole=_whole_of(design))
     raise ValueError(f"there is no attribute {attribute!r} in {str(path)!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from shuffledp.accounting import RoundsReport
+from shuffledp.accounting import RoundsReport, Setting
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.basics.rounding import gap, plain, round_up
 from shuffledp.basics.wording import counted, fill
@@ -28,6 +28,11 @@ class RoundsAnswer:
     report: RoundsReport
     met: float | None = None
     solved: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def setting(self) -> Setting | None:
+        """What it is the answer for; None for several kinds of rounds."""
+        return self.report.rounds.setting
 
     def to_text(self) -> str:
         """Return aligned lines, one sentence of meaning, and what is assumed."""

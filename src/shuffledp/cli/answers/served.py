@@ -10,44 +10,33 @@ import click
 
 from shuffledp.web import Parameter, Reply, Served
 
-_PRECISION, _CROWD = ("rtol", "bound"), ("corrupted", "corrupted_adaptively")
+#: Of a setting: nothing that reads or writes files.
+_SETTING = ("mechanism", "n", "rounds", "at_most", "corrupted", "corrupted_adaptively", "view")
+_BOUND = ("bound", "rtol")
+_REST = _SETTING[2:]
 
 #: By command the parameters that are allowed from outside: none that reads or writes files.
 _ALLOWED = {
-    "epsilon": ("mechanism", "n", "delta", *_PRECISION, *_CROWD, "view"),
-    "delta": ("mechanism", "n", "epsilon", *_PRECISION, *_CROWD, "view"),
-    "calibrate": ("family", "n", "epsilon", "delta", "times", "bound", *_CROWD, "view"),
-    "users": ("mechanism", "epsilon", "delta", "times", "bound", *_CROWD, "view"),
-    "rounds": (
-        "mechanism",
-        "n",
-        "times",
-        "delta",
-        "epsilon",
-        "at_most",
-        *_PRECISION,
-        *_CROWD,
-        "view",
-    ),
-    "compare": ("mechanism", "n", "delta", "rtol", *_CROWD, "view"),
+    "epsilon": (*_SETTING, *_BOUND, "delta"),
+    "delta": (*_SETTING, *_BOUND, "epsilon"),
+    "calibrate": ("family", "n", *_REST, "bound", "epsilon", "delta"),
+    "users": ("mechanism", *_REST, "bound", "epsilon", "delta"),
+    "rounds": (*_SETTING, *_BOUND, "delta", "epsilon"),
+    "compare": (*_SETTING, "rtol", "delta"),
     "curve": (
-        *("mechanism", "against", "n", "delta", "low", "high", "count", "bounds", "rtol"),
-        *_CROWD,
-        "view",
+        *("mechanisms", "against", "n", "delta", "low", "high", "count", "bounds", "rtol"),
+        *_REST,
     ),
-    "plan": ("task", "n", "epsilon", "error", "delta", "domain", *_CROWD, "view"),
+    "plan": ("task", "n", *_REST, "bound", "epsilon", "error", "delta", "domain"),
     "tiers": ("groups", "delta", "epsilon", "dummies", "corrupted"),
     "mechanisms": (),
-    "report": (
-        *("mechanism", "n", "delta", *_PRECISION, *_CROWD),
-        *("title", "organisation", "contact"),
-    ),
+    "report": (*_SETTING, *_BOUND, "delta", "title", "organisation", "contact"),
 }
 
 #: What decides how long the work takes.
 _MOST = {"count": 200}
 
-_MECHANISMS = ("mechanism", "family", "groups")
+_MECHANISMS = ("mechanism", "mechanisms", "family", "groups")
 
 
 def served(commands: Mapping[str, click.Command]) -> Sequence[Served]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting import Setting
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.basics.figures import Mark, Panel, RowChart
 from shuffledp.basics.rounding import plain, round_up
@@ -31,7 +32,6 @@ from shuffledp.mechanisms import Relation
 
 #: Options of a plan for one attribute, by their names on the command line.
 _OF_ONE = {
-    "n": "-n",
     "epsilon": "--epsilon",
     "error": "--error",
     "delta": "--delta",
@@ -39,25 +39,18 @@ _OF_ONE = {
     "distribution": "--distribution",
 }
 
-#: Likewise, of users who are not honest.
-_OF_CROWD = {
-    "corrupted": "--corrupted",
-    "corrupted_adaptively": "--corrupted-adaptively",
-}
-
 _STRATEGIES = 4  # until the planner says how many there are
 
 
-def plan_of_study(options: Mapping[str, Any]) -> None:
+def plan_of_study(setting: Setting, options: Mapping[str, Any]) -> None:
     """Plan for the study in a file; print the plan, and write it where that was asked for."""
     for field, name in _OF_ONE.items():
         if options[field] not in (None, ()):
             raise click.UsageError(f"{name} is for one attribute: a --study says it itself")
-    for field, name in _OF_CROWD.items():
-        if options[field]:
-            raise click.UsageError(f"{name} is for one attribute: a --study is of honest users")
-    if options["view"] != "multiset":
-        raise click.UsageError("--view is for one attribute: the reports of a study are shuffled")
+    if setting != Setting():
+        raise click.UsageError(
+            f"a --study says its users itself, who are honest and report once: leave out {setting}"
+        )
     study = _read(options["study_file"])
     out = None if options["out"] is None else Path(options["out"])
     source = Path(options["study_file"])

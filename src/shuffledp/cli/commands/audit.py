@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 import click
 import numpy as np
@@ -17,22 +18,19 @@ from shuffledp.cli.parameters import (
     DELTA,
     EPSILON,
     JSON,
-    MECHANISM,
-    USERS,
     confidence_option,
     optional,
     reading,
     whole,
 )
+from shuffledp.cli.setting import SETTING, complete, refuse, save_setting, take_setting
 from shuffledp.cli.terminal import counter
 from shuffledp.deployment.audit import Audit
 from shuffledp.deployment.audit import audit as run_audit
 from shuffledp.deployment.audit.size import MAX_TRIALS
-from shuffledp.mechanisms import LocalRandomizer
 
 _PARAMETERS = [
-    MECHANISM,
-    USERS,
+    *SETTING[:2],
     optional(DELTA),
     optional(EPSILON),
     click.Option(
@@ -52,6 +50,7 @@ _PARAMETERS = [
         help="Make runs that can be repeated; without it random bits come from the operating "
         "system.",
     ),
+    *SETTING[2:],
     JSON,
 ]
 
@@ -71,14 +70,14 @@ _KEPT = (
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
 def audit(
-    mechanism: LocalRandomizer,
-    n: int,
     delta: float | None,
     epsilon: float | None,
     trials: int,
     confidence: float,
     seed: int | None,
     as_json: bool,
+    kept: str | None,
+    **options: Any,
 ) -> None:
     """Run a mechanism and count what its reports reveal.
 
@@ -92,10 +91,13 @@ def audit(
     """
     if (delta is None) == (epsilon is None):
         raise click.UsageError("give one of --delta and --epsilon: the other one is bounded")
+    setting = complete(take_setting(options))
+    why = "an audit counts the shuffled reports of one round of honest users"
+    refuse(setting, why, "groups", *(name for name in setting.conditions if name != "bound"))
     with counter(trials, "run") as on_done:
         found = run_audit(
-            mechanism,
-            n,
+            setting.randomizer,
+            setting.crowd.n,
             target_delta=delta,
             target_epsilon=epsilon,
             trials=trials,
@@ -106,6 +108,7 @@ def audit(
     result = _Result(found, trials, seed)
     if not found.agrees:
         raise click.ClickException(result.contradiction)
+    save_setting(setting, kept)
     click.echo(result.to_json() if as_json else result.to_text())
 
 

@@ -2,62 +2,38 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+import click
 
-from shuffledp.accounting import Calibration, calibrate_epsilon0
-from shuffledp.accounting.report import Bound
-from shuffledp.accounting.sum_view import View
+from shuffledp.accounting import Calibration, Setting, calibrate_epsilon0
 from shuffledp.basics.rounding import plain, round_down
 from shuffledp.basics.wording import shorten
-from shuffledp.cli.accountant import crowd_asked
 from shuffledp.cli.answers.question import Printable, question
 from shuffledp.cli.answers.solution import solution
-from shuffledp.cli.parameters import (
-    BOUND,
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
-    DELTA,
-    EPSILON,
-    FAMILY,
-    TIMES,
-    USERS,
-    VIEW,
-)
+from shuffledp.cli.parameters import DELTA, EPSILON, FAMILY, USERS, optional
+from shuffledp.cli.setting import CONDITIONS, refuse
 
 
-@question(FAMILY, USERS, EPSILON, DELTA, TIMES, BOUND, CORRUPTED, CORRUPTED_ADAPTIVELY, VIEW)
-def calibrate(
-    family: str,
-    n: int,
-    epsilon: float,
-    delta: float,
-    times: int,
-    bound: Bound,
-    corrupted: int | Fraction,
-    corrupted_adaptively: int | Fraction,
-    view: View,
-) -> Printable:
+@question(FAMILY, optional(USERS), EPSILON, DELTA, *CONDITIONS)
+def calibrate(setting: Setting, family: str, epsilon: float, delta: float) -> Printable:
     """Find the largest epsilon0 that meets epsilon and delta.
 
     FAMILY is a mechanism without epsilon0, for example "krr(k=10)"; see "shuffledp mechanisms" for
     all of them. In a composition every part without epsilon0 gets the same one.
     """
-    crowd = crowd_asked(n, corrupted, corrupted_adaptively)
+    refuse(setting, "epsilon0 is found for one mechanism; 'tiers' does so for groups", "groups")
+    if setting.n is None:
+        raise click.UsageError("Missing option '-n' / '--users': give it, or '--setting'")
     found = calibrate_epsilon0(
         family,
-        n=n,
+        n=setting.n,
         target_epsilon=epsilon,
         target_delta=delta,
-        rounds=times,
-        bound=bound,
-        view=view,
-        corrupted=corrupted,
-        corrupted_adaptively=corrupted_adaptively,
+        **setting.conditions,
     )
     return solution(
         head=(
             ("family", shorten(family)),
-            ("users", crowd.in_figures),
+            ("users", setting.crowd.in_figures),
             ("target", f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"),
             ("epsilon0", _show(found)),
             ("mechanism", str(found.mechanism)),

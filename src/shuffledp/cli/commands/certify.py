@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from shuffledp.accounting import ShuffleAccountant
-from shuffledp.accounting.report import Bound
-from shuffledp.accounting.sum_view import View
 from shuffledp.cli.answers.facts import EPILOG
-from shuffledp.cli.parameters import BOUND, DELTA, EPSILON, MECHANISM, USERS, VIEW, optional
+from shuffledp.cli.parameters import DELTA, EPSILON, optional
+from shuffledp.cli.setting import SETTING, complete, refuse, save_setting, take_setting
 from shuffledp.cli.terminal import proving
-from shuffledp.mechanisms import LocalRandomizer
 
 
 @click.command(
-    params=[MECHANISM, USERS, optional(DELTA), optional(EPSILON), BOUND, VIEW], epilog=EPILOG
+    params=[*SETTING[:2], optional(DELTA), optional(EPSILON), *SETTING[2:]], epilog=EPILOG
 )
-def certify(
-    mechanism: LocalRandomizer,
-    n: int,
-    delta: float | None,
-    epsilon: float | None,
-    bound: Bound,
-    view: View,
-) -> None:
+def certify(delta: float | None, epsilon: float | None, kept: str | None, **options: Any) -> None:
     """Prove the epsilon at a delta, or the delta at an epsilon.
 
     The answer is proved again from the definition of the mechanism, and printed as a certificate
@@ -39,16 +32,24 @@ def certify(
     """
     if (delta is None) == (epsilon is None):
         raise click.UsageError("give one of --delta and --epsilon: the other one is proved")
+    setting = complete(take_setting(options))
+    refuse(setting, "certificates are about users who run one mechanism", "groups")
+    refuse(setting, "certificates are about one round", "rounds", "at_most")
+    refuse(setting, "certificates are about honest users", "corrupted", "corrupted_adaptively")
     from shuffledp.certificates import certify as prove
     from shuffledp.certificates.known_sums import why_unknown
 
-    if view != "multiset" and (reason := why_unknown(mechanism, n)) is not None:
+    if (
+        setting.view != "multiset"
+        and (reason := why_unknown(setting.randomizer, setting.crowd.n)) is not None
+    ):
         raise click.UsageError(
             f"{reason}; certificates of the multiset hold for the sum as well: leave out --view"
         )
-    accountant = ShuffleAccountant(mechanism, n, bound=bound, view=view)
+    accountant = ShuffleAccountant.of(setting)
     with proving() as progress:
         certificate = prove(
             accountant, target_delta=delta, target_epsilon=epsilon, progress=progress
         )
+    save_setting(setting, kept)
     click.echo(certificate.to_json())

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from typing import Any
 
 import click
 
-from shuffledp.accounting.sum_view import View
-from shuffledp.cli.accountant import crowd_asked
+from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.cli.answers.document import envelope
 from shuffledp.cli.answers.facts import EPILOG
-from shuffledp.cli.parameters import (
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
-    DELTA,
-    JSON,
-    MECHANISM,
-    RTOL,
-    USERS,
-    VIEW,
-)
+from shuffledp.cli.parameters import DELTA, JSON, RTOL
+from shuffledp.cli.setting import SHOWN, complete, refuse, save_setting, take_setting
 from shuffledp.cli.terminal import progress
 from shuffledp.comparison import compare as compare_bounds
-from shuffledp.mechanisms import LocalRandomizer
 
 _CSV = click.Option(
     ["--csv", "as_csv"],
@@ -31,30 +21,14 @@ _CSV = click.Option(
 )
 
 
-_PARAMETERS = [
-    MECHANISM,
-    USERS,
-    DELTA,
-    RTOL,
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
-    VIEW,
-    JSON,
-    _CSV,
-]
-
-
-@click.command(params=_PARAMETERS, epilog=EPILOG)
+@click.command(params=[*SHOWN[:2], DELTA, RTOL, *SHOWN[2:], JSON, _CSV], epilog=EPILOG)
 def compare(
-    mechanism: LocalRandomizer,
-    n: int,
     delta: float,
-    rtol: float,
-    corrupted: int | Fraction,
-    corrupted_adaptively: int | Fraction,
-    view: View,
+    rtol: float | None,
     as_json: bool,
     as_csv: bool,
+    kept: str | None,
+    **options: Any,
 ) -> None:
     """Compare our bounds on epsilon with all published ones.
 
@@ -64,17 +38,17 @@ def compare(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other")
-    crowd = crowd_asked(n, corrupted, corrupted_adaptively)
+    setting = complete(take_setting(options))
+    refuse(setting, "published analyses are of users who run one mechanism", "groups")
     with progress():
         found = compare_bounds(
-            mechanism,
-            n,
+            setting.randomizer,
+            setting.crowd.n,
             delta,
-            rtol=rtol,
-            view=view,
-            corrupted=crowd.corrupted,
-            corrupted_adaptively=crowd.corrupted_adaptively,
+            rtol=DEFAULT_RTOL if rtol is None else rtol,
+            **setting.conditions,
         )
+    save_setting(setting, kept)
     if as_json:
         click.echo(envelope("compare", found.to_dict(), found.assumptions))
     elif as_csv:

@@ -6,23 +6,14 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.cli.answers.chart_files import read_outputs, write_chart
 from shuffledp.cli.answers.curve_request import CurveRequest
 from shuffledp.cli.answers.document import envelope
 from shuffledp.cli.answers.facts import EPILOG
-from shuffledp.cli.parameters import (
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
-    DELTA,
-    JSON,
-    RTOL,
-    USERS,
-    VIEW,
-    optional,
-    reading,
-    whole,
-)
+from shuffledp.cli.parameters import DELTA, JSON, RTOL, optional, reading, whole
+from shuffledp.cli.setting import SHOWN, save_setting, take_setting
 from shuffledp.cli.terminal import counter, progress
 from shuffledp.comparison import AXES, BOUNDS, OURS, Curves, trace
 
@@ -30,7 +21,7 @@ _MAX_POINTS = 10_000
 
 
 _PARAMETERS = [
-    click.Argument(["mechanism"], nargs=-1, required=True),
+    click.Argument(["mechanisms"], metavar="MECHANISM...", nargs=-1),
     click.Option(
         ["--against"],
         type=click.Choice(list(AXES)),
@@ -38,7 +29,7 @@ _PARAMETERS = [
         show_default=True,
         help="What varies from left to right. The curves show epsilon; against epsilon, delta.",
     ),
-    optional(USERS),
+    SHOWN[1],
     optional(DELTA),
     click.Option(
         ["--from", "low"],
@@ -78,21 +69,19 @@ _PARAMETERS = [
         "only numbers; may be repeated. Without it the numbers are printed as CSV.",
     ),
     RTOL,
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
-    VIEW,
+    *SHOWN[2:],
     JSON,
 ]
 
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
-def curve(**options: Any) -> None:
+def curve(kept: str | None, **options: Any) -> None:
     """Draw bounds against users, epsilon0, delta, epsilon or rounds.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)", one or several; see
     "shuffledp mechanisms" for all of them. Against epsilon0 leave that out, as in "krr(k=10)".
     """
-    request = CurveRequest(**options)
+    request = CurveRequest(setting=take_setting(options), **options)
     families = request.families()
     with progress():
         course = request.course(families)
@@ -101,12 +90,12 @@ def curve(**options: Any) -> None:
             families,
             course,
             bounds=request.bounds,
-            rtol=request.rtol,
-            view=request.view,
+            rtol=request.rtol or DEFAULT_RTOL,
             on_done=report,
         )
     if all(value.number is None for item in found.curves for value in item.values):
         raise NoAnswerError(found.notes[0])
+    save_setting(request.setting, kept)
     written = write_chart(found.to_chart(), request.outputs, _to_json(found))
     if request.as_json:
         click.echo(_to_json(found))

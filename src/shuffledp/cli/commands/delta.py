@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from shuffledp.accounting.report import Bound
-from shuffledp.accounting.sum_view import View
-from shuffledp.basics.rounding import plain
-from shuffledp.basics.wording import shorten
-from shuffledp.cli.accountant import accountant
-from shuffledp.cli.answers.answer import Answer
-from shuffledp.cli.answers.question import question
-from shuffledp.cli.parameters import (
-    BOUND,
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
-    EPSILON,
-    MECHANISM,
-    RTOL,
-    USERS,
-    VIEW,
-)
-from shuffledp.mechanisms import LocalRandomizer
+from shuffledp.accounting import Setting
+from shuffledp.cli.answers.asked import delta_answer
+from shuffledp.cli.answers.question import Printable, question
+from shuffledp.cli.parameters import EPSILON, RTOL
+from shuffledp.cli.setting import SETTING, complete
 
 
-@question(MECHANISM, USERS, EPSILON, RTOL, BOUND, CORRUPTED, CORRUPTED_ADAPTIVELY, VIEW)
-def delta(
-    mechanism: LocalRandomizer,
-    n: int,
-    epsilon: float,
-    rtol: float,
-    bound: Bound,
-    corrupted: int | Fraction,
-    corrupted_adaptively: int | Fraction,
-    view: View,
-) -> Answer:
+@question(*SETTING[:2], EPSILON, RTOL, *SETTING[2:])
+def delta(setting: Setting, epsilon: float, rtol: float | None) -> Printable:
     """Find the delta of the shuffled reports at a given epsilon.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    text = shorten(str(mechanism))
-    asked = accountant(mechanism, n, rtol, bound, corrupted, corrupted_adaptively, view)
-    head = (("mechanism", text), ("users", asked.crowd.in_figures), ("epsilon", plain(epsilon)))
-    return Answer(head=head, report=asked.delta_report(epsilon))
+    return delta_answer(complete(setting), epsilon, rtol)

@@ -2,59 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
-from shuffledp.accounting.report import Bound
-from shuffledp.accounting.sum_view import View
-from shuffledp.basics.errors import NoAnswerError
-from shuffledp.basics.rounding import plain, round_down
-from shuffledp.basics.wording import shorten
-from shuffledp.cli.accountant import accountant
-from shuffledp.cli.answers.answer import Answer
-from shuffledp.cli.answers.question import question
-from shuffledp.cli.parameters import (
-    BOUND,
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
-    DELTA,
-    MECHANISM,
-    RTOL,
-    USERS,
-    VIEW,
-)
-from shuffledp.mechanisms import LocalRandomizer
+from shuffledp.accounting import Setting
+from shuffledp.cli.answers.asked import epsilon_answer
+from shuffledp.cli.answers.question import Printable, question
+from shuffledp.cli.parameters import DELTA, RTOL
+from shuffledp.cli.setting import SETTING, complete
 
 
-@question(MECHANISM, USERS, DELTA, RTOL, BOUND, CORRUPTED, CORRUPTED_ADAPTIVELY, VIEW)
-def epsilon(
-    mechanism: LocalRandomizer,
-    n: int,
-    delta: float,
-    rtol: float,
-    bound: Bound,
-    corrupted: int | Fraction,
-    corrupted_adaptively: int | Fraction,
-    view: View,
-) -> Answer:
+@question(*SETTING[:2], DELTA, RTOL, *SETTING[2:])
+def epsilon(setting: Setting, delta: float, rtol: float | None) -> Printable:
     """Find the epsilon of the shuffled reports at a given delta.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
     mechanisms" for all of them.
     """
-    asked = accountant(mechanism, n, rtol, bound, corrupted, corrupted_adaptively, view)
-    report = asked.epsilon_report(delta)
-    text = shorten(str(mechanism))
-    if report.guarantee.upper == math.inf:
-        raise NoAnswerError(
-            f"no finite epsilon can be certified at so small a delta as {plain(delta)} for "
-            f"{asked.crowd} of {text}" + _leak(report.lower_bound)
-        )
-    head = (("mechanism", text), ("users", asked.crowd.in_figures), ("delta", plain(delta)))
-    return Answer(head=head, report=report)
-
-
-def _leak(lower_bound: float) -> str:
-    if lower_bound == math.inf:
-        return ": two neighbouring datasets have a larger delta at every epsilon"
-    return f"; no analysis can prove less than epsilon = {round_down(lower_bound)}"
+    return epsilon_answer(complete(setting), delta, rtol)

@@ -6,13 +6,12 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.report import DEFAULT_BOUND
+from shuffledp.accounting.setting import DEFAULT_BOUND
 from shuffledp.basics.errors import MAX_ROUNDS, check_total_epsilon
 from shuffledp.cli.answers.ledger_answer import LedgerAnswer
 from shuffledp.cli.answers.ledger_request import ACTIONS, LedgerRequest
 from shuffledp.cli.answers.question import question
 from shuffledp.cli.parameters import (
-    BOUND,
     DELTA,
     EPSILON,
     USERS,
@@ -21,6 +20,7 @@ from shuffledp.cli.parameters import (
     reading,
     whole,
 )
+from shuffledp.cli.setting import BOUND
 from shuffledp.cli.signals import ending_tidily
 from shuffledp.deployment.files import Ledger
 from shuffledp.mechanisms import parse
@@ -28,7 +28,6 @@ from shuffledp.mechanisms import parse
 _EPSILON, _BOUND = optional(EPSILON), optional(BOUND)
 _EPSILON.callback = reading(number("epsilon", check_total_epsilon))
 _EPSILON.help = "With new: the epsilon that all rounds together may reach."
-_BOUND.default, _BOUND.show_default = None, False
 _BOUND.help = "With new: which bound counts the cost, best (if left out) or blanket."
 _DELTA = optional(DELTA)
 _DELTA.help = "With new: the delta at which they may reach it."

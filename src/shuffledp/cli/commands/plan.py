@@ -5,37 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shuffledp.accounting.assumptions import assumptions_of
-from shuffledp.accounting.crowd import Crowd
-from shuffledp.accounting.sum_view import View
-from shuffledp.basics.errors import MAX_SIZE, check_delta, check_positive, check_users
-from shuffledp.cli.accountant import crowd_asked
+from shuffledp.accounting import Setting
+from shuffledp.accounting.assumptions import assumptions_in
+from shuffledp.basics.errors import MAX_SIZE, check_delta, check_positive
 from shuffledp.cli.answers.chart_files import Written, read_outputs, write_chart
 from shuffledp.cli.answers.document import envelope
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.answers.plan_text import to_text
 from shuffledp.cli.answers.study_plan import plan_of_study
-from shuffledp.cli.parameters import (
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
-    DELTA,
-    EPSILON,
-    JSON,
-    USERS,
-    VIEW,
-    number,
-    optional,
-    reading,
-    whole,
-)
+from shuffledp.cli.parameters import DELTA, EPSILON, JSON, number, optional, reading, whole
+from shuffledp.cli.setting import SETTING, refuse, save_setting, take_setting
 from shuffledp.cli.terminal import counter
-from shuffledp.planning import TASKS, Option, Plan, Setting, error_chart
+from shuffledp.planning import TASKS, Candidate, Option, Plan, error_chart
 from shuffledp.planning import plan as make_plan
 from shuffledp.planning.distribution import check_distribution, read_distribution
 from shuffledp.planning.error_chart import epsilons_around
@@ -65,7 +51,7 @@ _PARAMETERS = [
         show_default=True,
         help="What to estimate: the share of every value, or the mean of values in [0, 1].",
     ),
-    optional(USERS),
+    SETTING[1],
     optional(EPSILON),
     click.Option(
         ["--error"],
@@ -110,9 +96,7 @@ _PARAMETERS = [
         metavar="FILE",
         help="Where to write the plan of a study, for shuffledp randomize --plan.",
     ),
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
-    VIEW,
+    *SETTING[2:],
     JSON,
 ]
 
@@ -121,8 +105,8 @@ _PARAMETERS = [
 class _Request:
     """The options of the command line, by their names there."""
 
+    setting: Setting
     task: str
-    n: int | None
     epsilon: float | None
     error: float | None
     delta: float | None
@@ -131,19 +115,16 @@ class _Request:
     charts: tuple[Path, ...]
     study_file: str | None
     out: str | None
-    corrupted: int | Fraction
-    corrupted_adaptively: int | Fraction
-    view: View
     as_json: bool
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together before any work."""
         if self.out is not None:
             raise click.UsageError("--out writes the plan of a study: it needs --study")
-        for names, value in (("'-n' / '--users'", self.n), ("'--delta'", self.delta)):
+        for names, value in (("'-n' / '--users'", self.setting.n), ("'--delta'", self.delta)):
             if value is None:
                 raise click.UsageError(f"Missing option {names}, or a --study.")
-        self.crowd()
+        refuse(self.setting, "a plan is for users who run one mechanism", "groups")
         if (self.epsilon is None) == (self.error is None):
             raise click.UsageError("give either --epsilon or --error")
         if self.domain is None and self.task == "frequency":
@@ -158,40 +139,36 @@ class _Request:
             except ValueError as error:
                 raise click.UsageError(str(error)) from None
 
-    def crowd(self) -> Crowd:
-        return crowd_asked(check_users(self.n), self.corrupted, self.corrupted_adaptively)
-
     def answer(self, report: Callable[[int, int], None]) -> Plan:
-        crowd = self.crowd()
         return make_plan(
-            n=crowd.n,
+            n=self.setting.crowd.n,
             target_delta=check_delta(self.delta),
             target_epsilon=self.epsilon,
             target_error=self.error,
             domain_size=self.domain,
             task=self.task,
             distribution=self.distribution,
-            view=self.view,
-            corrupted=crowd.corrupted,
-            corrupted_adaptively=crowd.corrupted_adaptively,
             on_done=report,
+            **self.setting.conditions,
         )
 
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
-def plan(**options: Any) -> None:
+def plan(kept: str | None, **options: Any) -> None:
     """Find the mechanism of least error, or of least epsilon.
 
     Every suitable mechanism gets its best parameters and the largest epsilon0 that is certified to
     be safe. Errors are predicted by formulas for unbiased estimates. What published bounds would
     have allowed is shown beside.
     """
+    setting = take_setting(options)
     if options["study_file"] is not None:
-        plan_of_study(options)
+        plan_of_study(setting, options)
         return
-    request = _Request(**options)
+    request = _Request(setting=setting, **options)
     with counter(_MECHANISMS, "mechanism") as report:
         made = request.answer(report)
+    save_setting(made.setting.of(made.best.ours.randomizer), kept)
     least = min(option.ours.epsilon for option in made.options)
     epsilons = epsilons_around(least) if request.charts else ()
     if request.as_json:
@@ -213,8 +190,7 @@ def _draw(made: Plan, epsilons: tuple[float, ...], charts: tuple[Path, ...]) -> 
             made.task,
             epsilons,
             made.target_delta,
-            view=made.view,
-            crowd=made.crowd,
+            setting=made.setting,
             on_done=report,
         )
     return write_chart(chart, charts, chart.to_json())
@@ -225,30 +201,31 @@ def _to_json(made: Plan, written: list[str]) -> str:
     fields = {
         "task": made.task.name,
         "n": made.task.n,
-        "corrupted": made.corrupted,
-        "corrupted_adaptively": made.corrupted_adaptively,
+        "corrupted": made.crowd.corrupted,
+        "corrupted_adaptively": made.crowd.corrupted_adaptively,
         "domain_size": made.task.domain_size,
         "data": "any" if made.task.distribution is None else "given distribution",
         "target_epsilon": made.target_epsilon,
         "target_error": made.target_error,
         "target_delta": made.target_delta,
-        "view": made.view,
+        "view": made.setting.view,
+        "rounds": made.setting.rounds,
+        "at_most": made.setting.at_most,
         "options": [_option(option) for option in made.options],
         "left_out": [asdict(left_out) for left_out in made.left_out],
         "files": written,
     }
     mechanisms = [option.ours.randomizer for option in made.options]
-    facts = (*assumptions_of(mechanisms, made.view), *made.crowd.assumptions)
-    return envelope("plan", fields, facts)
+    return envelope("plan", fields, assumptions_in(made.setting, mechanisms))
 
 
 def _option(option: Option) -> dict[str, object]:
-    previous = None if option.previous is None else _setting(option.previous)
-    fields = {"name": option.name, **_setting(option.ours)}
+    previous = None if option.previous is None else _candidate(option.previous)
+    fields = {"name": option.name, **_candidate(option.ours)}
     return fields | {"previous": previous, "gain": option.gain}
 
 
-def _setting(setting: Setting) -> dict[str, object]:
+def _candidate(setting: Candidate) -> dict[str, object]:
     return {
         "mechanism": str(setting.randomizer),
         "relation": setting.randomizer.relation.to_dict(),

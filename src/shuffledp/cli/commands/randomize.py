@@ -18,7 +18,8 @@ from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.answers.shown import is_private
 from shuffledp.cli.answers.study_reports import plan_json, plan_text
 from shuffledp.cli.cluster import CLUSTER, workers
-from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, VIEW, optional, reading, whole
+from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, optional, reading, whole
+from shuffledp.cli.setting import VIEW
 from shuffledp.cli.signals import ending_tidily
 from shuffledp.cli.terminal import progress, row_counter
 from shuffledp.deployment.files import (
@@ -87,6 +88,9 @@ def _refused(name: str, reason: str) -> click.Option:
     return click.Option([name], callback=refuse, expose_value=False, hidden=True, help=reason)
 
 
+_VIEW = optional(VIEW)
+_VIEW.default = "multiset"
+
 _PARAMETERS = [
     click.Argument(["input"], callback=_read_source),
     click.Option(
@@ -137,7 +141,7 @@ _PARAMETERS = [
         help="Record the round in this ledger, and refuse to exceed its budget; see shuffledp "
         "ledger.",
     ),
-    VIEW,
+    _VIEW,
     CLUSTER,
     click.Option(["--force"], is_flag=True, help="Replace the files if they exist."),
     JSON,

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from shuffledp.accounting import Setting, ShuffleAccountant
 from shuffledp.basics.whole_file import check_writable, write_whole
-from shuffledp.cli.accountant import accountant
+from shuffledp.cli.answers.asked import accountant
 from shuffledp.cli.answers.facts import EPILOG
-from shuffledp.cli.parameters import (
-    BOUND,
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
-    DELTA,
-    RTOL,
-    USERS,
-    VIEW,
-    optional,
-    reading,
-)
+from shuffledp.cli.parameters import DELTA, RTOL, optional, reading
+from shuffledp.cli.setting import SETTING, complete, refuse, save_setting, take_setting
 from shuffledp.cli.terminal import progress
-from shuffledp.mechanisms import parse
 
 if TYPE_CHECKING:
     from shuffledp.certificates import Certificate
@@ -39,11 +31,8 @@ def _read_out(text: str) -> Path:
     return path
 
 
-_MECHANISM = click.Argument(["mechanism"], required=False, callback=reading(parse))
-
 _PARAMETERS = [
-    _MECHANISM,
-    optional(USERS),
+    *SETTING[:2],
     optional(DELTA),
     click.Option(
         ["--from", "source"],
@@ -58,10 +47,7 @@ _PARAMETERS = [
         help="Which shuffle of a plan with several: the one that is about this attribute.",
     ),
     RTOL,
-    BOUND,
-    VIEW,
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
+    *SETTING[2:],
     click.Option(["--title"], metavar="TEXT", help="What the document is called."),
     click.Option(["--organisation"], metavar="TEXT", help="Who collects the data."),
     click.Option(["--contact"], metavar="TEXT", help="Whom to ask."),
@@ -80,7 +66,7 @@ _PARAMETERS = [
 
 
 @click.command(params=_PARAMETERS, epilog=EPILOG)
-def report(out: Path | None, certified: bool, **options: Any) -> None:
+def report(out: Path | None, certified: bool, kept: str | None, **options: Any) -> None:
     """Write the document for a review board: one HTML page.
 
     It holds the statement to quote, what is assumed and what holds if that fails, the guarantee as
@@ -97,8 +83,10 @@ def report(out: Path | None, certified: bool, **options: Any) -> None:
         cover = Cover(**{name: text for name, text in texts.items() if text is not None})
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    source = _question(options)
-    asked = accountant(mechanism=source.mechanism, n=source.n, view=source.view, **options)
+    source, rtol = _question(options), options["rtol"]
+    asked = accountant(source.setting, rtol)
+    if not isinstance(asked, ShuffleAccountant):
+        raise click.UsageError("documents are about one round of one mechanism")
     if (certified or source.certificate) and asked.crowd.assumptions:
         raise click.UsageError("certificates are for honest users, without --corrupted")
     if certified and source.certificate:
@@ -112,6 +100,7 @@ def report(out: Path | None, certified: bool, **options: Any) -> None:
 
             certificate = certify(asked, target_delta=source.delta)
         page = review_page(found, cover, certificate, source.whole)
+    save_setting(source.setting, kept)
     if out is None:
         click.echo(page, nl=False)
     else:
@@ -133,21 +122,27 @@ def _question(options: dict[str, Any]) -> Source:
     """Take mechanism, users and delta out of the options, all from one source."""
     from shuffledp.cli.answers.report_source import Source, read_source
 
-    view = options.pop("view")
-    given = {name: options.pop(name) for name in ("mechanism", "n", "delta")}
+    setting, delta = take_setting(options), options.pop("delta")
     name, attribute = options.pop("source"), options.pop("attribute")
-    known = [value for value in given.values() if value is not None]
     if name is None:
-        if len(known) < len(given):
-            raise click.UsageError("give MECHANISM, '-n' / '--users' and '--delta', or '--from'")
+        if delta is None:
+            raise click.UsageError("Missing option '--delta', or '--from'")
         if attribute is not None:
             raise click.UsageError("--attribute chooses a shuffle of a plan: it needs --from")
-        return Source(**given, view=view)
-    if known:
-        raise click.UsageError("'--from' says itself what MECHANISM, '-n' and '--delta' are")
-    if view != "multiset":
-        raise click.UsageError("'--from' says itself what the analyst sees, without '--view'")
+        return Source(complete(setting), delta)
+    if delta is not None:
+        raise click.UsageError("'--from' says itself what '--delta' is")
+    refuse(setting, "'--from' says itself what is collected", "mechanism", "n", "groups", "view")
     try:
-        return read_source(name, attribute)
+        source = read_source(name, attribute)
+        return replace(source, setting=replace(source.setting, **_besides(setting)))
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _besides(setting: Setting) -> dict[str, Any]:
+    """Return what the command line adds to what a file says."""
+    usual = Setting()
+    return {
+        name: value for name, value in setting.conditions.items() if value != getattr(usual, name)
+    }

@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
+from dataclasses import replace
 
 import click
 
-from shuffledp.accounting import (
-    Group,
-    MixedAccountant,
-    OpenGroup,
-    Tier,
-    TierCalibration,
-    calibrate_tiers,
-)
-from shuffledp.accounting.assumptions import assumptions_of, noteworthy
-from shuffledp.accounting.report import level_fields
+from shuffledp.accounting import Group, OpenGroup, Setting, calibrate_tiers
 from shuffledp.basics.errors import MAX_USERS
-from shuffledp.basics.rounding import plain, round_down, round_up
-from shuffledp.basics.wording import fill, shorten
-from shuffledp.cli.answers.document import envelope
-from shuffledp.cli.answers.facts import EPILOG
-from shuffledp.cli.parameters import (
-    CORRUPTED,
-    DELTA,
-    EPSILON,
-    JSON,
-    optional,
-    reading,
-    whole,
-)
-from shuffledp.cli.terminal import progress
+from shuffledp.basics.wording import shorten
+from shuffledp.cli.answers.asked import delta_answer, epsilon_answer
+from shuffledp.cli.answers.question import Printable, question
+from shuffledp.cli.answers.tiers_answer import TiersAnswer
+from shuffledp.cli.parameters import DELTA, EPSILON, optional, reading, whole
+from shuffledp.cli.setting import CORRUPTED, FILES
 from shuffledp.mechanisms import parse
-
-_WIDEST = 56  # characters of a mechanism in the table: tiers must be told apart
-
-_TIER = "which tier a user is in does not depend on the data"
-_DUMMIES = "dummies are drawn from the common blanket law by somebody whom the users trust"
 
 
 def read_group(text: str) -> Group | OpenGroup:
@@ -70,149 +47,66 @@ def read_groups(
 _GROUP = click.Option(
     ["--group", "groups"],
     multiple=True,
-    required=True,
     callback=read_groups,
     metavar='"MECHANISM=USERS"',
     help='A tier, for example "krr(k=10, epsilon0=1)=500"; give one per tier. Tiers without '
     'epsilon0, as "krr(k=10)=500", get the largest common one that meets --epsilon and --delta.',
 )
 
-_DUMMIES_OPTION = click.Option(
+_DUMMIES = click.Option(
     ["--dummies"],
     callback=reading(whole("dummies", 0, MAX_USERS)),
     metavar="INTEGER",
-    default="0",
-    show_default=True,
-    help="Reports from the common blanket law that are added to those of the users.",
+    help="Reports from the common blanket law that are added to those of the users. Default: 0.",
 )
 
 
-@click.command(
-    params=[_GROUP, optional(DELTA), optional(EPSILON), _DUMMIES_OPTION, CORRUPTED, JSON],
-    epilog=EPILOG,
-)
+@question(_GROUP, optional(DELTA), optional(EPSILON), _DUMMIES, CORRUPTED, *FILES)
 def tiers(
+    setting: Setting,
     groups: tuple[Group | OpenGroup, ...],
     delta: float | None,
     epsilon: float | None,
-    dummies: int,
-    corrupted: int | Fraction,
-    as_json: bool,
-) -> None:
+    dummies: int | None,
+) -> Printable:
     """Find epsilon, delta or a level of users with different levels.
 
     All reports go through one shuffler. Every tier gets its own answer: users of mechanisms that
     share a blanket law hide each other, whatever their levels.
     """
+    dummies = setting.dummies if dummies is None else dummies
     given = [group for group in groups if isinstance(group, Group)]
-    if len(given) < len(groups):
-        if delta is None or epsilon is None:
-            raise click.UsageError("tiers without epsilon0 need both --epsilon and --delta")
-    elif (delta is None) == (epsilon is None):
-        raise click.UsageError("give one of --delta and --epsilon: the other one is answered")
-    answer = _to_json if as_json else _to_text
     try:
-        with progress():
-            if epsilon is not None and delta is not None:
-                solved = calibrate_tiers(
-                    groups,
-                    target_epsilon=epsilon,
-                    target_delta=delta,
-                    dummies=dummies,
-                    corrupted=corrupted,
-                )
-                found = solved.accountant.epsilon_tiers(delta)
-                text = answer(solved.accountant, found, "epsilon", delta, solved)
-            else:
-                accountant = MixedAccountant(given, dummies=dummies, corrupted=corrupted)
-                if delta is not None:
-                    found = accountant.epsilon_tiers(delta)
-                    text = answer(accountant, found, "epsilon", delta)
-                else:
-                    found = accountant.delta_tiers(epsilon or 0.0)
-                    text = answer(accountant, found, "delta", epsilon or 0.0)
+        if len(given) < len(groups):
+            return _solved(groups, delta, epsilon, dummies, setting)
+        if (delta is None) == (epsilon is None):
+            raise click.UsageError("give one of --delta and --epsilon: the other one is answered")
+        asked = replace(setting, groups=tuple(given) or setting.groups, dummies=dummies)
+        if not asked.groups:
+            raise click.UsageError("Missing option '--group': give it, or '--setting'")
+        if delta is not None:
+            return epsilon_answer(asked, delta, None)
+        return delta_answer(asked, epsilon or 0.0, None)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    click.echo(text)
 
 
-def _to_text(
-    accountant: MixedAccountant,
-    found: tuple[Tier, ...],
-    quantity: str,
-    given: float,
-    solved: TierCalibration | None = None,
-) -> str:
-    name = "delta" if quantity == "epsilon" else "epsilon"
-    rows = [("mechanism", "users", quantity, "lower bound", "hidden among")]
-    for tier in found:
-        upper = tier.guarantee.upper
-        rows.append(
-            (
-                shorten(str(tier.group.randomizer), _WIDEST),
-                f"{tier.group.n:,}",
-                round_up(upper),
-                round_down(tier.lower_bound) if tier.lower_bound else "none",
-                tier.among,
-            )
-        )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-    crowd = f"{accountant.crowd}"
-    if accountant.dummies:
-        crowd += f", and {accountant.dummies:,} dummies"
-    worst = max(tier.guarantee.upper for tier in found)
-    meaning = (
-        f"With {crowd}, the shuffled reports have {quantity} = {round_up(worst)} at {name} = "
-        f"{plain(given)} for everybody, and what the table says for each tier."
+def _solved(
+    groups: tuple[Group | OpenGroup, ...],
+    delta: float | None,
+    epsilon: float | None,
+    dummies: int,
+    setting: Setting,
+) -> TiersAnswer:
+    """Return the answer for the largest level of the tiers that have none."""
+    if delta is None or epsilon is None:
+        raise click.UsageError("tiers without epsilon0 need both --epsilon and --delta")
+    found = calibrate_tiers(
+        groups,
+        target_epsilon=epsilon,
+        target_delta=delta,
+        dummies=dummies,
+        corrupted=setting.corrupted,
     )
-    facts = noteworthy(group.randomizer for group in accountant.groups)
-    paragraphs = (meaning, *(f"This assumes that {fact}." for fact in facts))
-    if solved is not None:
-        level = round_down(solved.epsilon0)
-        lines = [f"epsilon0  {level}  (the largest safe common level, rounded down)", "", *lines]
-    return "\n".join([*lines, "", *map(fill, paragraphs)])
-
-
-def _to_json(
-    accountant: MixedAccountant,
-    found: tuple[Tier, ...],
-    quantity: str,
-    given: float,
-    solved: TierCalibration | None = None,
-) -> str:
-    name = "delta" if quantity == "epsilon" else "epsilon"
-    fields: dict[str, object] = {
-        "n": accountant.n,
-        "dummies": accountant.dummies,
-        "corrupted": accountant.crowd.corrupted,
-        "quantity": quantity,
-        f"target_{name}": given,
-        f"target_{quantity}": None if solved is None else solved.target_epsilon,
-        "epsilon0": None if solved is None else solved.epsilon0,
-        "tiers": [
-            {
-                "mechanism": str(tier.group.randomizer),
-                "relation": tier.relation.to_dict(),
-                **level_fields(tier.group.randomizer),
-                "n": tier.group.n,
-                "guarantee": {
-                    end: value if math.isfinite(value) else None
-                    for end, value in (
-                        ("lower", tier.guarantee.lower),
-                        ("upper", tier.guarantee.upper),
-                    )
-                },
-                "lower_bound": tier.lower_bound if math.isfinite(tier.lower_bound) else None,
-                "among": tier.among,
-                "datasets": None if tier.datasets is None else str(tier.datasets),
-            }
-            for tier in found
-        ],
-    }
-    mechanisms = [group.randomizer for group in accountant.groups]
-    facts = (*assumptions_of(mechanisms), _TIER, *accountant.crowd.assumptions)
-    return envelope("tiers", fields, (*facts, _DUMMIES) if accountant.dummies else facts)
+    accountant = found.accountant
+    return TiersAnswer(accountant, accountant.epsilon_tiers(delta), "epsilon", delta, found)

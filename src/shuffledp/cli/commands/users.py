@@ -2,61 +2,41 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+import click
 
-from shuffledp.accounting import required_users
-from shuffledp.accounting.report import Bound
-from shuffledp.accounting.sum_view import View
+from shuffledp.accounting import Setting, required_users
 from shuffledp.basics.errors import MAX_USERS
 from shuffledp.basics.rounding import plain
 from shuffledp.basics.wording import shorten
-from shuffledp.cli.accountant import crowd_asked
 from shuffledp.cli.answers.question import Printable, question
 from shuffledp.cli.answers.solution import solution
-from shuffledp.cli.parameters import (
-    BOUND,
-    CORRUPTED,
-    CORRUPTED_ADAPTIVELY,
-    DELTA,
-    EPSILON,
-    MECHANISM,
-    TIMES,
-    VIEW,
-)
-from shuffledp.mechanisms import LocalRandomizer
+from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM, optional
+from shuffledp.cli.setting import CONDITIONS, complete, refuse
 
 
-@question(MECHANISM, EPSILON, DELTA, TIMES, BOUND, CORRUPTED, CORRUPTED_ADAPTIVELY, VIEW)
-def users(
-    mechanism: LocalRandomizer,
-    epsilon: float,
-    delta: float,
-    times: int,
-    bound: Bound,
-    corrupted: int | Fraction,
-    corrupted_adaptively: int | Fraction,
-    view: View,
-) -> Printable:
+@question(optional(MECHANISM), EPSILON, DELTA, *CONDITIONS)
+def users(setting: Setting, epsilon: float, delta: float) -> Printable:
     """Find the smallest n that meets epsilon and delta.
 
     MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)"; see "shuffledp
-    mechanisms" for all of them.
+    mechanisms" for all of them. If the file of --setting says a number of users, the smallest one
+    is found nevertheless.
     """
-    crowd_asked(MAX_USERS, corrupted, corrupted_adaptively)
+    refuse(setting, "the number of users is found for one mechanism", "groups")
+    try:
+        most = complete(setting.of(n=MAX_USERS))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
     found = required_users(
-        mechanism,
+        most.randomizer,
         target_epsilon=epsilon,
         target_delta=delta,
-        rounds=times,
-        bound=bound,
-        view=view,
-        corrupted=corrupted,
-        corrupted_adaptively=corrupted_adaptively,
+        **setting.conditions,
     )
-    crowd = crowd_asked(found.n, corrupted, corrupted_adaptively)
+    crowd = found.setting.crowd
     return solution(
         head=(
-            ("mechanism", shorten(str(mechanism))),
+            ("mechanism", shorten(str(found.mechanism))),
             ("target", f"epsilon = {plain(epsilon)}, delta = {plain(delta)}"),
             ("users", f"{crowd.in_figures}  (the smallest safe number)"),
         ),

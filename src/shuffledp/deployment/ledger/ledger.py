@@ -14,8 +14,8 @@ from pathlib import Path
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
 from shuffledp.accounting.calibration.max_rounds import largest_times
-from shuffledp.accounting.report import DEFAULT_BOUND, Bound
 from shuffledp.accounting.rounds.renyi_filter import natural_order
+from shuffledp.accounting.setting import DEFAULT_BOUND, Bound
 from shuffledp.basics.errors import (
     MAX_ROUNDS,
     check_delta,

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
 from shuffledp.accounting import ShuffleAccountant
-from shuffledp.accounting.report import BOUNDS, Bound
 from shuffledp.accounting.rounds.renyi_filter import RenyiFilter
+from shuffledp.accounting.setting import BOUNDS, Bound
 from shuffledp.basics.errors import check_delta, check_rounds, check_total_epsilon, check_users
 from shuffledp.basics.sealed import checksum_of, no_number
 from shuffledp.mechanisms import parse

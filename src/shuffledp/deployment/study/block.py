@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from shuffledp.accounting import Setting
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.basics.rounding import plain
 from shuffledp.deployment.study.composed import StudyTask, explore
@@ -77,7 +78,7 @@ class Block:
         tasks = [task for task, _ in own]
         goal = StudyTask(n, None, study=asked, tasks=tuple(tasks))
         design = explore("joint report", goal, [choices(*pair) for pair in own])
-        found = least_error([design], goal, BlanketOnly(n, delta), epsilon)
+        found = least_error([design], goal, BlanketOnly(Setting(n=n), delta), epsilon)
         if found is None:
             raise NoAnswerError("no joint report meets the target")
         return design, found
@@ -127,7 +128,7 @@ def best_start(task: Task, n: int, epsilon: float, delta: float) -> Start:
         if name not in avoided
         for family in choices
     ]
-    found = least_error(families, task, BlanketOnly(n, delta), epsilon)
+    found = least_error(families, task, BlanketOnly(Setting(n=n), delta), epsilon)
     if found is None:
         raise NoAnswerError(f"no mechanism meets epsilon = {plain(epsilon)} for {task.subject}")
     level = found.randomizer.epsilon0

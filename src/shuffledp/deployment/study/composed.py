@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from shuffledp.accounting import Setting
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.deployment.study.option import StudyOption
 from shuffledp.deployment.study.scoring import Predictions, cross_prediction, sampled
@@ -149,7 +150,7 @@ def best_composed(
     """
     goal = StudyTask(study.n, None, study=study, tasks=tuple(tasks))
     best = explore(strategy, goal, families)
-    found = least_error([best], goal, Guarantee(study.n, study.delta), study.epsilon)
+    found = least_error([best], goal, Guarantee(Setting(n=study.n), study.delta), study.epsilon)
     if found is None:
         raise NoAnswerError(f"no {strategy} meets the target")
     mechanism = found.randomizer
@@ -165,7 +166,8 @@ def explore(
     Raises:
         NoAnswerError: if nothing meets the target.
     """
-    study, tasks, analysis = goal.study, goal.tasks, BlanketOnly(goal.n, goal.study.delta)
+    study, tasks = goal.study, goal.tasks
+    analysis = BlanketOnly(Setting(n=goal.n), study.delta)
 
     def better(proposals: Sequence[Design]) -> Design:
         found = least_error(proposals, goal, analysis, study.epsilon)

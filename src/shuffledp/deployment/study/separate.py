@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from shuffledp.accounting import Setting
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.basics.rounding import plain
 from shuffledp.deployment.study.block import Block, Start
@@ -50,7 +51,7 @@ def best_separate(
         NoAnswerError: if nothing meets the target.
     """
     tasks = [block.task for block in blocks]
-    analysis = Guarantee(study.n, study.delta)
+    analysis = Guarantee(Setting(n=study.n), study.delta)
     if len(tasks) == 1:
         parts = [least_error_of(analysis, tasks[0], starts[0][0], study.epsilon)]
         return _option(name, study, blocks, parts)

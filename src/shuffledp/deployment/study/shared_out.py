@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shuffledp.accounting import Setting
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.basics.wording import counted
 from shuffledp.deployment.study.block import Block, Start
@@ -51,14 +52,14 @@ def best_shared_out(
         for block, family, share, users in zip(
             blocks, families, shares, _users(shares, study.n), strict=True
         ):
-            quick = BlanketOnly(users, study.delta)
+            quick = BlanketOnly(Setting(n=users), study.delta)
             found = least_error_of(quick, block.task, family, study.epsilon)
             fits.append(_Fit.of(block, found, share))
         shares = _best_shares(fits)
     parts = []
     for block, users in zip(blocks, _users(shares, study.n), strict=True):
         family, _ = block.start(users, study.epsilon)
-        analysis = Guarantee(users, study.delta)
+        analysis = Guarantee(Setting(n=users), study.delta)
         parts.append(least_error_of(analysis, block.task, family, study.epsilon))
     return _option(name, study, blocks, parts, shares)
 

@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
-from shuffledp.accounting.report import Bound
+from shuffledp.accounting.setting import Bound
 from shuffledp.basics.errors import MAX_ROUNDS, check_users
 from shuffledp.basics.extras import import_extra
 from shuffledp.mechanisms import LocalRandomizer

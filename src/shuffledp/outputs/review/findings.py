@@ -223,7 +223,7 @@ class Findings:
     def _alone(self) -> ShuffleAccountant:
         """One user without a crowd: what a broken shuffler leaves, whatever changes."""
         whole = without_limits(self.report.randomizer)
-        return ShuffleAccountant(whole, 1, bound=self.report.wanted, rtol=self.report.rtol)
+        return ShuffleAccountant(whole, 1, bound=self.report.setting.bound, rtol=self.report.rtol)
 
     def _epsilon(self, n: int, corrupted: int) -> float:
         with wide_is_enough():
@@ -234,7 +234,7 @@ class Findings:
             self.report.randomizer,
             n,
             rtol=self.report.rtol,
-            bound=self.report.wanted,
+            bound=self.report.setting.bound,
             corrupted=corrupted,
             corrupted_adaptively=self.report.crowd.corrupted_adaptively,
             view=view or self.report.view,

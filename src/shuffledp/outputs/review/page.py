@@ -12,11 +12,11 @@ from shuffledp._version import __version__
 from shuffledp.accounting import Report
 from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.accounting.assumptions import LEVEL
-from shuffledp.accounting.report import Proof
 from shuffledp.basics.figures import Chart, picture
 from shuffledp.basics.markup import render
 from shuffledp.basics.rounding import exp_above, exp_below, given_or_up, plain, round_down, round_up
 from shuffledp.basics.wording import counted, shorten
+from shuffledp.bounds.curve import Proof
 from shuffledp.certificates import Certificate
 from shuffledp.certificates.known_sums import why_unknown
 from shuffledp.comparison import OURS
@@ -123,7 +123,7 @@ def commands(found: Findings) -> Iterator[str]:
         for name in ("corrupted", "corrupted_adaptively")
         if (count := getattr(report.crowd, name))
     )
-    bound = f"--bound {report.wanted}"
+    bound = f"--bound {report.setting.bound}"
     yield f"shuffledp {report.quantity} {who} {target} {bound}{view}{rtol}{crowd}"
     yield f"shuffledp compare {who} --delta {plain(found.delta)}{view}{rtol}{crowd}"
 
@@ -135,7 +135,7 @@ def proof_command(found: Findings) -> str | None:
     known = not view or why_unknown(report.randomizer, report.n) is None
     if report.crowd.assumptions or rtol or not known:
         return None
-    return f"shuffledp certify {who} {target} --bound {report.wanted}{view}"
+    return f"shuffledp certify {who} {target} --bound {report.setting.bound}{view}"
 
 
 def _asked(report: Report) -> tuple[str, str, str, str]:
