@@ -25,7 +25,6 @@ from shuffledp.basics.wording import fill
 from shuffledp.cli.answers.document import envelope
 from shuffledp.cli.answers.question import question
 from shuffledp.cli.parameters import (
-    CORRUPTED,
     DELTA,
     EPSILON,
     USERS,
@@ -34,6 +33,7 @@ from shuffledp.cli.parameters import (
     reading,
     whole,
 )
+from shuffledp.cli.setting import CORRUPTED
 from shuffledp.mechanisms.messages.fabricated import (
     Fabricated,
     FixedNumber,
@@ -69,6 +69,10 @@ class MessagesAnswer:
 
     report: MessagesReport
     found: tuple[str, str] | None
+
+    @property
+    def setting(self) -> None:
+        """None: files of settings know no fabricated messages."""
 
     def to_text(self) -> str:
         """Return aligned lines and one sentence of meaning."""
@@ -157,7 +161,7 @@ def messages(
     delta: float | None,
     hide: str,
     amount: float | None,
-    corrupted: int | Fraction,
+    corrupted: int | Fraction | None,
     relation: str,
     values: int,
     added_by: str,
@@ -169,7 +173,7 @@ def messages(
     One of --epsilon, --delta, --amount and -n is left out, and found. The local level of clear
     values is infinite.
     """
-    own: dict[str, Any] = {"relation": relation, "values": values, "corrupted": corrupted}
+    own: dict[str, Any] = {"relation": relation, "values": values, "corrupted": corrupted or 0}
     is_noise = hide in _NOISE
     if is_noise:
         if not isinstance(reports, Identity):
