@@ -233,3 +233,18 @@ def test_huge_means_are_bounded():
     first, second = (setting.get_epsilon(1e-3) for setting in removed)
     assert first == second
     assert removed[1].epsilon_lower_bound(1e-3) == 0.0
+
+
+def test_the_count_is_0_in_the_end():
+    """However large epsilon: with this probability nobody fabricates the other value."""
+    setting = FabricatedMessages(CLEAR, 1000, PoissonPerValue(0.013))
+    found = setting.delta_interval(300.0)
+    assert found.upper == pytest.approx(math.exp(-13), rel=1e-9)
+    assert found.width < 1e-12 * found.upper
+    assert setting.epsilon_interval(1e-6).lower == math.inf
+
+
+def test_tiny_deltas():
+    setting = FabricatedMessages(CLEAR, 1000, PoissonPerValue(2.0))
+    found = setting.epsilon_interval(1e-100)
+    assert 0.69 < found.lower <= found.upper < 0.694

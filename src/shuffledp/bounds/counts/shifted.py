@@ -56,13 +56,39 @@ class _Counts(Curve):
             return Interval(-math.inf, -math.inf)
         if epsilon not in self._found:
             with precision():
-                delta = self._delta(arb(epsilon).exp())
-                self._found[epsilon] = Interval(lower_log(delta), upper_log(delta))
+                cost = arb(epsilon).exp()
+                delta, rest = self._delta(cost), self._changes * self._outside
+                lower = max(lower_log(delta - cost * rest), self.floor)
+                self._found[epsilon] = Interval(lower, upper_log(delta + rest))
         return self._found[epsilon]
+
+    @cached_property
+    def _outside(self) -> arb:
+        """How much of the law is not listed."""
+        with precision():
+            return (self._table.below + self._table.beyond).upper()
+
+    @cached_property
+    def floor(self) -> float:
+        """The probability of a count that gives the change away."""
+        table = self._table
+        with precision():
+            least = table.masses[0] if table.below.is_zero() else arb(0)
+            most = table.masses[-1] if table.beyond.is_zero() else arb(0)
+            return lower_log(self._given_away(least, most))
+
+    @abstractmethod
+    def _given_away(self, least: arb, most: arb) -> arb:
+        """Return the probability of outcomes that the second law does not have.
+
+        Args:
+            least: the probability of the smallest number, 0 if there is none.
+            most: that of the largest number.
+        """
 
     @abstractmethod
     def _delta(self, cost: arb) -> arb:
-        """Enclose delta, where cost is e^epsilon."""
+        """Enclose what the listed masses say of delta, where cost is e^epsilon."""
 
     @abstractmethod
     def _rough(self, cost: float) -> float:
@@ -86,12 +112,6 @@ class _Counts(Curve):
         return Interval(end, end)
 
 
-def _outside(table: Table, cost: arb) -> arb:
-    """Return what the rest of the law may add or take away, for one count."""
-    rest = (table.below + table.beyond).upper()
-    return rest.union(-cost * rest)
-
-
 class OneCount(_Counts):
     """One more in a count.
 
@@ -110,10 +130,11 @@ class OneCount(_Counts):
         masses = (arb(0), *table.masses, arb(0))
         pairs = pairwise(masses)
         if self.added:
-            inside = total(positive_part(before - cost * own) for before, own in pairs)
-        else:
-            inside = total(positive_part(own - cost * before) for before, own in pairs)
-        return inside + _outside(table, cost)
+            return total(positive_part(before - cost * own) for before, own in pairs)
+        return total(positive_part(own - cost * before) for before, own in pairs)
+
+    def _given_away(self, least: arb, most: arb) -> arb:
+        return most if self.added else least
 
     def _rough(self, cost: float) -> float:
         masses = np.concatenate([[0.0], self._table.doubles, [0.0]])
@@ -152,7 +173,10 @@ class TwoCounts(_Counts):
                 slack += positive_part(-value).upper()
                 b -= 1
             found += masses[a - 1] * sums[border + 1] - cost * masses[a] * sums[border]
-        return found + arb(0).union(slack) + 2 * _outside(table, cost)
+        return found + arb(0).union(slack)
+
+    def _given_away(self, least: arb, most: arb) -> arb:
+        return least + most - least * most
 
     def _rough(self, cost: float) -> float:
         masses = np.concatenate([[0.0], self._table.doubles, [0.0]])

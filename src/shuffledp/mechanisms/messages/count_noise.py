@@ -24,8 +24,9 @@ from shuffledp.mechanisms.sampling import Bits, Exponential, decide
 from shuffledp.mechanisms.sampling.geometric import two_sided_geometric
 from shuffledp.mechanisms.sampling.poisson import poisson
 
-#: Masses below e to the power of minus this, in units of the largest one, are not listed.
-DEPTH = 160.0
+#: Masses below e to the power of minus this, in units of the largest one, are not listed: of laws
+#: with at most the deviation, and of wider ones.
+_DEEP, _NARROW, _DEPTH = 700.0, 200.0, 160.0
 
 #: Tables of wider laws take too long.
 MAX_DEVIATION = 20_000.0
@@ -115,19 +116,22 @@ class CountNoise(ABC):
 def _tabulate(noise: CountNoise) -> Table:
     with precision():
         mode, mass = noise._mode()
-        up, beyond = _fall(noise._ratio, mode)
-        down, below = _fall(lambda j: 1 / noise._ratio(2 * mode + 1 - j), mode)
+        least = (-arb(_DEEP if noise.variance <= _NARROW**2 else _DEPTH)).exp()
+        up, beyond = _fall(noise._ratio, mode, least)
+        down, below = _fall(lambda j: 1 / noise._ratio(2 * mode + 1 - j), mode, least)
         shape = [*reversed(down), arb(1), *up]
         if mass is None:
             mass = 1 / (total(shape) + below + beyond)
         return Table(mode - len(down), tuple(mass * x for x in shape), mass * below, mass * beyond)
 
 
-def _fall(ratio: Callable[[int], arb], mode: int) -> tuple[list[arb], arb]:
-    """Return the masses on one side of the mode, in units of it, and the mass of what follows."""
+def _fall(ratio: Callable[[int], arb], mode: int, least: arb) -> tuple[list[arb], arb]:
+    """Return the masses on one side of the mode, in units of it, and the mass of what follows.
+
+    Those below the least are left out.
+    """
     found: list[arb] = []
     last = arb(1)
-    least = (-arb(DEPTH)).exp()
     while True:
         step = ratio(mode + len(found) + 1)
         if step.is_zero() or step.is_nan():
