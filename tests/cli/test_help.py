@@ -18,6 +18,7 @@ COMMANDS = [
     "users",
     "rounds",
     "tiers",
+    "messages",
     "ledger",
     "plan",
     "compare",
