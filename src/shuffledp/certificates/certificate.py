@@ -15,10 +15,10 @@ from shuffledp.basics.wording import shorten
 from shuffledp.bounds.curve import Proof as Bound
 
 #: The bounds that can be proved in ball arithmetic.
-PROOFS = ("blanket", "swap", "exact")
+PROOFS = ("blanket", "swap", "exact", "composition")
 
 #: Version of the fields below.
-FORMAT = "shuffledp certificate 2"
+FORMAT = "shuffledp certificate 3"
 
 #: Longer files are not read.
 MAX_CHARACTERS = 4_000_000
@@ -56,6 +56,21 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class ProvedPoint:
+    """A delta of one round, of which several are composed.
+
+    Attributes:
+        epsilon: an exact decimal.
+        delta: one round has at most this delta there, an exact decimal.
+        bound: what proves it, "blanket", "swap" or "exact".
+    """
+
+    epsilon: str
+    delta: str
+    bound: Bound
+
+
+@dataclass(frozen=True)
 class Certificate:
     """A proof that n users of a mechanism are (epsilon, delta)-differentially private.
 
@@ -63,11 +78,15 @@ class Certificate:
         format: version of these fields.
         mechanism: what each user runs.
         n: number of users.
+        corrupted: how many of them the analyst controls, fixed before the reports are drawn.
+        rounds: how often they report.
+        at_most: in how many of the rounds each of them takes part; None for all.
         relation: what neighbouring datasets do, such as "replace the input of one user": what the
             guarantee protects.
         bound: which bound proves the guarantee, "blanket" or "swap"; "exact" for what the sum of
-            the reports reveals, and nothing but that.
+            the reports reveals, and nothing but that; "composition" for several rounds.
         guarantee: the bound over all pairs of inputs is at most delta.
+        one_round: of several rounds, the deltas of one of them that are composed.
         pairs: how it is known that no other pair is worse.
         lower_bound: two datasets whose delta is at least that, if any are known.
         assumptions: what the numbers are based on.
@@ -78,14 +97,33 @@ class Certificate:
     format: str
     mechanism: str
     n: int
+    corrupted: int
+    rounds: int
+    at_most: int | None
     relation: str
     bound: Bound
     guarantee: Statement
+    one_round: tuple[ProvedPoint, ...]
     pairs: str
     lower_bound: Statement | None
     assumptions: tuple[str, ...]
     versions: Mapping[str, str]
     digest: str
+
+    @property
+    def honest(self) -> int:
+        """How many users hide each other."""
+        return self.n - self.corrupted
+
+    @property
+    def times(self) -> int:
+        """In how many rounds a user takes part, at most."""
+        return self.rounds if self.at_most is None else min(self.rounds, self.at_most)
+
+    @property
+    def is_of_sums(self) -> bool:
+        """Whether it is about the sums of the reports and nothing else."""
+        return "exact" in (self.bound, *(point.bound for point in self.one_round))
 
     def to_json(self) -> str:
         """Return the certificate as JSON."""
@@ -157,8 +195,19 @@ def _read(found: object) -> Certificate:
     _check(
         isinstance(bound, str) and bound in PROOFS, "bound", f"one of {', '.join(PROOFS)}", bound
     )
-    n = values["n"]
-    _check(isinstance(n, int) and not isinstance(n, bool) and n >= 1, "n", "an integer >= 1", n)
+    n, at_most = values["n"], values["at_most"]
+    for name, least in (("n", 1), ("corrupted", 0), ("rounds", 1)):
+        _check_count(name, values[name], least)
+    _check(values["corrupted"] < n, "corrupted", f"below n = {n}", values["corrupted"])
+    if at_most is not None:
+        _check_count("at_most", at_most, 1)
+    points = _read_points(values["one_round"], several=bound == "composition")
+    _check(
+        (values["rounds"] > 1) == bool(points),
+        "rounds",
+        "1 without, and more with one_round",
+        points,
+    )
     assumptions, versions = values["assumptions"], values["versions"]
     _check(_is_texts(assumptions), "assumptions", "a list of texts", assumptions)
     names = {"shuffledp", "python-flint"}
@@ -178,15 +227,48 @@ def _read(found: object) -> Certificate:
         format=values["format"],
         mechanism=values["mechanism"],
         n=n,
+        corrupted=values["corrupted"],
+        rounds=values["rounds"],
+        at_most=at_most,
         relation=values["relation"],
         bound=bound,
         guarantee=guarantee,
+        one_round=points,
         pairs=values["pairs"],
         lower_bound=leak,
         assumptions=tuple(assumptions),
         versions=versions,
         digest=values["digest"],
     )
+
+
+def _check_count(name: str, value: object, least: int) -> None:
+    valid = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    _check(valid, name, f"an integer >= {least}", value)
+
+
+def _read_points(found: object, *, several: bool) -> tuple[ProvedPoint, ...]:
+    """Return the deltas of one round, increasing in epsilon; some if there are several rounds."""
+    valid = isinstance(found, list) and bool(found) == several
+    _check(valid, "one_round", "points if the bound is composition, else empty", found)
+    points = []
+    for place, value in enumerate(found if isinstance(found, list) else []):
+        name = f"one_round[{place}]"
+        fields_of_point = _fields(name, value, ProvedPoint)
+        for key in ("epsilon", "delta"):
+            text = fields_of_point[key]
+            valid = _is_text(text, _CLAIM)
+            _check(valid, f"{name}.{key}", "a text with a decimal such as 1.5E-9", text)
+        bound = fields_of_point["bound"]
+        allowed = PROOFS[:-1]
+        valid = isinstance(bound, str) and bound in allowed
+        _check(valid, f"{name}.bound", f"one of {', '.join(allowed)}", bound)
+        points.append(ProvedPoint(**fields_of_point))
+    places = [Decimal(point.epsilon) for point in points]
+    _check(places == sorted(set(places)), "one_round", "increasing in epsilon", found)
+    sums = {point.bound == "exact" for point in points}
+    _check(len(sums) <= 1, "one_round", "about sums at all points or at none", found)
+    return tuple(points)
 
 
 def _read_statement(name: str, found: object) -> Statement:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.report import in_words
-from shuffledp.basics.errors import MAX_EPSILON0, MAX_USERS, NoAnswerError
+from shuffledp.basics.errors import MAX_EPSILON0, MAX_ROUNDS, MAX_USERS, NoAnswerError
 from shuffledp.basics.wording import shorten
-from shuffledp.bounds.curve import Proof as Bound
 from shuffledp.certificates.cases import how_compared
 from shuffledp.certificates.certificate import (
     Certificate,
@@ -21,13 +21,17 @@ from shuffledp.certificates.certificate import (
 )
 from shuffledp.certificates.derivation import check_known
 from shuffledp.certificates.inputs import inputs_of
-from shuffledp.certificates.issue import assumed, guarantee_in_words, leak_in_words
 from shuffledp.certificates.mechanism import read_mechanism
 from shuffledp.certificates.proof import Claim, Proof, prove_guarantee, prove_leak
+from shuffledp.certificates.repeated import prove_rounds
+from shuffledp.certificates.words import assumed, guarantee_in_words, leak_in_words
 from shuffledp.engine.progress import Progress
 from shuffledp.mechanisms import LocalRandomizer, Pair, Relation
 
 _MAX_ECHO = 120
+
+#: Of the deltas of one round nothing but the upper end is recorded.
+_ANY = Decimal(0), Decimal(1)
 
 #: The name of two datasets; inputs are numbers and tuples of them.
 _INPUT = "([0-9(), ]+)"
@@ -43,10 +47,11 @@ def check_certificate(certificate: Certificate, progress: Progress) -> None:
     certificate = read_again(certificate)
     if certificate.digest != certificate.computed_digest():
         raise CertificateError("digest does not match: the certificate was altered")
-    if certificate.n > MAX_USERS:
-        raise CertificateError(f"n must be at most {MAX_USERS}, got {certificate.n}")
+    for name, most in (("n", MAX_USERS), ("rounds", MAX_ROUNDS)):
+        if (found := getattr(certificate, name)) > most:
+            raise CertificateError(f"{name} must be at most {most}, got {found}")
     randomizer = read_mechanism(certificate.mechanism)
-    _agree("assumptions", certificate.assumptions, assumed(randomizer, certificate.bound))
+    _agree("assumptions", certificate.assumptions, assumed(certificate, randomizer))
     try:
         check_known(randomizer)
     except NoAnswerError as error:
@@ -63,7 +68,7 @@ def check_certificate(certificate: Certificate, progress: Progress) -> None:
                 f"{statement.epsilon} and {statement.delta}"
             )
         recorded = Decimal(statement.lower), Decimal(statement.upper)
-        return Claim(randomizer, certificate.n, epsilon, delta, certificate.bound, recorded)
+        return Claim(randomizer, certificate.honest, epsilon, delta, certificate.bound, recorded)
 
     guarantee, lower = certificate.guarantee, certificate.lower_bound
     _check("guarantee", guarantee, guarantee_in_words, certificate, relation)
@@ -71,7 +76,10 @@ def check_certificate(certificate: Certificate, progress: Progress) -> None:
         _check("lower_bound", lower, leak_in_words, certificate, relation)
         datasets = named_datasets(randomizer, lower.where)
     try:
-        proof = prove_guarantee(claim(guarantee), progress)
+        if certificate.one_round:
+            proof = _prove_several(certificate, claim(guarantee), progress)
+        else:
+            proof = prove_guarantee(claim(guarantee), progress)
     except NoAnswerError as error:
         raise CertificateError(f"guarantee: {error}") from None
     if not proof.upper <= Decimal(guarantee.delta):
@@ -88,6 +96,25 @@ def check_certificate(certificate: Certificate, progress: Progress) -> None:
                 f"not {lower.delta}"
             )
         _compare("lower_bound", lower, proof)
+
+
+def _prove_several(certificate: Certificate, claim: Claim, progress: Progress) -> Proof:
+    """Prove the deltas of one round, and bound that of all rounds by them."""
+    for place, point in enumerate(certificate.one_round):
+        progress("deltas of one round", place / len(certificate.one_round))
+        epsilon, delta = Decimal(point.epsilon), Decimal(point.delta)
+        if not epsilon <= MAX_EPSILON0:
+            raise CertificateError(
+                f"one_round: epsilon must be at most {MAX_EPSILON0:g}, got {epsilon}"
+            )
+        one = replace(claim, epsilon=epsilon, delta=delta, bound=point.bound, recorded=_ANY)
+        proof = prove_guarantee(one, progress)
+        if not proof.upper <= delta:
+            raise CertificateError(
+                f"one_round: delta at {epsilon} is proved to be at most {proof.upper} only, not "
+                f"{delta}"
+            )
+    return prove_rounds(certificate.one_round, certificate.times, claim.epsilons[0])
 
 
 def named_datasets(randomizer: LocalRandomizer, words: str) -> Datasets:
@@ -116,13 +143,11 @@ def named_datasets(randomizer: LocalRandomizer, words: str) -> Datasets:
 def _check(
     name: str,
     statement: Statement,
-    words: Callable[[int, str, str, Bound, Relation], str],
+    words: Callable[[Certificate, Relation], str],
     certificate: Certificate,
     relation: Relation,
 ) -> None:
-    given = certificate.n, statement.epsilon, statement.delta, certificate.bound
-    expected = words(*given, relation)
-    _agree(f"{name}.statement", statement.statement, expected)
+    _agree(f"{name}.statement", statement.statement, words(certificate, relation))
 
 
 def _compare(name: str, statement: Statement, proof: Proof) -> None:

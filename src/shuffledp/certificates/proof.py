@@ -48,7 +48,7 @@ DOWN = Context(prec=_DIGITS, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed of n users of a randomizer: delta at epsilon, both exact decimals.
+    """What is claimed of n honest users of a randomizer: delta at epsilon, both exact decimals.
 
     ``bound`` is the one by which a guarantee is to be proved, ``recorded`` a known enclosure of
     delta, which is to be proved as well.
@@ -111,7 +111,7 @@ def prove_guarantee(claim: Claim, progress: Progress, rtols: Sequence[float] = _
 
     def attempt(rtol: float) -> Proof:
         worst = worst_pair(claim.randomizer, claim.n, claim.epsilons, rtol, progress, swap=swap)
-        return _between(worst.lower, worst.upper, worst.pair)
+        return between(worst.lower, worst.upper, worst.pair)
 
     def done(proof: Proof) -> bool:
         return proof.upper <= claim.delta or (swap and proof.upper > claim.delta * _FAR)
@@ -130,7 +130,7 @@ def prove_leak(
 
     def attempt(rtol: float) -> Proof:
         curve, (low, high) = Decomposed(law, claim.n, rtol), claim.epsilons
-        return _between(curve.below(high).log, curve.above(low).log, datasets)
+        return between(curve.below(high).log, curve.above(low).log, datasets)
 
     return _prove(claim, attempt, lambda proof: proof.lower >= claim.delta, rtols)
 
@@ -170,8 +170,8 @@ def _prove_sum(claim: Claim, datasets: Datasets | None, progress: Progress) -> P
     raise NoAnswerError(f"{_PRECISIONS[-1]} bits are not enough to prove anything")
 
 
-def _between(lower: float, upper: float, where: Pair | Datasets | None) -> Proof:
-    """Return the proof of logarithms of delta."""
+def between(lower: float, upper: float, where: Pair | Datasets | None) -> Proof:
+    """Return the proof that delta is between numbers of which the logarithms are given."""
     with precision():
         first, second = (arb(log).exp() if log > -math.inf else arb(0) for log in (lower, upper))
         return _enclosed(first, second, where)

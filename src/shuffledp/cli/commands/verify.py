@@ -46,7 +46,7 @@ def verify(file: TextIO, as_json: bool) -> None:
         fields = {name: value for name, value in asdict(certificate).items() if name in kept}
         click.echo(to_json({"command": "verify", "verified": True, "rounds": 1, **fields}))
         return
-    from shuffledp.certificates.issue import bound_in_words
+    from shuffledp.certificates.words import bound_in_words
 
     where = "of the certificate in the document " if is_page(text) else ""
     rows = [
