@@ -87,11 +87,11 @@ def test_groups(tmp_path):
         ("compare", "--setting", str(kept), *DELTA),
         ("curve", "--setting", str(kept), *DELTA),
         ("rounds", "--setting", str(kept), *DELTA),
-        ("certify", "--setting", str(kept), *DELTA),
         ("audit", "--setting", str(kept), *DELTA),
         ("plan", "--setting", str(kept), *DELTA, "--epsilon", "1", "--domain", "2"),
     ):
         assert "2 groups" in refused(*line)
+    assert "without groups" in refused("certify", "--setting", str(kept), *DELTA)
 
 
 def test_curves_leave_out_what_varies(file):

@@ -75,13 +75,15 @@ def guarantee_in_words(certificate: Certificate, relation: Relation) -> str:
     found, users = certificate.guarantee, _users(certificate)
     private = f"({found.epsilon}, {found.delta})-differentially private"
     if certificate.rounds == 1:
-        what = f"the shuffled reports of {users} are"
+        comma = "," if certificate.corrupted else ""
+        what = f"the shuffled reports of {users}{comma} are"
         if certificate.is_of_sums:
             what = f"the sum of the reports of {users}, if nothing else is seen, is"
         return f"{what} {private} for neighbouring datasets that {relation}"
     seen = "shuffled reports"
     if certificate.is_of_sums:
         seen = "sums of the reports, if nothing else is seen,"
+    users += "," if certificate.corrupted else ""
     what = f"after {certificate.rounds} rounds of {users} all {seen} together are {private}"
     some = "" if certificate.at_most is None else f", in at most {certificate.times} of them each"
     return f"{what} for neighbouring datasets that {relation.in_rounds}{some}"

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting import MixedAccountant
+from shuffledp.cli.answers.asked import accountant
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, EPSILON, optional
 from shuffledp.cli.setting import SETTING, complete, refuse, save_setting, take_setting
@@ -21,8 +22,8 @@ def certify(delta: float | None, epsilon: float | None, kept: str | None, **opti
 
     The answer is proved again from the definition of the mechanism, and printed as a certificate
     (JSON) that "shuffledp verify" checks. The certificate names the bound that it proves: where the
-    prover does not know the swap bound it is the blanket bound. It covers one round of collection,
-    not what several reveal together.
+    prover does not know the swap bound it is the blanket bound. Of several rounds it holds deltas
+    of one round, each of them proved, and their composition.
     Certificates are about the multiset of reports, and hold for its sum as well; with --view sum
     they are about the sum alone, which can be proved for added noise, for unary encodings and for
     hashing among all functions.
@@ -33,23 +34,21 @@ def certify(delta: float | None, epsilon: float | None, kept: str | None, **opti
     if (delta is None) == (epsilon is None):
         raise click.UsageError("give one of --delta and --epsilon: the other one is proved")
     setting = complete(take_setting(options))
-    refuse(setting, "certificates are about users who run one mechanism", "groups")
-    refuse(setting, "certificates are about one round", "rounds", "at_most")
-    refuse(setting, "certificates are about honest users", "corrupted", "corrupted_adaptively")
+    asked = accountant(setting)
+    if isinstance(asked, MixedAccountant):
+        raise click.UsageError("certificates are about users who run one mechanism, without groups")
+    refuse(setting, "certificates know no reports learned adaptively", "corrupted_adaptively")
     from shuffledp.certificates import certify as prove
     from shuffledp.certificates.known_sums import why_unknown
 
     if (
         setting.view != "multiset"
-        and (reason := why_unknown(setting.randomizer, setting.crowd.n)) is not None
+        and (reason := why_unknown(setting.randomizer, setting.crowd.honest)) is not None
     ):
         raise click.UsageError(
             f"{reason}; certificates of the multiset hold for the sum as well: leave out --view"
         )
-    accountant = ShuffleAccountant.of(setting)
     with proving() as progress:
-        certificate = prove(
-            accountant, target_delta=delta, target_epsilon=epsilon, progress=progress
-        )
+        certificate = prove(asked, target_delta=delta, target_epsilon=epsilon, progress=progress)
     save_setting(setting, kept)
     click.echo(certificate.to_json())

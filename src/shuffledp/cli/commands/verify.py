@@ -7,7 +7,8 @@ from typing import TextIO
 
 import click
 
-from shuffledp.basics.wording import shorten
+from shuffledp.accounting.crowd import Crowd
+from shuffledp.basics.wording import counted, shorten
 from shuffledp.cli.answers.document import to_json
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.parameters import JSON
@@ -42,18 +43,22 @@ def verify(file: TextIO, as_json: bool) -> None:
     except CertificateError as error:
         raise click.ClickException(f"not verified: {error}") from None
     if as_json:
-        kept = ("mechanism", "relation", "n", "bound", "guarantee", "lower_bound")
-        fields = {name: value for name, value in asdict(certificate).items() if name in kept}
-        click.echo(to_json({"command": "verify", "verified": True, "rounds": 1, **fields}))
+        left_out = ("format", "one_round", "pairs", "assumptions", "versions", "digest")
+        found = asdict(certificate).items()
+        fields = {name: value for name, value in found if name not in left_out}
+        click.echo(to_json({"command": "verify", "verified": True, **fields}))
         return
     from shuffledp.certificates.words import bound_in_words
 
     where = "of the certificate in the document " if is_page(text) else ""
+    covers = counted(certificate.rounds, "round")
+    if certificate.at_most is not None:
+        covers += f", of which each user takes part in at most {certificate.times:,}"
     rows = [
         ("verified", f"every statement {where}is proved again"),
         ("mechanism", shorten(certificate.mechanism)),
-        ("users", f"{certificate.n:,}"),
-        ("covers", "one round"),
+        ("users", Crowd(certificate.n, certificate.corrupted).in_figures),
+        ("covers", covers),
         ("guarantee", certificate.guarantee.statement),
         ("bound", bound_in_words(certificate.bound)),
     ]
