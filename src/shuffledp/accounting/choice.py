@@ -291,7 +291,7 @@ def _swap(randomizer: LocalRandomizer, pair: Pair, n: int, rtol: float) -> Curve
         laws = _slot_laws(randomizer, type(randomizer), pair)
         if laws is None:
             return UNKNOWN
-        return Swapped(laws.blanket, laws.backgrounds, n, rtol, pair, laws.levels)
+        return Swapped(laws, n, rtol, pair)
 
     return Deferred(make, pair)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -47,18 +47,28 @@ class SlotLaws:
             what dominates them in convex order.
         levels: for each background, the largest epsilon at which its pair reveals anything, rounded
             up; beyond it the pair needs no bound. Empty if all belong to one pair.
+        rest: by how much delta may be larger than what these laws give, if something is left out.
+        nearer: returns backgrounds of further pairs at an epsilon, None where they are not known.
     """
 
     blanket: Decomposition
     backgrounds: tuple[Decomposition, ...]
     levels: tuple[float, ...] = ()
+    rest: float = 0.0
+    nearer: Callable[[float], tuple[Decomposition, ...] | None] | None = None
 
     def revealing(self, epsilon: float) -> tuple[Decomposition, ...]:
-        """Return the backgrounds of pairs that reveal something at this epsilon."""
+        """Return the backgrounds of pairs that reveal something at this epsilon.
+
+        None at all if those of some pairs are not known.
+        """
+        more = () if self.nearer is None else self.nearer(epsilon)
+        if more is None:
+            return ()
         if not self.levels:
-            return self.backgrounds
+            return (*self.backgrounds, *more)
         both = zip(self.backgrounds, self.levels, strict=True)
-        return tuple(background for background, level in both if level > epsilon)
+        return (*(background for background, level in both if level > epsilon), *more)
 
 
 class LocalRandomizer(ABC):
