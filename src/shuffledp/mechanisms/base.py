@@ -47,28 +47,21 @@ class SlotLaws:
             what dominates them in convex order.
         levels: for each background, the largest epsilon at which its pair reveals anything, rounded
             up; beyond it the pair needs no bound. Empty if all belong to one pair.
-        rest: by how much delta may be larger than what these laws give, if something is left out.
-        nearer: returns backgrounds of further pairs at an epsilon, None where they are not known.
+        rest: returns by how much, at an epsilon, delta may be larger than what these laws give;
+            None if nothing is left out, and no ratio is so large that its gain should be.
     """
 
     blanket: Decomposition
     backgrounds: tuple[Decomposition, ...]
     levels: tuple[float, ...] = ()
-    rest: float = 0.0
-    nearer: Callable[[float], tuple[Decomposition, ...] | None] | None = None
+    rest: Callable[[float], float] | None = None
 
     def revealing(self, epsilon: float) -> tuple[Decomposition, ...]:
-        """Return the backgrounds of pairs that reveal something at this epsilon.
-
-        None at all if those of some pairs are not known.
-        """
-        more = () if self.nearer is None else self.nearer(epsilon)
-        if more is None:
-            return ()
+        """Return the backgrounds of pairs that reveal something at this epsilon."""
         if not self.levels:
-            return (*self.backgrounds, *more)
+            return self.backgrounds
         both = zip(self.backgrounds, self.levels, strict=True)
-        return (*(background for background, level in both if level > epsilon), *more)
+        return tuple(background for background, level in both if level > epsilon)
 
 
 class LocalRandomizer(ABC):

@@ -11,7 +11,7 @@ from flint import arb
 from shuffledp.basics.balls import precision, upper_log
 from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve, Proved
-from shuffledp.bounds.swap.bound import swap_log_delta
+from shuffledp.bounds.swap.bound import swap_log_delta, with_few_atoms
 from shuffledp.bounds.swap.plan import DoubleLaw, Proposal, without_rare
 from shuffledp.bounds.swap.slots import Slots
 from shuffledp.decomposition.decomposition import Decomposition
@@ -48,14 +48,18 @@ class Swapped(Curve):
         log = self.estimate(epsilon)
         if not log < math.inf:
             return Proved(math.inf, self.where, "swap")
+        rest = 0.0 if self.laws.rest is None else self.laws.rest(epsilon)
+        if not rest < 1:
+            return Proved(math.inf, self.where, "swap")
         slots = Slots.of(self.laws.blanket, self.laws.revealing(epsilon), epsilon)
         accuracy = self._accuracy(epsilon)
-        if not self.laws.rest:
+        if self.laws.rest is None:
             return Proved(swap_log_delta(slots, self.n, accuracy), self.where, "swap")
         slots, cost = slots.without_rare(_rare(log), self.n)
+        slots = with_few_atoms(slots, self.n, accuracy)
         found = swap_log_delta(slots, self.n, accuracy)
         with precision():
-            found = upper_log(arb(found).exp() + cost + self.laws.rest)
+            found = upper_log(arb(found).exp() + cost + rest)
         return Proved(found, self.where, "swap")
 
     def below(self, epsilon: float) -> Proved:
@@ -74,12 +78,12 @@ class Swapped(Curve):
         backgrounds = self.laws.revealing(epsilon)
         if not backgrounds:
             return math.inf
-        return _estimate(self.laws.blanket, backgrounds, self.n, epsilon, self.laws.rest > 0)
+        return _estimate(self.laws.blanket, backgrounds, self.n, epsilon, self.laws.rest is not None)
 
     @cached_property
     def end(self) -> Interval:
         """Enclose where delta becomes 0: no later than for the blanket."""
-        return Interval(0.0, math.inf if self.laws.rest > 0 else self.laws.blanket.max_epsilon)
+        return Interval(0.0, self.laws.blanket.max_epsilon if self.laws.rest is None else math.inf)
 
     def __str__(self) -> str:
         """Name it."""
@@ -103,7 +107,7 @@ def _estimate(
     for _ in range(_LOOKS):
         limit = _rare(log)
         kept = [without_rare(law, limit) for law in types]
-        found = Proposal(without_rare(first, limit * n), kept, gamma, n).log_measured
+        found = Proposal(without_rare(first, limit), kept, gamma, n).log_measured
         before, log = log, float(np.logaddexp(found, math.log(limit)))
         if not log < before - _STILL:
             break

@@ -68,12 +68,11 @@ class Slots:
     def without_rare(self, limit: float, n: int) -> tuple[Slots, arb]:
         r"""Set the largest gains to 0; also return by how much delta of n users may fall by that.
 
-        A positive sum falls by no more than what is cut off. Of the n - 1 slots no type loses more
-        than the limit, and slot 0, of which there is one, no more than n times as much. The weights
-        :math:`\gamma(1-\gamma)^k` sum to at most 1, so that delta loses at most twice the limit.
+        A positive sum falls by no more than what is cut off, of no law more than the limit. The
+        weights :math:`\gamma(1-\gamma)^k` sum to at most 1, and there are n slots.
         """
         with precision():
-            first, lost = capped(sorted_law(self.first), limit * n)
+            first, lost = capped(sorted_law(self.first), limit)
             found = [capped(sorted_law(law), limit) for law in self.types]
             cost = lost / n + max((cost.upper() for _, cost in found), default=arb(0))
             return replace(self, first=first, types=tuple(law for law, _ in found)), cost

@@ -3,6 +3,7 @@ r"""Types of background for normal noise on [0, 1], in balls: for all pairs and 
 Let :math:`s=1/\sigma`. By reflection x < x'. Normal noise is self-decomposable, so three families
 stand for all pairs and inputs (:mod:`shuffledp.mechanisms.noise.interval_types`): v in [0, 1] with
 the pair (0, 1); v = 0 on the left of a pair :math:`(\xi,1)`; v = 1 on the right of a pair (0, d).
+Of the latter two every one is dominated by the types of v = 0 and v = 1 among the first.
 
 *Between.* Others hold v in [0, 1]. Let :math:`h_i\le R(v_i)` for inputs :math:`0=v_0<v_1<\dots`. If
 :math:`(1-t)h_i+th_{i+1}\le R(v)`, then the law of g/R(v) is dominated in convex order by the mixture
@@ -24,11 +25,13 @@ the least R(1)(S'); S is an interval, and :math:`R(\xi)(S)\le R(0)(S)` if its mi
 :math:`\varepsilon\ge\frac{s^2}2(1-\xi)+\log\xi`, whose largest value is the one above.
 
 *On the right* the same argument with :math:`t\ge0` and t < 0 exchanged shows that a pair (0, d) is
-dominated by (0, 1) if :math:`\varepsilon\le-\log(1-d)-\frac{s^2}2d`. Nearer pairs have types of their
-own: v = 1 and d in [a, b] scaled to the pair (0, b) and v in [1, b/a], whose laws are at least the
-smaller one h of those at both ends. Pairs that are so
-near that one user alone is protected need none: beyond the level
-:math:`dzs+\frac{(ds)^2}2` a pair reveals no more than :math:`\bar\Phi(z)`.
+dominated by (0, 1) if :math:`\varepsilon\le-\log(1-d)-\frac{s^2}2d`. Let d* be such a d, from which on
+that grows. Nearer pairs are compared with a mixture of the types 0 and 1. For t >= 0 their
+:math:`E(G-t)_+` is at most that of d*, because R(d)(S) falls with d for an upper half-line S. For t < 0
+their :math:`E(t-G)_+` is at most that of
+:math:`R(0)-\lambda e^{(d^*s)^2/8}\max(R(d^*),R(0))`, because log R(d) is quadratic in d. What these exceed
+those of the mixture by, at one of its atoms, E(G - t)_+ does nowhere else, and n slots together
+add no more than that to delta.
 
 In a cell of outputs, in which log h/R(v) is linear, the ratios :math:`(R(0)/h,R(d)/h)` run along a curve
 :math:`(e^{\alpha y},e^{\beta y})`, which bends in one direction only. It lies in the triangle of its
@@ -44,14 +47,15 @@ each side, and for slot 0 that divided by :math:`\gamma n`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
+import numpy as np
 from flint import arb
 
+from shuffledp.basics.arrays import FloatArray
 from shuffledp.basics.balls import ball, precision, total, upper_double
 from shuffledp.decomposition.decomposition import Component, Decomposition
 from shuffledp.mechanisms.base import SlotLaws
@@ -62,13 +66,14 @@ _FAR, _NEAR = 12.0, 3.0
 #: Width of cells in standard deviations: of the end points, and of types far below them.
 _WIDTH, _COARSE_WIDTH = 0.12, 0.4
 
-#: The distance of an end point and the next input that has a type, in standard deviations, and by
-#: how much the next distances are longer.
-_STEP, _LONGER = 0.06, 3
+#: The distance of an end point and the next input that has a type, in standard deviations.
+_STEP = 0.1
 
-#: Pairs this far apart or more have no type on the right. How far from the middle those of others
-#: may be as large as the end point's, in standard deviations, and which share they use up.
-_CLOSE, _TAIL, _SHARE_OF_TAIL = Fraction(19, 20), 5.0, 0.5
+#: Shares of the type 0 in mixtures that nearer pairs are compared with; from this level on none are.
+_SHARES, _MOST_EPSILON = np.geomspace(1 / 128, 1 / 2, 7), 1.0
+
+#: Sums of positive doubles are known better than that, relatively.
+_SURE = 1e-11
 
 
 @dataclass(frozen=True)
@@ -114,28 +119,25 @@ def normal_types(sigma: Fraction) -> SlotLaws:
 
     >>> found = normal_types(Fraction(1))
     >>> len(found.backgrounds), found.rest < 1e-30
-    (6, True)
+    (5, True)
     """
-    inputs = list(_inputs(sigma))
+    inputs = _inputs(sigma)
     spans = list(pairwise(inputs))
     kinds = [
         _Type(Fraction(1), v, tuple(spans[max(i - 1, 0) : i + 1])) for i, v in enumerate(inputs)
     ]
     blanket = _decompose(sigma, _middle(Fraction(1), Fraction(0), Fraction(1)))
-    with precision():
-        rest = upper_double(_beyond(arb(_FAR)) * (3 + 2 / blanket.mass))
     types = tuple(_decompose(sigma, kind) for kind in kinds)
-    return SlotLaws(blanket, types, rest=rest, nearer=_Nearer(sigma))
+    with precision():
+        tail = upper_double(_beyond(arb(_FAR)) * (20 + 2 / blanket.mass))
+    return SlotLaws(blanket, types, rest=_Rest(sigma, types[0], types[-1], tail))
 
 
-def _inputs(sigma: Fraction) -> Iterator[Fraction]:
-    """Yield the inputs that have types, from 0 to 1, symmetrically."""
-    left, step = [Fraction(0)], sigma * Fraction(_STEP)
-    while left[-1] + step < Fraction(1, 2):
-        left.append(left[-1] + step)
-        step *= _LONGER
-    yield from left
-    yield from (1 - x for x in reversed(left))
+def _inputs(sigma: Fraction) -> list[Fraction]:
+    """Return the inputs that have types: next to each other where types matter."""
+    half, step = Fraction(1, 2), min(sigma * Fraction(_STEP), Fraction(1))
+    inputs = {Fraction(0), Fraction(1), *([half] if step < 1 else [])}
+    return sorted(inputs | ({step, 1 - step} if step < half else set()))
 
 
 def _middle(distance: Fraction, low: Fraction, high: Fraction) -> _Type:
@@ -144,43 +146,83 @@ def _middle(distance: Fraction, low: Fraction, high: Fraction) -> _Type:
     return _Type(distance, (low + high) / 2, ((low, high),), is_far_below=far_below)
 
 
-@dataclass(frozen=True)
-class _Nearer:
-    """The types on the right of a pair that (0, 1) does not dominate."""
+@dataclass(frozen=True, eq=False)
+class _Rest:
+    """By how much other pairs, and large ratios, may exceed what the types give.
+
+    Attributes:
+        sigma: the standard deviation.
+        near: the type of 0.
+        far: the type of 1.
+        tail: what outputs far from a pair may add.
+    """
 
     sigma: Fraction
+    near: Decomposition
+    far: Decomposition
+    tail: float
 
-    def __call__(self, epsilon: float) -> tuple[Decomposition, ...] | None:
-        """Return those at an epsilon; None if they, or types on the left, are not known."""
+    def __call__(self, epsilon: float) -> float:
+        """Return it at an epsilon; infinite if it is not known."""
         with precision():
             half = 1 / (2 * ball(self.sigma) ** 2)
-            if not (half <= 1 or half - 1 - half.log() <= epsilon):
-                return None
-            if not (2 * half * (1 - ball(_CLOSE)) <= 1 and epsilon <= self._dominated(_CLOSE)):
-                return None
-            kinds = []
-            for kind, following in self._kinds():
-                level = ball(kind.distance / self.sigma)
-                if level * _FAR + level * level / 2 <= epsilon:
-                    break
-                if not epsilon <= self._dominated(following):
-                    kinds.append(kind)
-        return tuple(_decompose(self.sigma, kind).swap() for kind in kinds)
+            known = half <= 1 or half - 1 - half.log() <= epsilon
+            distance = self._distance(epsilon)
+            if not (0 <= epsilon <= _MOST_EPSILON and known and distance is not None):
+                return math.inf
+            mean = 1 - arb(epsilon).exp()
+            laws = [part.at(epsilon).upper for part in (self.near, self.far)]
+            missing = upper_double(max((mean - law.mean).upper() for law in laws))
+            stretch = upper_double((ball(distance / self.sigma) ** 2 / 8 + epsilon).exp())
+        apart = _decompose(self.sigma, _middle(distance, distance - 1, distance - 1)).swap()
+        found = _excess(apart, [(law.values, law.masses) for law in laws], epsilon, stretch)
+        return found + max(missing, 0.0) + self.tail
 
-    def _dominated(self, distance: Fraction) -> arb:
-        """Return up to which epsilon (0, 1) dominates the pair and, where that grows, wider ones."""
-        return -(1 - ball(distance)).log() - ball(distance / (2 * self.sigma**2))
+    def _distance(self, epsilon: float) -> Fraction | None:
+        """Return a distance from which on pairs are dominated by (0, 1); None if none is known."""
+        slope = float(1 / (2 * self.sigma**2))
+        low, high = max(0.0, 1 - 1 / slope), 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (
+                (middle, high)
+                if -math.log1p(-middle) - slope * middle < epsilon * (1 + 1e-6)
+                else (low, middle)
+            )
+        distance = Fraction(high)
+        if not 0 < distance < 1 or 1 - distance > 2 * self.sigma**2:
+            return None
+        level = -ball(1 - distance).log() - ball(distance / (2 * self.sigma**2))
+        return distance if level >= epsilon else None
 
-    def _kinds(self) -> Iterator[tuple[_Type, Fraction]]:
-        """Yield all kinds, seen from the left, with the distance from which on they are needed."""
-        scale, distance = float(self.sigma), _CLOSE
-        while True:
-            tail = math.exp(-_TAIL * float(distance) / scale)
-            width = -scale * _SHARE_OF_TAIL / _TAIL * math.log1p(-tail)
-            following = Fraction(float(distance / (1 + Fraction(min(width, scale)))))
-            furthest = distance - distance / following
-            yield _middle(distance, furthest, distance - 1), following
-            distance = following
+
+def _excess(
+    apart: Decomposition, ends: list[tuple[FloatArray, FloatArray]], epsilon: float, stretch: float
+) -> float:
+    """Bound by how much E(G - t)_+ of nearer pairs exceeds that of a mixture, for the best share.
+
+    Args:
+        apart: the law of the farthest of these pairs.
+        ends: the laws of G of the types 0 and 1.
+        epsilon: the level.
+        stretch: what R(d) is below, in units of the larger one of the laws between which d is.
+    """
+    at = np.concatenate([*(values for values, _ in ends), [0.0]])
+    above, below = at[at >= 0][:, None], at[at <= 0][:, None]
+    first, second = apart.ratio0, apart.ratio1
+    gains = first - math.exp(epsilon) * second
+    upper = np.maximum(gains - above, 0.0) @ apart.weight
+    lower = np.maximum(below + stretch * np.maximum(first, second) - first, 0.0) @ apart.weight
+    calls = [np.maximum(values - above, 0.0) @ masses for values, masses in ends]
+    puts = [np.maximum(below - values, 0.0) @ masses for values, masses in ends]
+    excesses = [
+        max(
+            float((side * (1 + _SURE) - (share * x + (1 - share) * y) * (1 - _SURE)).max())
+            for side, (x, y) in ((upper, calls), (lower, puts))
+        )
+        for share in _SHARES
+    ]
+    return max(min(excesses), 0.0)
 
 
 def _beyond(z: arb) -> arb:
