@@ -8,11 +8,11 @@ Of the latter two every one is dominated by the types of v = 0 and v = 1 among t
 *Between.* Others hold v in [0, 1]. Let :math:`h_i\le R(v_i)` for inputs :math:`0=v_0<v_1<\dots`. If
 :math:`(1-t)h_i+th_{i+1}\le R(v)`, then the law of g/R(v) is dominated in convex order by the mixture
 of those of :math:`g/h_i` and :math:`g/h_{i+1}` with the masses h and an atom at 0 for the rest,
-because :math:`(g,h)\mapsto h\varphi(g/h)` is convex. So these laws are the types. With v at the share
-t between inputs w apart, m their middle, R(v) is at least the geometric mean of their laws, and by
-Hoeffding's lemma the arithmetic mean is at most :math:`e^{q^2/8}` times the geometric one, q the
-logarithm of their ratio: :math:`h=R(v_i)e^{-w^2s^4(y-m)^2/8}` will do, with the worse one of two
-neighbours. Of a bound that is concave in y the logarithm may be replaced by its chords.
+because :math:`(g,h)\mapsto h\varphi(g/h)` is convex. So these laws are the types. Let v be at the
+share t between a and b, y nearer to a, and :math:`q=\log\frac{R(a)}{R(b)}(y)\ge0`. R(v) is at least
+the geometric mean :math:`R(b)e^{(1-t)q}\ge R(b)(1+(1-t)q)`. So :math:`h_b=R(b)` and
+:math:`h_a=R(b)(1+q)` will do there, :math:`R(a)e^{-x}` with :math:`x=q-\log(1+q)`. Of two neighbours the
+worse one counts. Every larger x will do, too, for example a chord: x is convex in y.
 
 *On the left* the law of the gain, g/R(v) under R(v), is dominated by that of the pair (0, 1), in
 convex order, if :math:`\varepsilon\ge\frac{s^2}2-1-\log\frac{s^2}2` or :math:`s^2\le2`. For S with
@@ -83,35 +83,33 @@ class _Type:
     Attributes:
         distance: of the pair.
         holder: the input whose law is thinned.
-        spans: ranges of inputs. If the holder is an end of one or two, x is the largest
-            :math:`w^2s^4(y-m)^2/8`. If it is the middle of one, h is the smaller law of its ends.
-        is_far_below: whether accuracy does not matter.
+        spans: ranges of inputs that end at the holder, or one whose middle it is: then h is the
+            smaller one of the laws of its ends.
+        is_coarse: whether accuracy does not matter.
     """
 
     distance: Fraction
     holder: Fraction
     spans: tuple[tuple[Fraction, Fraction], ...]
-    is_far_below: bool = False
+    is_coarse: bool = False
 
     @property
     def is_middle(self) -> bool:
         """Whether h is the smaller one of two laws."""
         return sum(self.spans[0]) == 2 * self.holder
 
-    @property
-    def top(self) -> Fraction:
-        """The output at which x is smallest."""
-        if len(self.spans) == 1:
-            return sum(self.spans[0]) / 2
-        (low, _), (_, high) = self.spans
-        return (low + high) / 2
-
     def lost(self, y: Fraction, variance: Fraction) -> Fraction:
-        """Return x at an output."""
-        far, width = max((abs(y - (a + b) / 2) * (b - a), b - a) for a, b in self.spans)
+        """Return x at an output, rounded up."""
         if self.is_middle:
-            return (4 * far + width**2) / (8 * variance)
-        return (far / variance) ** 2 / 8
+            ((low, high),) = self.spans
+            return (4 * abs(y - self.holder) * (high - low) + (high - low) ** 2) / (8 * variance)
+        largest = Fraction(0)
+        for low, high in self.spans:
+            far = (low + high) / 2 - y if self.holder == low else y - (low + high) / 2
+            if far > 0:
+                q = ball(far * (high - low) / variance)
+                largest = max(largest, Fraction(upper_double(q - q.log1p())))
+        return largest
 
 
 def normal_types(sigma: Fraction) -> SlotLaws:
@@ -142,8 +140,7 @@ def _inputs(sigma: Fraction) -> list[Fraction]:
 
 def _middle(distance: Fraction, low: Fraction, high: Fraction) -> _Type:
     """Return the type of the smaller one of two laws."""
-    far_below = distance < 1
-    return _Type(distance, (low + high) / 2, ((low, high),), is_far_below=far_below)
+    return _Type(distance, (low + high) / 2, ((low, high),), is_coarse=distance < 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,14 +229,14 @@ def _beyond(z: arb) -> arb:
 
 def _outputs(kind: _Type, sigma: float) -> list[Fraction]:
     """Cut evenly near the pair, and in ever longer steps farther out."""
-    width = (_COARSE_WIDTH if kind.is_far_below else _WIDTH) * sigma
+    width = (_COARSE_WIDTH if kind.is_coarse else _WIDTH) * sigma
     half, far, centre = float(kind.distance) / 2, _FAR * sigma, kind.distance / 2
     count = math.ceil((half + _NEAR * sigma) / width)
     steps = [(half + _NEAR * sigma) * i / count for i in range(1, count + 1)]
     while steps[-1] - half < far:
         steps.append(steps[-1] + (steps[-1] - half) * width / (_NEAR * sigma))
     sides = (centre + sign * Fraction(step) for step in steps for sign in (-1, 1))
-    return sorted({centre, kind.top, *sides})
+    return sorted({centre, kind.holder, *sides})
 
 
 @lru_cache(maxsize=1024)
@@ -247,8 +244,8 @@ def _decompose(sigma: Fraction, kind: _Type) -> Decomposition:
     """Return the law of a type, its cells split between the corners of triangles."""
     variance, v, inputs = sigma**2, kind.holder, (Fraction(0), kind.distance)
     outputs = _outputs(kind, float(sigma))
-    lost = [kind.lost(y, variance) for y in outputs]
     with precision():
+        lost = [kind.lost(y, variance) for y in outputs]
         tails = [[_Tail.of(y, x, sigma) for y in outputs] for x in inputs]
         logs = [
             [ball((x - v) * (2 * y - x - v) / (2 * variance) + less) for x in inputs]
