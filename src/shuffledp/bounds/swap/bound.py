@@ -68,7 +68,7 @@ def swap_log_delta(slots: Slots, n: int, rtol: float) -> float:
         return math.inf
     with precision():
         if len(slots.types) <= _FEW_TYPES:
-            slots = with_few_atoms(slots, n, rtol)
+            slots = _with_few_atoms(slots, n, _SHARE_OF_ATOMS * rtol)
         proposal = Proposal.of(slots, n)
         plan = proposal.plan(rtol) if proposal.is_promising else None
         best = math.inf
@@ -81,9 +81,8 @@ def swap_log_delta(slots: Slots, n: int, rtol: float) -> float:
         return best
 
 
-def with_few_atoms(slots: Slots, n: int, rtol: float) -> Slots:
+def _with_few_atoms(slots: Slots, n: int, rtol: float) -> Slots:
     """Return laws of few atoms that are above these in convex order."""
-    rtol *= _SHARE_OF_ATOMS
     first, *types = (
         coarse(sorted_law(law), n, rtol, "upper") if len(law.atoms) > FEW else law
         for law in (slots.first, *slots.types)

@@ -11,7 +11,7 @@ from flint import arb
 from shuffledp.basics.balls import precision, upper_log
 from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve, Proved
-from shuffledp.bounds.swap.bound import swap_log_delta, with_few_atoms
+from shuffledp.bounds.swap.bound import swap_log_delta
 from shuffledp.bounds.swap.plan import DoubleLaw, Proposal, without_rare
 from shuffledp.bounds.swap.slots import Slots
 from shuffledp.decomposition.decomposition import Decomposition
@@ -25,7 +25,7 @@ _SHIFT = 1e-3
 
 #: Which share of delta cutting off rare gains may add; how often delta is estimated for that at
 #: most, and when it is known well enough.
-_RARE, _LOOKS, _STILL = 5e-3, 12, 0.1
+_RARE, _LOOKS, _STILL = 3e-2, 12, 0.1
 
 
 class Swapped(Curve):
@@ -52,12 +52,11 @@ class Swapped(Curve):
         if not rest < 1:
             return Proved(math.inf, self.where, "swap")
         slots = Slots.of(self.laws.blanket, self.laws.revealing(epsilon), epsilon)
-        accuracy = self._accuracy(epsilon)
         if self.laws.rest is None:
-            return Proved(swap_log_delta(slots, self.n, accuracy), self.where, "swap")
+            found = swap_log_delta(slots, self.n, self._accuracy(epsilon))
+            return Proved(found, self.where, "swap")
         slots, cost = slots.without_rare(_rare(log), self.n)
-        slots = with_few_atoms(slots, self.n, accuracy)
-        found = swap_log_delta(slots, self.n, accuracy)
+        found = swap_log_delta(slots, self.n, _COARSEST)
         with precision():
             found = upper_log(arb(found).exp() + cost + rest)
         return Proved(found, self.where, "swap")
