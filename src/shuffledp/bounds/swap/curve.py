@@ -48,8 +48,8 @@ class Swapped(Curve):
         log = self.estimate(epsilon)
         if not log < math.inf:
             return Proved(math.inf, self.where, "swap")
-        rest = 0.0 if self.laws.rest is None else self.laws.rest(epsilon)
-        if not rest < 1:
+        rest = self._rest(epsilon)
+        if rest == 1:
             return Proved(math.inf, self.where, "swap")
         slots = Slots.of(self.laws.blanket, self.laws.revealing(epsilon), epsilon)
         if self.laws.rest is None:
@@ -77,7 +77,13 @@ class Swapped(Curve):
         backgrounds = self.laws.revealing(epsilon)
         if not backgrounds:
             return math.inf
-        return _estimate(self.laws.blanket, backgrounds, self.n, epsilon, self.laws.rest is not None)
+        is_capped = self.laws.rest is not None
+        found = _estimate(self.laws.blanket, backgrounds, self.n, epsilon, is_capped)
+        return float(np.logaddexp(found, math.log(self._rest(epsilon)))) if is_capped else found
+
+    def _rest(self, epsilon: float) -> float:
+        """Return what is left out, at most 1."""
+        return 0.0 if self.laws.rest is None else min(self.laws.rest(epsilon), 1.0)
 
     @cached_property
     def end(self) -> Interval:
@@ -103,13 +109,15 @@ def _estimate(
     if not are_capped:
         return Proposal(first, types, gamma, n).log_estimate
     log = 0.0
-    for _ in range(_LOOKS):
-        limit = _rare(log)
-        kept = [without_rare(law, limit) for law in types]
-        found = Proposal(without_rare(first, limit), kept, gamma, n).log_measured
-        before, log = log, float(np.logaddexp(found, math.log(limit)))
-        if not log < before - _STILL:
-            break
+    for is_rough in (True, False):
+        for _ in range(_LOOKS):
+            limit = _rare(log)
+            kept = [without_rare(law, limit) for law in types]
+            proposal = Proposal(without_rare(first, limit), kept, gamma, n)
+            found = proposal.log_estimate if is_rough else proposal.log_measured
+            before, log = log, float(np.logaddexp(found, math.log(limit)))
+            if not log < before - _STILL:
+                break
     return log
 
 

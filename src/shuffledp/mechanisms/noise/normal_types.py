@@ -26,12 +26,13 @@ the least R(1)(S'); S is an interval, and :math:`R(\xi)(S)\le R(0)(S)` if its mi
 
 *On the right* the same argument with :math:`t\ge0` and t < 0 exchanged shows that a pair (0, d) is
 dominated by (0, 1) if :math:`\varepsilon\le-\log(1-d)-\frac{s^2}2d`. Let d* be such a d, from which on
-that grows. Nearer pairs are compared with a mixture of the types 0 and 1. For t >= 0 their
-:math:`E(G-t)_+` is at most that of d*, because R(d)(S) falls with d for an upper half-line S. For t < 0
-their :math:`E(t-G)_+` is at most that of
-:math:`R(0)-\lambda e^{(d^*s)^2/8}\max(R(d^*),R(0))`, because log R(d) is quadratic in d. What these exceed
-those of the mixture by, at one of its atoms, E(G - t)_+ does nowhere else, and n slots together
-add no more than that to delta.
+that grows. Nearer pairs are compared with mixtures of the types 0 and 1, those between
+:math:`d_2=(1-\tau)d_1` and d1 with one of them. For t >= 0 their :math:`E(G-t)_+` is at most that of
+d1, because R(d)(S) falls with d for an upper half-line S. For t < 0 their :math:`E(t-G)_+` is at most
+that of R(0) less :math:`\lambda e^{(d_1s)^2/8}` times the larger one of R(d1) and
+:math:`(1-\tau)R(d_1)+\tau R(0)`: log R(d) is quadratic in d, and the geometric mean of R(d1) and R(0)
+below the arithmetic one. What these exceed those of the mixture by, at one of its atoms, E(G - t)_+
+exceeds nowhere by more, and n slots together add no more than that to delta.
 
 In a cell of outputs, in which log h/R(v) is linear, the ratios :math:`(R(0)/h,R(d)/h)` run along a curve
 :math:`(e^{\alpha y},e^{\beta y})`, which bends in one direction only. It lies in the triangle of its
@@ -63,14 +64,19 @@ from shuffledp.mechanisms.base import SlotLaws
 #: z, and how far from a pair cells begin to grow, in standard deviations.
 _FAR, _NEAR = 12.0, 3.0
 
-#: Width of cells in standard deviations: of the end points, and of types far below them.
-_WIDTH, _COARSE_WIDTH = 0.12, 0.4
+#: Width of cells near a pair, in standard deviations.
+_WIDTH = 0.12
 
 #: The distance of an end point and the next input that has a type, in standard deviations.
 _STEP = 0.1
 
 #: Shares of the type 0 in mixtures that nearer pairs are compared with; from this level on none are.
-_SHARES, _MOST_EPSILON = np.geomspace(1 / 128, 1 / 2, 7), 1.0
+_SHARES, _MOST_EPSILON = np.geomspace(1e-6, 0.5, 24), 1.0
+
+#: Distances of nearer pairs are powers of the first number, ranges of them as long as the second;
+#: the last of so many ranges holds all others.
+_DISTANCE, _RANGE, _RANGES, _CLOSEST = 2.0**-0.25, 0.7, 8, 1e-12
+_ROOM = 1e-9  # by which ranges overlap
 
 #: Sums of positive doubles are known better than that, relatively.
 _SURE = 1e-11
@@ -85,13 +91,11 @@ class _Type:
         holder: the input whose law is thinned.
         spans: ranges of inputs that end at the holder, or one whose middle it is: then h is the
             smaller one of the laws of its ends.
-        is_coarse: whether accuracy does not matter.
     """
 
     distance: Fraction
     holder: Fraction
     spans: tuple[tuple[Fraction, Fraction], ...]
-    is_coarse: bool = False
 
     @property
     def is_middle(self) -> bool:
@@ -140,7 +144,7 @@ def _inputs(sigma: Fraction) -> list[Fraction]:
 
 def _middle(distance: Fraction, low: Fraction, high: Fraction) -> _Type:
     """Return the type of the smaller one of two laws."""
-    return _Type(distance, (low + high) / 2, ((low, high),), is_coarse=distance < 1)
+    return _Type(distance, (low + high) / 2, ((low, high),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,31 +174,34 @@ class _Rest:
             mean = 1 - arb(epsilon).exp()
             laws = [part.at(epsilon).upper for part in (self.near, self.far)]
             missing = upper_double(max((mean - law.mean).upper() for law in laws))
-            stretch = upper_double((ball(distance / self.sigma) ** 2 / 8 + epsilon).exp())
-        apart = _decompose(self.sigma, _middle(distance, distance - 1, distance - 1)).swap()
-        found = _excess(apart, [(law.values, law.masses) for law in laws], epsilon, stretch)
+        doubles = [(law.values, law.masses) for law in laws]
+        found = 0.0
+        for k in range(_RANGES):
+            near = 1.0 if k == _RANGES - 1 else 1 - _RANGE
+            with precision():
+                stretch = upper_double((ball(distance / self.sigma) ** 2 / 8 + epsilon).exp())
+            apart = _decompose(self.sigma, _middle(distance, distance - 1, distance - 1)).swap()
+            found = max(found, _excess(apart, doubles, epsilon, stretch, near))
+            distance = Fraction(float(distance) * (_RANGE + _ROOM))
         return found + max(missing, 0.0) + self.tail
 
     def _distance(self, epsilon: float) -> Fraction | None:
         """Return a distance from which on pairs are dominated by (0, 1); None if none is known."""
-        slope = float(1 / (2 * self.sigma**2))
-        low, high = max(0.0, 1 - 1 / slope), 1.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (
-                (middle, high)
-                if -math.log1p(-middle) - slope * middle < epsilon * (1 + 1e-6)
-                else (low, middle)
-            )
-        distance = Fraction(high)
-        if not 0 < distance < 1 or 1 - distance > 2 * self.sigma**2:
-            return None
-        level = -ball(1 - distance).log() - ball(distance / (2 * self.sigma**2))
-        return distance if level >= epsilon else None
+        found, following = None, Fraction(_DISTANCE)
+        while following >= max(1 - 2 * self.sigma**2, _CLOSEST):
+            level = -(1 - ball(following)).log() - ball(following / (2 * self.sigma**2))
+            if not level >= epsilon:
+                break
+            found, following = following, Fraction(float(following) * _DISTANCE)
+        return found
 
 
 def _excess(
-    apart: Decomposition, ends: list[tuple[FloatArray, FloatArray]], epsilon: float, stretch: float
+    apart: Decomposition,
+    ends: list[tuple[FloatArray, FloatArray]],
+    epsilon: float,
+    stretch: float,
+    near: float,
 ) -> float:
     """Bound by how much E(G - t)_+ of nearer pairs exceeds that of a mixture, for the best share.
 
@@ -202,14 +209,16 @@ def _excess(
         apart: the law of the farthest of these pairs.
         ends: the laws of G of the types 0 and 1.
         epsilon: the level.
-        stretch: what R(d) is below, in units of the larger one of the laws between which d is.
+        stretch: the factor of what R(d) is below, and of lambda.
+        near: tau, rounded up.
     """
     at = np.concatenate([*(values for values, _ in ends), [0.0]])
     above, below = at[at >= 0][:, None], at[at <= 0][:, None]
     first, second = apart.ratio0, apart.ratio1
     gains = first - math.exp(epsilon) * second
     upper = np.maximum(gains - above, 0.0) @ apart.weight
-    lower = np.maximum(below + stretch * np.maximum(first, second) - first, 0.0) @ apart.weight
+    largest = np.maximum(second, (1 - near) * second + near * first)
+    lower = np.maximum(below + stretch * largest - first, 0.0) @ apart.weight
     calls = [np.maximum(values - above, 0.0) @ masses for values, masses in ends]
     puts = [np.maximum(below - values, 0.0) @ masses for values, masses in ends]
     excesses = [
@@ -229,7 +238,7 @@ def _beyond(z: arb) -> arb:
 
 def _outputs(kind: _Type, sigma: float) -> list[Fraction]:
     """Cut evenly near the pair, and in ever longer steps farther out."""
-    width = (_COARSE_WIDTH if kind.is_coarse else _WIDTH) * sigma
+    width = _WIDTH * sigma
     half, far, centre = float(kind.distance) / 2, _FAR * sigma, kind.distance / 2
     count = math.ceil((half + _NEAR * sigma) / width)
     steps = [(half + _NEAR * sigma) * i / count for i in range(1, count + 1)]
