@@ -27,6 +27,9 @@ _SHIFT = 1e-3
 #: most, and when it is known well enough.
 _RARE, _LOOKS, _STILL = 3e-2, 12, 0.1
 
+#: Epsilons have a logarithm. With this share of delta left out the blanket is better.
+_TINY, _TOO_MUCH = 1e-12, 0.5
+
 
 class Swapped(Curve):
     """The swap bound of n users: an upper bound over all datasets that differ in one input.
@@ -79,7 +82,9 @@ class Swapped(Curve):
             return math.inf
         is_capped = self.laws.rest is not None
         found = _estimate(self.laws.blanket, backgrounds, self.n, epsilon, is_capped)
-        return float(np.logaddexp(found, math.log(self._rest(epsilon)))) if is_capped else found
+        # What is left out is known at few places: it says where nothing can be expected.
+        place = 2.0 ** (math.ceil(4 * math.log2(max(epsilon, _TINY))) / 4)
+        return found if self._rest(place) < _TOO_MUCH * math.exp(min(found, 0.0)) else math.inf
 
     def _rest(self, epsilon: float) -> float:
         """Return what is left out, at most 1."""

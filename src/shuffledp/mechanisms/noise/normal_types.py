@@ -51,10 +51,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq
 
 from shuffledp.basics.arrays import FloatArray
 from shuffledp.basics.balls import ball, precision, total, upper_double
@@ -73,13 +73,10 @@ _STEP = 0.1
 #: Shares of the type 0 in mixtures that nearer pairs are compared with; from this level on none are.
 _SHARES, _MOST_EPSILON = np.geomspace(1e-6, 0.5, 24), 1.0
 
-#: Distances of nearer pairs are powers of the first number, ranges of them as long as the second;
-#: the last of so many ranges holds all others.
-_DISTANCE, _RANGE, _RANGES, _CLOSEST = 2.0**-0.25, 0.7, 8, 1e-12
-_ROOM = 1e-9  # by which ranges overlap
-
-#: Sums of positive doubles are known better than that, relatively.
-_SURE = 1e-11
+#: Distances of nearer pairs. Ranges of them are two steps long; the last of so many holds all
+#: others.
+_DISTANCES = [Fraction(2.0 ** (-i / 4)) for i in range(1, 200)]
+_RANGES = 8
 
 
 @dataclass(frozen=True)
@@ -102,18 +99,18 @@ class _Type:
         """Whether h is the smaller one of two laws."""
         return sum(self.spans[0]) == 2 * self.holder
 
-    def lost(self, y: Fraction, variance: Fraction) -> Fraction:
+    def lost(self, y: fmpq, variance: fmpq) -> fmpq:
         """Return x at an output, rounded up."""
         if self.is_middle:
-            ((low, high),) = self.spans
-            return (4 * abs(y - self.holder) * (high - low) + (high - low) ** 2) / (8 * variance)
-        largest = Fraction(0)
+            width = _exact(self.spans[0][1] - self.spans[0][0])
+            return (4 * abs(y - _exact(self.holder)) * width + width * width) / (8 * variance)
+        largest = 0.0
         for low, high in self.spans:
-            far = (low + high) / 2 - y if self.holder == low else y - (low + high) / 2
-            if far > 0:
-                q = ball(far * (high - low) / variance)
-                largest = max(largest, Fraction(upper_double(q - q.log1p())))
-        return largest
+            far = _exact((low + high) / 2) - y
+            q = arb((far if self.holder == low else -far) * _exact(high - low) / variance)
+            if q > 0:
+                largest = max(largest, upper_double(q - q.log1p()))
+        return _exact(Fraction(largest))
 
 
 def normal_types(sigma: Fraction) -> SlotLaws:
@@ -163,37 +160,38 @@ class _Rest:
     far: Decomposition
     tail: float
 
+    @lru_cache(maxsize=256)  # noqa: B019
     def __call__(self, epsilon: float) -> float:
         """Return it at an epsilon; infinite if it is not known."""
         with precision():
             half = 1 / (2 * ball(self.sigma) ** 2)
             known = half <= 1 or half - 1 - half.log() <= epsilon
-            distance = self._distance(epsilon)
-            if not (0 <= epsilon <= _MOST_EPSILON and known and distance is not None):
+            distances = self._distances(epsilon)
+            if not (0 <= epsilon <= _MOST_EPSILON and known and distances):
                 return math.inf
             mean = 1 - arb(epsilon).exp()
             laws = [part.at(epsilon).upper for part in (self.near, self.far)]
             missing = upper_double(max((mean - law.mean).upper() for law in laws))
         doubles = [(law.values, law.masses) for law in laws]
         found = 0.0
-        for k in range(_RANGES):
-            near = 1.0 if k == _RANGES - 1 else 1 - _RANGE
+        for distance, following in pairwise([*distances, Fraction(0)]):
             with precision():
                 stretch = upper_double((ball(distance / self.sigma) ** 2 / 8 + epsilon).exp())
+                near = upper_double(1 - ball(following / distance))
             apart = _decompose(self.sigma, _middle(distance, distance - 1, distance - 1)).swap()
             found = max(found, _excess(apart, doubles, epsilon, stretch, near))
-            distance = Fraction(float(distance) * (_RANGE + _ROOM))
         return found + max(missing, 0.0) + self.tail
 
-    def _distance(self, epsilon: float) -> Fraction | None:
-        """Return a distance from which on pairs are dominated by (0, 1); None if none is known."""
-        found, following = None, Fraction(_DISTANCE)
-        while following >= max(1 - 2 * self.sigma**2, _CLOSEST):
-            level = -(1 - ball(following)).log() - ball(following / (2 * self.sigma**2))
+    def _distances(self, epsilon: float) -> list[Fraction]:
+        """Return d* and the ends of ranges of nearer pairs; none if no d* is known."""
+        least = max(1 - 2 * self.sigma**2, _DISTANCES[-1])
+        dominated = 0
+        for distance in takewhile(lambda d: d >= least, _DISTANCES):
+            level = -(1 - ball(distance)).log() - ball(distance / (2 * self.sigma**2))
             if not level >= epsilon:
                 break
-            found, following = following, Fraction(float(following) * _DISTANCE)
-        return found
+            dominated += 1
+        return _DISTANCES[dominated - 1 :: 2][:_RANGES] if dominated else []
 
 
 def _excess(
@@ -231,6 +229,10 @@ def _excess(
     return max(min(excesses), 0.0)
 
 
+def _exact(x: Fraction) -> fmpq:
+    return fmpq(*x.as_integer_ratio())
+
+
 def _beyond(z: arb) -> arb:
     """Return the mass of the standard normal law beyond z."""
     return (z / arb(2).sqrt()).erfc() / 2
@@ -251,27 +253,28 @@ def _outputs(kind: _Type, sigma: float) -> list[Fraction]:
 @lru_cache(maxsize=1024)
 def _decompose(sigma: Fraction, kind: _Type) -> Decomposition:
     """Return the law of a type, its cells split between the corners of triangles."""
-    variance, v, inputs = sigma**2, kind.holder, (Fraction(0), kind.distance)
-    outputs = _outputs(kind, float(sigma))
+    scale, v = _exact(sigma), _exact(kind.holder)
+    variance, inputs = scale * scale, (fmpq(0), _exact(kind.distance))
+    outputs = [_exact(y) for y in _outputs(kind, float(sigma))]
     with precision():
         lost = [kind.lost(y, variance) for y in outputs]
-        tails = [[_Tail.of(y, x, sigma) for y in outputs] for x in inputs]
+        tails = [[_Tail.of(y, x, scale) for y in outputs] for x in inputs]
         logs = [
-            [ball((x - v) * (2 * y - x - v) / (2 * variance) + less) for x in inputs]
+            [arb((x - v) * (2 * y - x - v) / (2 * variance) + less) for x in inputs]
             for y, less in zip(outputs, lost, strict=True)
         ]
         weights, components = [arb(0)] * len(outputs), []
         for i, (start, stop) in enumerate(pairwise(outputs)):
             bend = (lost[i] - lost[i + 1]) / (stop - start)  # of log h/R(v)
             moved = v + bend * variance  # h is a multiple of R(moved)
-            factor = ball(bend * (v - start) + bend**2 * variance / 2 - lost[i]).exp()
-            c = factor * (_Tail.of(start, moved, sigma) - _Tail.of(stop, moved, sigma))
+            factor = arb(bend * (v - start) + bend * bend * variance / 2 - lost[i]).exp()
+            c = factor * (_Tail.of(start, moved, scale) - _Tail.of(stop, moved, scale))
             slopes = [(x - v) / variance - bend for x in inputs]
             means = [
                 (tail[i] - tail[i + 1]) / (c * log.exp()) - 1
                 for tail, log in zip(tails, logs[i], strict=True)
             ]
-            at_stop, corner = _split([ball(slope) for slope in slopes], means, ball(stop - start))
+            at_stop, corner = _split([arb(slope) for slope in slopes], means, arb(stop - start))
             if corner is not None:
                 place, share = corner
                 log0, log1 = (x + y.log1p() for x, y in zip(logs[i], place, strict=True))
@@ -280,9 +283,9 @@ def _decompose(sigma: Fraction, kind: _Type) -> Decomposition:
             weights[i] += c * (1 - at_stop)
             weights[i + 1] += c * at_stop
         if kind.is_middle:  # all else is beyond
-            (low, high), (first, last) = kind.spans[0], (outputs[0], outputs[-1])
-            weights[0] += _beyond(ball((high - first) / sigma))
-            weights[-1] += _beyond(ball((last - low) / sigma))
+            low, high = map(_exact, kind.spans[0])
+            weights[0] += _beyond(arb((high - outputs[0]) / scale))
+            weights[-1] += _beyond(arb((outputs[-1] - low) / scale))
         components += [Component(*both, weight) for both, weight in zip(logs, weights, strict=True)]
         return Decomposition(tuple(components), 1 - total(c.weight for c in components))
 
@@ -314,9 +317,9 @@ class _Tail:
     is_above: bool
 
     @classmethod
-    def of(cls, y: Fraction, x: Fraction, sigma: Fraction) -> _Tail:
+    def of(cls, y: fmpq, x: fmpq, sigma: fmpq) -> _Tail:
         """Return that of R(x)."""
-        return cls(_beyond(ball(abs(y - x) / sigma)), y > x)
+        return cls(_beyond(arb(abs(y - x) / sigma)), y > x)
 
     def __sub__(self, other: _Tail) -> arb:
         """Return the mass between two outputs, the smaller one first."""
