@@ -327,6 +327,4 @@ def _law(randomizer: LocalRandomizer, kind: type, pair: Pair, other: Input | Non
 def _slot_laws(randomizer: LocalRandomizer, kind: type, pair: Pair) -> SlotLaws | None:
     """Return the laws of the swap bound; None if they are not known or ratios are unbounded."""
     laws = randomizer.slot_laws(pair)
-    if laws is None or any(part.is_singular for part in (laws.blanket, *laws.backgrounds)):
-        return None
-    return laws
+    return None if laws is None or laws.is_singular else laws

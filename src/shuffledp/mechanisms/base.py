@@ -56,6 +56,11 @@ class SlotLaws:
     levels: tuple[float, ...] = ()
     rest: Callable[[float], float] | None = None
 
+    @property
+    def is_singular(self) -> bool:
+        """Whether some outputs give an input away: then nobody can swap seats."""
+        return any(part.is_singular for part in (self.blanket, *self.backgrounds))
+
     def revealing(self, epsilon: float) -> tuple[Decomposition, ...]:
         """Return the backgrounds of pairs that reveal something at this epsilon."""
         if not self.levels:

@@ -15,8 +15,8 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.mechanisms.aggregate import Aggregate, NormalSum, OnlyMultiset
 from shuffledp.mechanisms.base import SlotLaws
 from shuffledp.mechanisms.noise.continuous_noise import ContinuousNoise
-from shuffledp.mechanisms.noise.normal_types import normal_types
 from shuffledp.mechanisms.noise.noise_laws import Place, normal_decomposition
+from shuffledp.mechanisms.noise.normal_types import normal_types
 from shuffledp.mechanisms.pair import Pair
 from shuffledp.mechanisms.sampling import Bits
 from shuffledp.mechanisms.sampling.checks import check_reals

@@ -6,18 +6,18 @@ the pair (0, 1); v = 0 on the left of a pair :math:`(\xi,1)`; v = 1 on the right
 Of the latter two every one is dominated by the types of v = 0 and v = 1 among the first.
 
 *Between.* Others hold v in [0, 1]. Let :math:`h_i\le R(v_i)` for inputs :math:`0=v_0<v_1<\dots`. If
-:math:`(1-t)h_i+th_{i+1}\le R(v)`, then the law of g/R(v) is dominated in convex order by the mixture
-of those of :math:`g/h_i` and :math:`g/h_{i+1}` with the masses h and an atom at 0 for the rest,
-because :math:`(g,h)\mapsto h\varphi(g/h)` is convex. So these laws are the types. Let v be at the
-share t between a and b, y nearer to a, and :math:`q=\log\frac{R(a)}{R(b)}(y)\ge0`. R(v) is at least
-the geometric mean :math:`R(b)e^{(1-t)q}\ge R(b)(1+(1-t)q)`. So :math:`h_b=R(b)` and
-:math:`h_a=R(b)(1+q)` will do there, :math:`R(a)e^{-x}` with :math:`x=q-\log(1+q)`. Of two neighbours the
-worse one counts. Every larger x will do, too, for example a chord: x is convex in y.
+:math:`(1-t)h_i+th_{i+1}\le R(v)`, then the law of g/R(v) is dominated in convex order by the
+mixture of those of :math:`g/h_i` and :math:`g/h_{i+1}` with the masses h and an atom at 0 for the
+rest, because :math:`(g,h)\mapsto h\varphi(g/h)` is convex. So these laws are the types. Let v be at
+the share t between a and b, y nearer to a, and :math:`q=\log\frac{R(a)}{R(b)}(y)\ge0`. R(v) is at
+least the geometric mean :math:`R(b)e^{(1-t)q}\ge R(b)(1+(1-t)q)`. So :math:`h_b=R(b)` and
+:math:`h_a=R(b)(1+q)` will do there, :math:`R(a)e^{-x}` with :math:`x=q-\log(1+q)`. Of two
+neighbours the worse one counts. Every larger x will do, too, for example a chord: x is convex in y.
 
 *On the left* the law of the gain, g/R(v) under R(v), is dominated by that of the pair (0, 1), in
 convex order, if :math:`\varepsilon\ge\frac{s^2}2-1-\log\frac{s^2}2` or :math:`s^2\le2`. For S with
-:math:`G>t` (or :math:`G<t`), :math:`E(G-t)_+=R(\xi)(S)-\lambda R(1)(S)-tR(0)(S)`, and the pair
-(0, 1) attains that for at least one other set S'. For :math:`t\le0` take S' = S, an upper half-line:
+:math:`G>t` (or :math:`G<t`), :math:`E(G-t)_+=R(\xi)(S)-\lambda R(1)(S)-tR(0)(S)`, and the pair (0,
+1) attains that for at least one other set S'. For :math:`t\le0` take S' = S, an upper half-line:
 :math:`R(\xi)(S)\ge R(0)(S)`. For t > 0 take the lower half-line with R(0)(S') = R(0)(S), which has
 the least R(1)(S'); S is an interval, and :math:`R(\xi)(S)\le R(0)(S)` if its middle is below
 :math:`\xi/2`. It is, if the gain at :math:`\xi/2+y` is never above that at :math:`\xi/2-y`, that is
@@ -25,24 +25,24 @@ the least R(1)(S'); S is an interval, and :math:`R(\xi)(S)\le R(0)(S)` if its mi
 :math:`\varepsilon\ge\frac{s^2}2(1-\xi)+\log\xi`, whose largest value is the one above.
 
 *On the right* the same argument with :math:`t\ge0` and t < 0 exchanged shows that a pair (0, d) is
-dominated by (0, 1) if :math:`\varepsilon\le-\log(1-d)-\frac{s^2}2d`. Let d* be such a d, from which on
-that grows. Nearer pairs are compared with mixtures of the types 0 and 1, those between
-:math:`d_2=(1-\tau)d_1` and d1 with one of them. For t >= 0 their :math:`E(G-t)_+` is at most that of
-d1, because R(d)(S) falls with d for an upper half-line S. For t < 0 their :math:`E(t-G)_+` is at most
-that of R(0) less :math:`\lambda e^{(d_1s)^2/8}` times the larger one of R(d1) and
-:math:`(1-\tau)R(d_1)+\tau R(0)`: log R(d) is quadratic in d, and the geometric mean of R(d1) and R(0)
-below the arithmetic one. What these exceed those of the mixture by, at one of its atoms, E(G - t)_+
-exceeds nowhere by more, and n slots together add no more than that to delta.
+dominated by (0, 1) if :math:`\varepsilon\le-\log(1-d)-\frac{s^2}2d`. Let d* be such a d, from which
+on that grows. Nearer pairs are compared with mixtures of the types 0 and 1, those between
+:math:`d_2=(1-\tau)d_1` and d1 with one of them. For t >= 0 their :math:`E(G-t)_+` is at most that
+of d1, because R(d)(S) falls with d for an upper half-line S. For t < 0 their :math:`E(t-G)_+` is at
+most that of R(0) less :math:`\lambda e^{(d_1s)^2/8}` times the larger one of R(d1) and
+:math:`(1-\tau)R(d_1)+\tau R(0)`: log R(d) is quadratic in d, and the geometric mean of R(d1) and
+R(0) below the arithmetic one. What these exceed those of the mixture by, at one of its atoms, E(G -
+t)_+ exceeds nowhere by more, and n slots together add no more than that to delta.
 
-In a cell of outputs, in which log h/R(v) is linear, the ratios :math:`(R(0)/h,R(d)/h)` run along a curve
-:math:`(e^{\alpha y},e^{\beta y})`, which bends in one direction only. It lies in the triangle of its
-ends and the point where the tangents at them meet, among whose corners the mass is split with the
-same mean: a law above the true one in convex order.
+In a cell of outputs, in which log h/R(v) is linear, the ratios :math:`(R(0)/h,R(d)/h)` run along a
+curve :math:`(e^{\alpha y},e^{\beta y})`, which bends in one direction only. It lies in the triangle
+of its ends and the point where the tangents at them meet, among whose corners the mass is split
+with the same mean: a law above the true one in convex order.
 
-The ratios are unbounded. Outputs more than :math:`z\sigma` away from the pair count as the outermost
-ones. Where the gain falls by that, a slot loses at most :math:`E[G_+]` there, which is what the user
-in question has there: since :math:`(a+b)_+\le a_++b_+`, delta loses at most :math:`\bar\Phi(z)` on
-each side, and for slot 0 that divided by :math:`\gamma n`.
+The ratios are unbounded. Outputs more than :math:`z\sigma` away from the pair count as the
+outermost ones. Where the gain falls by that, a slot loses at most :math:`E[G_+]` there, which is
+what the user in question has there: since :math:`(a+b)_+\le a_++b_+`, delta loses at most
+:math:`\bar\Phi(z)` on each side, and for slot 0 that divided by :math:`\gamma n`.
 """
 
 from __future__ import annotations
@@ -70,8 +70,14 @@ _WIDTH = 0.12
 #: The distance of an end point and the next input that has a type, in standard deviations.
 _STEP = 0.1
 
-#: Shares of the type 0 in mixtures that nearer pairs are compared with; from this level on none are.
+#: Shares of the type 0 in mixtures that nearer pairs are compared with; beyond this level none are.
 _SHARES, _MOST_EPSILON = np.geomspace(1e-6, 0.5, 24), 1.0
+
+#: Bits that are needed where a triangle is small: with much noise its ratios hardly change.
+_PRECISION = 256
+
+#: Sums of positive doubles are known better than that, relatively.
+_SURE = 1e-11
 
 #: Distances of nearer pairs. Ranges of them are two steps long; the last of so many holds all
 #: others.
@@ -256,7 +262,7 @@ def _decompose(sigma: Fraction, kind: _Type) -> Decomposition:
     scale, v = _exact(sigma), _exact(kind.holder)
     variance, inputs = scale * scale, (fmpq(0), _exact(kind.distance))
     outputs = [_exact(y) for y in _outputs(kind, float(sigma))]
-    with precision():
+    with precision(_PRECISION):
         lost = [kind.lost(y, variance) for y in outputs]
         tails = [[_Tail.of(y, x, scale) for y in outputs] for x in inputs]
         logs = [
@@ -286,7 +292,10 @@ def _decompose(sigma: Fraction, kind: _Type) -> Decomposition:
             low, high = map(_exact, kind.spans[0])
             weights[0] += _beyond(arb((high - outputs[0]) / scale))
             weights[-1] += _beyond(arb((outputs[-1] - low) / scale))
-        components += [Component(*both, weight) for both, weight in zip(logs, weights, strict=True)]
+        components += [
+            Component(log0, log1, weight)
+            for (log0, log1), weight in zip(logs, weights, strict=True)
+        ]
         return Decomposition(tuple(components), 1 - total(c.weight for c in components))
 
 
