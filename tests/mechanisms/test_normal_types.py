@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from shuffledp import ShuffleAccountant
 from shuffledp.basics.balls import precision, total
+from shuffledp.bounds.swap.curve import Swapped
 from shuffledp.mechanisms import Gaussian, Pair
 from shuffledp.mechanisms.noise.normal_types import normal_types
 
@@ -65,14 +68,13 @@ def dominating_share(target, near, far, places, slack):
 
 
 @pytest.mark.heavy(keep=3)
-@pytest.mark.parametrize("epsilon", [0.01, 0.17, 0.5])
+@pytest.mark.parametrize("level", [0.01, 0.1, 0.2])
 @pytest.mark.parametrize("sigma", [0.72, 1.0, 3.0, 20.0])
-def test_every_slot_is_dominated(sigma, epsilon):
+def test_every_slot_is_dominated(sigma, level):
     """All pairs x < x' and all v: T(x, x', v) is below a mixture of two neighbouring types."""
-    laws = normal_types(Fraction(sigma))
-    rest = laws.rest(epsilon)
-    assert rest < 1e-15
-    rng = np.random.default_rng(round(1000 * sigma + 100 * epsilon))
+    laws, epsilon = normal_types(Fraction(sigma)), level / sigma
+    assert laws.rest(epsilon) < 1e-30
+    rng = np.random.default_rng(round(1000 * sigma + 100 * level))
     types = [doubles(part, epsilon) for part in laws.backgrounds]
     size = 1.2 * max(abs(values).max() for values, _ in types)
     places = np.concatenate([-np.geomspace(size, 1e-7, 400), [0], np.geomspace(1e-7, size, 400)])
@@ -89,10 +91,58 @@ def test_every_slot_is_dominated(sigma, epsilon):
         assert any(share is not None for share in found), (first, second, held)
 
 
-@given(st.floats(0.72, 50), st.floats(1e-4, 0.3))
-@settings(max_examples=20)
-def test_little_is_left_out(sigma, epsilon):
-    assert normal_types(Fraction(sigma)).rest(epsilon) < 1e-18
+@given(st.floats(0.72, 1e4), st.floats(1e-6, 0.2))
+@settings(max_examples=10)
+def test_little_is_left_out(sigma, level):
+    assert normal_types(Fraction(sigma)).rest(level / sigma) < 1e-30
+
+
+def truth(rows, first, second, others, ratio):
+    """What two datasets reveal, in exact fractions."""
+    laws = []
+    for x in (first, second):
+        law = Counter({(0,) * len(rows[0]): Fraction(1)})
+        for v in (x, *others):
+            grown: Counter[tuple[int, ...]] = Counter()
+            for counts, p in law.items():
+                for y, q in enumerate(rows[v]):
+                    grown[(*counts[:y], counts[y] + 1, *counts[y + 1 :])] += p * q
+            law = grown
+        laws.append(law)
+    return sum(max(p - ratio * laws[1][counts], Fraction(0)) for counts, p in laws[0].items())
+
+
+@pytest.mark.heavy(keep=1)
+@pytest.mark.parametrize("seed", range(12))
+def test_no_dataset_reveals_more(seed):
+    """All datasets of up to six users who hold one of four inputs; outputs in three cells."""
+    rng = np.random.default_rng(seed)
+    cases = 0
+    while cases < 90:
+        sigma, n = rng.choice([0.8, 1.0, 2.0, 4.0]), rng.integers(5, 7)
+        level = rng.choice([0.02, 0.1, 0.2]) / sigma
+        bound = Swapped(normal_types(Fraction(sigma)), int(n), 1e-4).above(level).log
+        if bound == math.inf:
+            continue
+        inputs = [0.0, *sorted(rng.random(2)), 1.0]
+        edges = np.sort(rng.normal(0.5, sigma, 2))
+        rows = [
+            [Fraction(p) for p in np.diff([0, *norm.cdf((edges - x) / sigma), 1])] for x in inputs
+        ]
+        ratio = Fraction(math.exp(level))
+        for others in [rng.integers(0, 4, n - 1) for _ in range(4)] + [
+            [0] * (n - 1),
+            [3] * (n - 1),
+        ]:
+            for first, second in ((0, 3), (3, 0), tuple(rng.choice(4, 2, replace=False))):
+                assert truth(rows, first, second, others, ratio) <= math.exp(bound) * (1 + 1e-9)
+                cases += 1
+
+
+@pytest.mark.parametrize(("sigma", "n", "ratio"), [(1.0, 10_000, 1.01), (3.0, 1000, 1.01)])
+def test_guarantees_are_next_to_attacks(sigma, n, ratio):
+    found = ShuffleAccountant(Gaussian(sigma=sigma), n).epsilon_interval(1e-6)
+    assert found.upper <= ratio * found.lower
 
 
 def test_little_noise_is_left_to_the_blanket():

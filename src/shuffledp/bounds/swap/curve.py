@@ -80,8 +80,9 @@ class Swapped(Curve):
         backgrounds = self.laws.revealing(epsilon)
         if not backgrounds:
             return math.inf
-        is_capped = self.laws.rest is not None
-        found = _estimate(self.laws.blanket, backgrounds, self.n, epsilon, is_capped)
+        if self.laws.rest is None:
+            return _estimate(self.laws.blanket, backgrounds, self.n, epsilon)
+        found = _capped_estimate(self.laws.blanket, backgrounds, self.n, epsilon)
         # What is left out is known at few places: it says where nothing can be expected.
         place = 2.0 ** (math.ceil(4 * math.log2(max(epsilon, _TINY))) / 4)
         return found if self._rest(place) < _TOO_MUCH * math.exp(min(found, 0.0)) else math.inf
@@ -102,17 +103,17 @@ class Swapped(Curve):
 
 @lru_cache(maxsize=1024)
 def _estimate(
-    blanket: Decomposition,
-    backgrounds: tuple[Decomposition, ...],
-    n: int,
-    epsilon: float,
-    are_capped: bool,
+    blanket: Decomposition, backgrounds: tuple[Decomposition, ...], n: int, epsilon: float
 ) -> float:
-    gamma = float(blanket.upper.weight.sum())
-    values, masses = _covered(blanket.upper, epsilon)
-    first, types = (values, masses / gamma), [_slot(part.upper, epsilon) for part in backgrounds]
-    if not are_capped:
-        return Proposal(first, types, gamma, n).log_estimate
+    return Proposal(*_doubles(blanket, backgrounds, epsilon), n).log_estimate
+
+
+@lru_cache(maxsize=1024)
+def _capped_estimate(
+    blanket: Decomposition, backgrounds: tuple[Decomposition, ...], n: int, epsilon: float
+) -> float:
+    """Return the same where the largest gains are cut off, and what that costs."""
+    first, types, gamma = _doubles(blanket, backgrounds, epsilon)
     log = 0.0
     for is_rough in (True, False):
         for _ in range(_LOOKS):
@@ -129,6 +130,16 @@ def _estimate(
 def _rare(log: float) -> float:
     """Return what may be cut off where log delta is about so much."""
     return _RARE * math.exp(max(min(log, 0.0), -700.0))
+
+
+def _doubles(
+    blanket: Decomposition, backgrounds: tuple[Decomposition, ...], epsilon: float
+) -> tuple[DoubleLaw, list[DoubleLaw], float]:
+    """Return slot 0, the types, and the mass of the blanket."""
+    gamma = float(blanket.upper.weight.sum())
+    values, masses = _covered(blanket.upper, epsilon)
+    types = [_slot(part.upper, epsilon) for part in backgrounds]
+    return (values, masses / gamma), types, gamma
 
 
 def _covered(decomposition: Decomposition, epsilon: float) -> DoubleLaw:
