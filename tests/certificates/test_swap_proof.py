@@ -238,7 +238,7 @@ def test_proofs_are_above_the_truth_in_many_cases(seed: int) -> None:
     [
         ("krr(k=3, epsilon0=1)", 1),
         ("any_pure_ldp(epsilon0=1)", 1000),
-        ("gaussian(sigma=3)", 1000),
+        ("gaussian(sigma=0.3)", 1),
         ("discrete_laplace(epsilon0=1, bound=8)", 1000),
         ("matrix([[0.5, 0.5]])", 10),
     ],

@@ -76,7 +76,7 @@ def test_swapped_curves(n: int) -> None:
     blanket, *types = (
         Decomposition.from_coefficients(rows[0], rows[1], row) for row in (common, *rows)
     )
-    check(lambda: epsilon_above(Swapped(SlotLaws(blanket, types), n, 1e-4), 1e-6, 1e-4))
+    check(lambda: epsilon_above(Swapped(SlotLaws(blanket, tuple(types)), n, 1e-4), 1e-6, 1e-4))
 
 
 @pytest.mark.parametrize("n", USERS)

@@ -20,13 +20,18 @@ from shuffledp.mechanisms import Gaussian, Pair
 from shuffledp.mechanisms.noise.normal_types import normal_types
 
 OUTPUTS = np.linspace(-10, 10, 20001)
-MASSES = np.diff(norm.cdf(OUTPUTS))
+
+
+def masses(edges):
+    """Of the standard normal law between edges, from the side where it is small."""
+    return np.where(edges[:-1] > 0, -np.diff(norm.sf(edges)), np.diff(norm.cdf(edges)))
 
 
 def gains(first, second, held, sigma, ratio):
     """Gains of a slot whose user holds a number, with the mass of each, below in convex order."""
-    means = [np.diff(norm.cdf(OUTPUTS + (held - x) / sigma)) / MASSES for x in (first, second)]
-    return means[0] - ratio * means[1], MASSES
+    own = masses(OUTPUTS)
+    means = [masses(OUTPUTS + (held - x) / sigma) / own for x in (first, second)]
+    return means[0] - ratio * means[1], own
 
 
 def above(law, places):
