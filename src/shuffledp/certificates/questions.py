@@ -32,8 +32,8 @@ def certify(
     the assumptions of the certificate say.
 
     With ``bound="best"`` the swap bound is proved where it is smaller and known to the prover: for
-    support mechanisms, matrices of few rows, binary noise and compositions of these. Elsewhere the
-    certificate proves the blanket bound; its field ``bound`` says which. Of sums alone
+    support mechanisms, matrices of few rows, binary noise and compositions of these, and normal
+    noise. Elsewhere the certificate proves the blanket bound; its field ``bound`` says which. Of sums alone
     (``view="sum"``) it can be proved what sums of noise reveal, and sums of independent bits (unary
     encodings, hashing by all functions) of up to ten million users; other sums have the certificate
     of the multiset.
