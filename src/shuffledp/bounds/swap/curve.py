@@ -27,6 +27,9 @@ _SHIFT = 1e-3
 #: most, and when it is known well enough.
 _RARE, _LOOKS, _STILL = 3e-2, 12, 0.1
 
+#: Where gains are cut off, what that and all else may add, in units of what is allowed for.
+_MORE, _LESS = 10.0, 4.0
+
 #: Epsilons have a logarithm. With this share of delta left out the blanket is better.
 _TINY, _TOO_MUCH = 1e-12, 0.5
 
@@ -58,8 +61,9 @@ class Swapped(Curve):
         if self.laws.rest is None:
             found = swap_log_delta(slots, self.n, self._accuracy(epsilon))
             return Proved(found, self.where, "swap")
-        slots, cost = slots.without_rare(_rare(log), self.n)
-        found = swap_log_delta(slots, self.n, _COARSEST)
+        accuracy = self._accuracy(epsilon)
+        slots, cost = slots.without_rare(min(_MORE * accuracy / _RARE, 1) * _rare(log), self.n)
+        found = swap_log_delta(slots, self.n, min(_LESS * accuracy, _COARSEST))
         with precision():
             found = upper_log(arb(found).exp() + cost + rest)
         return Proved(found, self.where, "swap")
