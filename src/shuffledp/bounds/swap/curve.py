@@ -118,7 +118,8 @@ def _capped_estimate(
 ) -> float:
     """Return the same where the largest gains are cut off, and what that costs."""
     first, types, gamma = _doubles(blanket, backgrounds, epsilon)
-    log = 0.0
+    alone = max(float(np.maximum(values, 0.0) @ masses) for values, masses in types)
+    log = math.log(max(alone, _TINY))
     for is_rough in (True, False):
         for _ in range(_LOOKS):
             limit = _rare(log)
