@@ -26,6 +26,7 @@ from shuffledp.deployment.study import (
     plan_study,
     randomize_frame,
 )
+from shuffledp.mechanisms.base import SlotLaws
 
 KRR, BITS, NOISE = "krr(k=4, epsilon0=2)", "oue(epsilon0=2, domain_size=30)", "laplace(epsilon0=1)"
 SUMS = (
@@ -75,7 +76,7 @@ def test_swapped_curves(n: int) -> None:
     blanket, *types = (
         Decomposition.from_coefficients(rows[0], rows[1], row) for row in (common, *rows)
     )
-    check(lambda: epsilon_above(Swapped(blanket, types, n, 1e-4), 1e-6, 1e-4))
+    check(lambda: epsilon_above(Swapped(SlotLaws(blanket, tuple(types)), n, 1e-4), 1e-6, 1e-4))
 
 
 @pytest.mark.parametrize("n", USERS)

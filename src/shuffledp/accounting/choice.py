@@ -291,7 +291,7 @@ def _swap(randomizer: LocalRandomizer, pair: Pair, n: int, rtol: float) -> Curve
         laws = _slot_laws(randomizer, type(randomizer), pair)
         if laws is None:
             return UNKNOWN
-        return Swapped(laws.blanket, laws.backgrounds, n, rtol, pair, laws.levels)
+        return Swapped(laws, n, rtol, pair)
 
     return Deferred(make, pair)
 
@@ -327,6 +327,4 @@ def _law(randomizer: LocalRandomizer, kind: type, pair: Pair, other: Input | Non
 def _slot_laws(randomizer: LocalRandomizer, kind: type, pair: Pair) -> SlotLaws | None:
     """Return the laws of the swap bound; None if they are not known or ratios are unbounded."""
     laws = randomizer.slot_laws(pair)
-    if laws is None or any(part.is_singular for part in (laws.blanket, *laws.backgrounds)):
-        return None
-    return laws
+    return None if laws is None or laws.is_singular else laws

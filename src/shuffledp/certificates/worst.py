@@ -16,6 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 from flint import arb
@@ -29,7 +30,9 @@ from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.engine.progress import Progress
 from shuffledp.engine.proposals import Doubles
 from shuffledp.engine.sums import Sum
-from shuffledp.mechanisms import LocalRandomizer, Pair
+from shuffledp.mechanisms import Gaussian, LocalRandomizer, Pair
+from shuffledp.mechanisms.base import SlotLaws
+from shuffledp.mechanisms.noise.normal_types import normal_types
 
 #: With more pairs, or more types of others, a proof of the swap bound takes too long.
 _MAX_PAIRS, _MAX_TYPES = 32, 16
@@ -37,26 +40,26 @@ _MAX_PAIRS, _MAX_TYPES = 32, 16
 
 @dataclass(frozen=True)
 class Candidate:
-    """A pair, its blanket and, for the swap bound, one decomposition per type of others."""
+    """A pair, its blanket and, for the swap bound, the laws of its slots."""
 
     pair: Pair
     blanket: Decomposition
-    backgrounds: tuple[Decomposition, ...] = ()
+    slots: SlotLaws | None = None
 
     def above(self, n: int, epsilon: float, rtol: float) -> float:
         """Prove an upper bound on log delta: the swap bound, or the blanket's where there is none.
 
         Where some output gives an input away, nobody can swap seats.
         """
-        if self.backgrounds and not any(b.is_singular for b in (self.blanket, *self.backgrounds)):
-            swapped = Swapped(self.blanket, self.backgrounds, n, rtol).above(epsilon).log
+        if self.slots is not None and not self.slots.is_singular:
+            swapped = Swapped(self.slots, n, rtol).above(epsilon).log
             if swapped < math.inf:
                 return swapped
         return Decomposed(self.blanket, n, rtol).above(epsilon).log
 
     def below(self, n: int, epsilon: float, rtol: float) -> float:
         """Prove a lower bound on the blanket's log delta; minus infinity for a swap bound."""
-        if self.backgrounds:
+        if self.slots is not None:
             return -math.inf
         return Decomposed(self.blanket, n, rtol).below(epsilon).log
 
@@ -140,9 +143,15 @@ def _swaps(randomizer: LocalRandomizer) -> tuple[Candidate, ...]:
 
 
 def _cases(randomizer: LocalRandomizer) -> Iterator[Candidate]:
+    if type(randomizer) is Gaussian:  # of the types of normal noise there is one derivation
+        ends = Pair(0, 1)
+        laws = normal_types(Fraction(randomizer.sigma))
+        yield Candidate(ends, blanket(randomizer, ends), laws)
+        return
     for case in cases_to_swap(randomizer, _MAX_PAIRS, _MAX_TYPES):
         backgrounds = tuple(background(randomizer, case.pair, v) for v in case.others)
-        yield Candidate(case.pair, blanket(randomizer, case.pair), backgrounds)
+        own = blanket(randomizer, case.pair)
+        yield Candidate(case.pair, own, SlotLaws(own, backgrounds))
 
 
 def _balls(law: Decomposition) -> Hashable:

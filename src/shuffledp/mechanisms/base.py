@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -47,11 +47,19 @@ class SlotLaws:
             what dominates them in convex order.
         levels: for each background, the largest epsilon at which its pair reveals anything, rounded
             up; beyond it the pair needs no bound. Empty if all belong to one pair.
+        rest: returns by how much, at an epsilon, delta may be larger than what these laws give;
+            None if nothing is left out, and no ratio is so large that its gain should be.
     """
 
     blanket: Decomposition
     backgrounds: tuple[Decomposition, ...]
     levels: tuple[float, ...] = ()
+    rest: Callable[[float], float] | None = None
+
+    @property
+    def is_singular(self) -> bool:
+        """Whether some outputs give an input away: then nobody can swap seats."""
+        return any(part.is_singular for part in (self.blanket, *self.backgrounds))
 
     def revealing(self, epsilon: float) -> tuple[Decomposition, ...]:
         """Return the backgrounds of pairs that reveal something at this epsilon."""

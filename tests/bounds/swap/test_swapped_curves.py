@@ -14,6 +14,7 @@ from shuffledp.bounds.swap.curve import Swapped
 from shuffledp.bounds.swap.slots import Slots
 from shuffledp.decomposition import Decomposition
 from shuffledp.mechanisms import Laplace, Pair
+from shuffledp.mechanisms.base import SlotLaws
 from shuffledp.mechanisms.finite.ldp_types import ldp_types
 from shuffledp.mechanisms.noise.interval_types import interval_types
 from shuffledp.mechanisms.noise.lattice_types import lattice_types
@@ -32,7 +33,7 @@ def decompositions(rows: list[list[Fraction]]) -> tuple[Decomposition, list[Deco
 @pytest.mark.parametrize("n", [10**3, 10**6, 10**12])
 def test_guarantees_are_next_to_attacks(n):
     blanket, backgrounds = decompositions(ROWS)
-    swap = Swapped(blanket, backgrounds, n, 1e-4)
+    swap = Swapped(SlotLaws(blanket, tuple(backgrounds)), n, 1e-4)
     delta = 1e-6 if n < 10**12 else 1e-9
     found = epsilon_above(swap, delta, 1e-4)
     attack = max(
@@ -63,17 +64,18 @@ def test_outputs_that_give_an_input_away_are_refused():
 
 def test_few_users_in_the_blanket_leave_it_to_the_blanket():
     blanket, backgrounds = decompositions(ROWS)
-    assert Swapped(blanket, backgrounds, 2, 1e-4).above(0.1).log == math.inf
-    assert Swapped(blanket, backgrounds, 1, 1e-4).above(0.1).log == math.inf
+    laws = SlotLaws(blanket, tuple(backgrounds))
+    assert Swapped(laws, 2, 1e-4).above(0.1).log == math.inf
+    assert Swapped(laws, 1, 1e-4).above(0.1).log == math.inf
 
 
 def test_pairs_that_reveal_nothing_need_no_bound():
     types, levels = lattice_types(Fraction(1, 2), 3)
-    swap = Swapped(types[-1], types, 100, 1e-4, levels=levels)
+    laws = SlotLaws(types[-1], types, levels)
     assert (
-        len(swap.revealing(1.2)) < len(swap.revealing(0.7)) < len(types) == len(swap.revealing(0.2))
+        len(laws.revealing(1.2)) < len(laws.revealing(0.7)) < len(types) == len(laws.revealing(0.2))
     )
-    assert not swap.revealing(1.5)
+    assert not laws.revealing(1.5)
 
 
 @pytest.mark.parametrize(("n", "low", "high"), [(100, 0.40886, 0.4105), (1000, 0.11047, 0.11065)])
@@ -81,7 +83,7 @@ def test_noise_on_the_interval(n, low, high):
     """All pairs and all inputs at once, next to what two inputs reveal."""
     types, levels = interval_types(1.0)
     blanket = Laplace(epsilon0=1.0).decomposition(Pair(0, 1))
-    swap = Swapped(blanket, types, n, 1e-4, levels=levels)
+    swap = Swapped(SlotLaws(blanket, types, levels), n, 1e-4)
     assert low < epsilon_above(swap, 1e-6, 1e-4).epsilon < high
 
 
@@ -91,4 +93,6 @@ def test_noise_on_the_interval(n, low, high):
 def test_anything_of_a_level(n, low, high):
     """Next to what ternary randomized response reveals."""
     blanket, types = ldp_types(1.0)
-    assert low < epsilon_above(Swapped(blanket, types, n, 1e-4), 1e-6, 1e-4).epsilon < high
+    assert (
+        low < epsilon_above(Swapped(SlotLaws(blanket, types), n, 1e-4), 1e-6, 1e-4).epsilon < high
+    )

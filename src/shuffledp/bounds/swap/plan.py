@@ -54,6 +54,17 @@ class Stack:
         return top + np.log(mass), (tilted * self.values).sum(axis=1) / mass
 
 
+def without_rare(law: DoubleLaw, limit: float) -> DoubleLaw:
+    """Set the largest values to 0 as long as that changes the mean by the limit at most."""
+    values, masses = law
+    order = np.argsort(-values)
+    lost = np.cumsum(np.maximum(values, 0.0)[order] * masses[order])
+    kept = values.copy()
+    rare = order[: np.searchsorted(lost, limit, side="right")]
+    kept[rare] = np.minimum(kept[rare], 0.0)
+    return kept, masses
+
+
 @dataclass(frozen=True)
 class SwapPlan:
     """A contour for all types, and how many users may be examined.
@@ -121,6 +132,13 @@ class Proposal:
         if not self.is_promising:
             return math.inf
         return self._doubles.log_estimate - math.log(self._n)
+
+    @property
+    def log_measured(self) -> float:
+        """The same from nodes rather than from the saddle-point formula."""
+        if not self.is_promising:
+            return math.inf
+        return self._doubles.log_measured - math.log(self._n)
 
     def _theta(self, start: float) -> float:
         """Return where the largest transform is smallest; it is convex."""

@@ -7,12 +7,13 @@ has the law of g/c under :math:`c/\gamma`, a slot whose user holds v that of g/R
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flint import arb
 
 from shuffledp.basics.balls import precision
 from shuffledp.decomposition.decomposition import Decomposition
+from shuffledp.engine.coarsening import capped, sorted_law
 from shuffledp.engine.sums import Atom, Law
 
 
@@ -63,6 +64,18 @@ class Slots:
             first = Decomposition(covered, arb(0)).at(epsilon).upper
             types = _different(part.at(epsilon).upper for part in others)
             return cls(first, types, gamma, 1 - gamma)
+
+    def without_rare(self, limit: float, n: int) -> tuple[Slots, arb]:
+        r"""Set the largest gains to 0; also return by how much delta of n users may fall by that.
+
+        A positive sum falls by no more than what is cut off, of no law more than the limit. The
+        weights :math:`\gamma(1-\gamma)^k` sum to at most 1, and there are n slots.
+        """
+        with precision():
+            first, lost = capped(sorted_law(self.first), limit)
+            found = [capped(sorted_law(law), limit) for law in self.types]
+            cost = lost / n + max((cost.upper() for _, cost in found), default=arb(0))
+            return replace(self, first=first, types=tuple(law for law, _ in found)), cost
 
 
 def _different(laws: Iterable[Law]) -> tuple[Law, ...]:

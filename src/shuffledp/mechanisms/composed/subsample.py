@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -134,7 +134,7 @@ class Subsample(LocalRandomizer):
         if laws is None:
             return None
         backgrounds = tuple(map(self._mixed, laws.backgrounds))
-        return SlotLaws(self._mixed(laws.blanket), backgrounds, laws.levels)
+        return replace(laws, blanket=self._mixed(laws.blanket), backgrounds=backgrounds)
 
     @property
     def covers_unchanged(self) -> bool:

@@ -13,8 +13,11 @@ from shuffledp.basics.arrays import FloatArray, IntArray
 from shuffledp.basics.errors import check_positive
 from shuffledp.decomposition import Decomposition
 from shuffledp.mechanisms.aggregate import Aggregate, NormalSum, OnlyMultiset
+from shuffledp.mechanisms.base import SlotLaws
 from shuffledp.mechanisms.noise.continuous_noise import ContinuousNoise
 from shuffledp.mechanisms.noise.noise_laws import Place, normal_decomposition
+from shuffledp.mechanisms.noise.normal_types import normal_types
+from shuffledp.mechanisms.pair import Pair
 from shuffledp.mechanisms.sampling import Bits
 from shuffledp.mechanisms.sampling.checks import check_reals
 from shuffledp.mechanisms.sampling.rounded_noise import rounded_normal
@@ -78,6 +81,13 @@ class Gaussian(ContinuousNoise):
         """The sum of the values plus that of the noise."""
         # Exactly this class: one derived from it may state another law.
         return NormalSum(self.sigma) if type(self) is Gaussian else OnlyMultiset()
+
+    def slot_laws(self, pair: Pair) -> SlotLaws | None:
+        """Return what stands for all pairs and inputs, at the end points."""
+        # Exactly this class: one derived from it may state another law.
+        if type(self) is not Gaussian or pair not in self.neighbours():
+            return super().slot_laws(pair)
+        return normal_types(Fraction(self.sigma))
 
     def law_at(self, place: Place) -> Decomposition:
         """Return the decomposition into cells."""
