@@ -64,6 +64,7 @@ def write_page(
 ) -> str:
     """Return the document about numbers that may be there already."""
     report = found.report
+    sound = [row for row in found.comparison.rows if row.sound]
     return render(
         "shuffledp.outputs.review",
         "page.html",
@@ -85,11 +86,9 @@ def write_page(
         of_whatever=_whatever(found),
         what_ifs=list(_what_ifs(found)),
         hits=[(f"{plain(100 * rate)} %", f"{_percent(hit)} %") for rate, hit in found.hits],
-        published=[row.cells[:3] for row in found.comparison.rows if row.epsilon is not None],
-        ours=len([row for row in found.comparison.rows if row.bound in OURS]),
-        unknown=[
-            f"{row.cells[0]}: {row.reason}" for row in found.comparison.rows if row.epsilon is None
-        ],
+        published=[row.cells[:3] for row in sound if row.epsilon is not None],
+        ours=len([row for row in sound if row.bound in OURS]),
+        unknown=[f"{row.cells[0]}: {row.reason}" for row in sound if row.epsilon is None],
         proof=_PROOFS[report.bound],
         commands=list(commands(found)),
         proof_command=proof_command(found),
