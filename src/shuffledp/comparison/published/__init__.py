@@ -1,8 +1,8 @@
 """What published analyses would have answered, for comparison only.
 
 One of them is no bound, and says so: ``sound``. Each answers ``get_delta(target_epsilon)`` and
-``get_epsilon(target_delta)`` like :class:`shuffledp.ShuffleAccountant`, rounds to its safe side, and
-outside its regime raises :class:`shuffledp.NoAnswerError`.
+``get_epsilon(target_delta)`` like :class:`shuffledp.ShuffleAccountant`, rounds to its safe side,
+and outside its regime raises :class:`shuffledp.NoAnswerError`.
 
 >>> from shuffledp import KRR
 >>> clone = BASELINES["standard_clone"](KRR(k=10, epsilon0=2.0), n=10_000)
