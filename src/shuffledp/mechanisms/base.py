@@ -211,6 +211,10 @@ class LocalRandomizer(ABC):
         """
         return self.neighbours()
 
+    def pairs_to_attack(self) -> Sequence[Pair]:
+        """Return pairs of neighbours that are worth trying in a lower bound."""
+        return self.neighbours()
+
     @property
     def blanket_shape(self) -> Hashable:
         """What mechanisms must have in common for their blankets to be multiples of one law.

@@ -6,14 +6,17 @@ has the law of g/c under :math:`c/\gamma`, a slot whose user holds v that of g/R
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from flint import arb
 
 from shuffledp.basics.balls import precision
 from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.engine.sums import Atom, Law
+
+#: What laws that are taken for one may add to log delta, about.
+_FELT = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,17 +67,52 @@ class Slots:
             types = _different(part.at(epsilon).upper for part in others)
             return cls(first, types, gamma, 1 - gamma)
 
+    def without_twins(self, n: int) -> Slots:
+        """Return slots in which types that hardly differ are one, whose balls contain all of them.
 
-def _different(laws: Iterable[Law]) -> tuple[Law, ...]:
-    """Return the laws; those with the same doubles become one, whose balls contain all of them."""
-    kept: dict[tuple[tuple[float, float], ...], list[Atom]] = {}
+        Rounded entries of a matrix make types that differ in their last bits. Nothing can be gained
+        from telling them apart, and mixtures of many such types are hard to bound.
+        """
+        unit = _FELT / n
+        scale = unit * max(float(abs(law.values).max()) for law in self.types)
+        if not scale > 0:
+            return self
+
+        def seen_as(atom: Atom) -> tuple[float, float]:
+            return round(float(atom.value) / scale), round(float(atom.mass) / unit)
+
+        gathered = (_gathered(law, lambda atom: seen_as(atom)[0]) for law in self.types)
+        return replace(self, types=_different(gathered, seen_as))
+
+
+def _gathered(law: Law, value_of: Callable[[Atom], float]) -> Law:
+    """Return the law in which values that are seen as equal are one, which contains all of them."""
+    kept: dict[float, Atom] = {}
+    for atom in law.atoms:
+        known = kept.setdefault(value_of(atom), atom)
+        if known is not atom:
+            joined = Atom(known.value.union(atom.value), known.mass + atom.mass)
+            kept[value_of(atom)] = joined
+    return Law(tuple(kept.values()))
+
+
+def _doubles(atom: Atom) -> tuple[float, float]:
+    return float(atom.value), float(atom.mass)
+
+
+def _different(
+    laws: Iterable[Law], seen_as: Callable[[Atom], tuple[float, float]] = _doubles
+) -> tuple[Law, ...]:
+    """Return the laws; those that are seen as equal become one, whose balls contain all of them."""
+    kept: dict[Hashable, list[Atom]] = {}
     for law in laws:
-        atoms = sorted(law.atoms, key=lambda atom: (float(atom.value), float(atom.mass)))
-        key = tuple((float(atom.value), float(atom.mass)) for atom in atoms)
-        known = kept.setdefault(key, atoms)
-        if known is not atoms:
-            kept[key] = [
-                Atom(a.value.union(b.value), a.mass.union(b.mass))
-                for a, b in zip(known, atoms, strict=True)
-            ]
+        atoms = sorted(law.atoms, key=seen_as)
+        key = tuple(map(seen_as, atoms))
+        kept[key] = _united(kept[key], atoms) if key in kept else atoms
     return tuple(Law(tuple(atoms)) for atoms in kept.values())
+
+
+def _united(first: Sequence[Atom], second: Sequence[Atom]) -> list[Atom]:
+    """Return atoms that contain those of both laws, one by one."""
+    both = zip(first, second, strict=True)
+    return [Atom(a.value.union(b.value), a.mass.union(b.mass)) for a, b in both]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,9 @@ from shuffledp.mechanisms.composed.composition import Composition, as_parts, che
 from shuffledp.mechanisms.domain import Domain, Tuples
 from shuffledp.mechanisms.pair import Input, Pair
 from shuffledp.mechanisms.sampling import Bits
+
+#: At most so many choices of pairs are tried in lower bounds.
+_MAX_TRIED = 40
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,6 +107,17 @@ class Joint(Composition):
                         for j, part in enumerate(self.parts)
                     )
                 )
+
+    def pairs_to_attack(self) -> Sequence[Pair]:
+        """Return also pairs in which attributes stay the same, unless those are many.
+
+        Where all others hold another value of an attribute, the one that stays may point to the
+        user more clearly than a change would.
+        """
+        changing = [part.pairs_to_attack() for part in self.parts]
+        choices = list(islice(self.choices(changing, [False] * len(self.parts)), _MAX_TRIED + 1))
+        pairs = tuple(self._kinds(choices))
+        return pairs if len(choices) <= _MAX_TRIED else self.neighbours()
 
     def decomposition(self, pair: Pair, other: Input | None = None) -> Decomposition:
         """Return the product of those of the attributes."""

@@ -145,6 +145,10 @@ class Subsample(LocalRandomizer):
         """Return those of the randomizer."""
         return self.part.pairs_to_swap()
 
+    def pairs_to_attack(self) -> Sequence[Pair]:
+        """Return those of the randomizer."""
+        return self.part.pairs_to_attack()
+
     def accepts(self, other: Input) -> bool:
         """Whether the randomizer accepts the input."""
         return self.part.accepts(other)
