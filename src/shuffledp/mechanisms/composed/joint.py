@@ -91,21 +91,21 @@ class Joint(Composition):
         return SeparateSums() if type(self) is Joint else OnlyMultiset()
 
     def choices(
-        self, changing: Sequence[Sequence[Pair]], covered: Sequence[bool]
+        self,
+        changing: Sequence[Sequence[Pair]],
+        staying: Sequence[Sequence[Pair]],
+        covered: Sequence[bool],
     ) -> Iterator[tuple[Pair, ...]]:
         """Yield one pair per attribute; as many change as ``at_most`` or ``exactly`` allows."""
         if self.at_most is None and self.exactly is None:
-            yield from super().choices(changing, covered)
+            yield from super().choices(changing, staying, covered)
             return
         most = self.exactly or self.at_most or len(self.parts)
         fewest = most if self.exactly or all(covered) else 1
         for count in range(fewest, most + 1):
             for changed in combinations(range(len(self.parts)), count):
                 yield from product(
-                    *(
-                        changing[j] if j in changed else part.unchanged()
-                        for j, part in enumerate(self.parts)
-                    )
+                    *(changing[j] if j in changed else staying[j] for j in range(len(self.parts)))
                 )
 
     def pairs_to_attack(self) -> Sequence[Pair]:
@@ -115,7 +115,9 @@ class Joint(Composition):
         user more clearly than a change would.
         """
         changing = [part.pairs_to_attack() for part in self.parts]
-        choices = list(islice(self.choices(changing, [False] * len(self.parts)), _MAX_TRIED + 1))
+        staying = [part.unchanged() for part in self.parts]
+        uncovered = [False] * len(self.parts)
+        choices = list(islice(self.choices(changing, staying, uncovered), _MAX_TRIED + 1))
         pairs = tuple(self._kinds(choices))
         return pairs if len(choices) <= _MAX_TRIED else self.neighbours()
 
