@@ -6,17 +6,18 @@ has the law of g/c under :math:`c/\gamma`, a slot whose user holds v that of g/R
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from flint import arb
 
-from shuffledp.basics.balls import precision
+from shuffledp.basics.balls import logarithm, precision
 from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.engine.sums import Atom, Law
 
-#: What laws that are taken for one may add to log delta, about.
-_FELT = 1e-8
+#: Masses that differ by less than this, relatively, are alike; values compared with the largest.
+_ALIKE = 2.0**-45
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,21 +68,24 @@ class Slots:
             types = _different(part.at(epsilon).upper for part in others)
             return cls(first, types, gamma, 1 - gamma)
 
-    def without_twins(self, n: int) -> Slots:
+    def without_twins(self) -> Slots:
         """Return slots in which types that hardly differ are one, whose balls contain all of them.
 
         Rounded entries of a matrix make types that differ in their last bits. Nothing can be gained
         from telling them apart, and mixtures of many such types are hard to bound.
         """
-        unit = _FELT / n
-        scale = unit * max(float(abs(law.values).max()) for law in self.types)
+        scale = _ALIKE * max(float(abs(law.values).max()) for law in self.types)
         if not scale > 0:
             return self
 
-        def seen_as(atom: Atom) -> tuple[float, float]:
-            return round(float(atom.value) / scale), round(float(atom.mass) / unit)
+        def value_of(atom: Atom) -> float:
+            return round(float(atom.value) / scale)
 
-        gathered = (_gathered(law, lambda atom: seen_as(atom)[0]) for law in self.types)
+        def seen_as(atom: Atom) -> tuple[float, float]:
+            log = logarithm(atom.mass)
+            return value_of(atom), round(log / _ALIKE) if log > -math.inf else log
+
+        gathered = (_gathered(law, value_of) for law in self.types)
         return replace(self, types=_different(gathered, seen_as))
 
 
