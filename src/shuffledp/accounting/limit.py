@@ -43,10 +43,10 @@ def limiting_epsilon(randomizer: LocalRandomizer | str, n: int, target_delta: fl
     see orders of magnitude, and an accountant for whatever is promised to anybody.
 
     >>> from shuffledp import ShuffleAccountant
-    >>> estimate = limiting_epsilon("krr(k=2, epsilon0=1)", 10**6, 1e-6)
-    >>> proved = ShuffleAccountant("krr(k=2, epsilon0=1)", 10**6).get_epsilon(1e-6)
-    >>> print(f"about {estimate:.5f}, proved {proved:.5f}")
-    about 0.00284, proved 0.00285
+    >>> estimate = limiting_epsilon("krr(k=2, epsilon0=1)", 10_000, 1e-6)
+    >>> proved = ShuffleAccountant("krr(k=2, epsilon0=1)", 10_000).get_epsilon(1e-6)
+    >>> print(f"about {estimate:.4f}, proved {proved:.4f}")
+    about 0.0352, proved 0.0357
     """
     mu, delta = limiting_mu(randomizer, n), check_delta(target_delta)
     if mu == 0 or delta == 1:
