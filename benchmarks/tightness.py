@@ -53,7 +53,7 @@ GENERIC = ["any_pure_ldp(epsilon0={})"]
 
 COMPOSED = [
     "joint(krr(k=2, epsilon0={0}), krr(k=2, epsilon0={0}))",
-    "joint(laplace(epsilon0={0}), krr(k=3, epsilon0={0}))",
+    "joint(krr(k=3, epsilon0={0}), oue(epsilon0={0}))",
     "subsample(krr(k=10, epsilon0={0}), rate=0.5)",
 ]
 
@@ -139,17 +139,17 @@ class Point:
     @property
     def reason(self) -> str:
         if self.crowd < FEW:
-            return f"{self.crowd:.0f} users in the blanket: hardly anybody to swap seats with"
-        if self.bound == "blanket":
-            return "the blanket answers: mixtures of types are not settled"
-        return "what mixtures of types, averages over who is examined and thinning add"
+            return f"{self.crowd:.1f} users in the blanket: hardly anybody to swap seats with"
+        if self.family in NOISE and self.delta == max(DELTAS):
+            return "tiny epsilon: laws of different pairs nearly tie, their mixtures are loose"
+        return "few users: what mixtures and averages over who is examined add"
 
 
 def named(family: str) -> str:
     """Return a mechanism without its level."""
     for text in ("epsilon0={0}, ", ", epsilon0={0}", "epsilon0={}, ", ", epsilon0={}"):
         family = family.replace(text, "")
-    return family.replace("epsilon0={}", "")
+    return family.replace("epsilon0={}", "").replace("epsilon0={0}", "")
 
 
 def grid() -> Iterator[str]:
