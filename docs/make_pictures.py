@@ -18,6 +18,7 @@ import numpy as np
 from layers import LAYERS, PURPOSE
 
 from shuffledp import KRR, Group, Laplace, MixedAccountant, ShuffleAccountant
+from shuffledp.accounting.limit import limiting_epsilon
 from shuffledp.accounting.rounds.one_round import bound_profile
 from shuffledp.basics.figures import draw
 from shuffledp.bounds.rounds.profile import Fineness
@@ -288,6 +289,31 @@ def beyond(path: Path) -> None:
     _save(figure, path)
 
 
+def limit(path: Path) -> None:
+    """The law of many users beside what is proved."""
+    figure, (left, right) = _figure(columns=2, height=3.4)
+    users = [round(10**e) for e in np.linspace(3, 7, 13)]
+    delta = 1e-6
+    for text, name, colour in (
+        ("krr(k=10, epsilon0=2)", "10-RR", BLUE),
+        ("blh(epsilon0=2)", "BLH", GREEN),
+        ("laplace(epsilon0=2)", "Laplace noise", ORANGE),
+    ):
+        proved = [ShuffleAccountant(text, n).get_epsilon(delta) for n in users]
+        estimated = [limiting_epsilon(text, n, delta) for n in users]
+        left.plot(users, proved, color=colour, label=name)
+        left.plot(users, estimated, color=INK, ls=":", lw=1)
+        ratios = [p / e for p, e in zip(proved, estimated, strict=True)]
+        right.plot(users, ratios, color=colour, label=name)
+    left.set(xscale="log", yscale="log", xlabel="users n", ylabel="epsilon at delta = 1e-6")
+    left.set(title="proved, and dotted the estimate")
+    left.legend(frameon=False)
+    right.axhline(1, color=INK, lw=0.8, ls=":")
+    right.set(xscale="log", xlabel="users n", ylabel="proved / estimated")
+    right.set(title="the estimate is on no safe side")
+    _save(figure, path)
+
+
 def rollout(path: Path) -> None:
     """What happens if fewer users report than planned."""
     figure, (axes,) = _figure(height=3.4)
@@ -485,6 +511,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "gparv": gparv,
     "bounds": bounds,
     "beyond": beyond,
+    "limit": limit,
     "rollout": rollout,
     "rounds": rounds,
     "sums": sums,

@@ -28,7 +28,7 @@ def bounds(*arguments: str) -> dict[str, dict]:
 
 
 def test_table():
-    question, table, missing = ask(*KRR_QUESTION).split("\n\n")
+    question, table, missing, refuted = ask(*KRR_QUESTION).split("\n\n")
     assert question.splitlines() == [
         "mechanism  krr(k=10, epsilon0=2.0)",
         "users      10,000",
@@ -41,7 +41,14 @@ def test_table():
     assert lines[3].split()[:3] == ["shuffledp,", "lower", "bound"]
     assert len({len(line) for line in lines}) == 1
     assert any(line.startswith("Ghazi et al. 2020, uniform background (lower)") for line in lines)
-    assert missing == ("No answer:\n  Erlingsson et al. 2019: it needs epsilon0 below 1/2, got 2\n")
+    assert missing == (
+        "No answer:\n"
+        "  Erlingsson et al. 2019: it needs epsilon0 below 1/2, got 2\n"
+        "  Liew and Takahashi 2022, Rényi: it is known for normal noise (gaussian) only"
+    )
+    assert refuted == (
+        "Unsound: in some settings datasets reveal more than Wang et al. 2024, variation ratio.\n"
+    )
 
 
 def test_shown_numbers_are_on_the_safe_side():
@@ -97,7 +104,9 @@ def test_json():
         assert row["reason"] is None
         assert row["ratio_to_ours"] == pytest.approx(row["epsilon"] / ours)
         assert row["ratio_to_lower_bound"] == pytest.approx(row["epsilon"] / lower)
-        if row["kind"] == "upper":
+        if not row["sound"]:
+            assert row["epsilon"] < lower
+        elif row["kind"] == "upper":
             assert row["epsilon"] >= report.guarantee.lower
         else:
             assert row["epsilon"] <= ours
@@ -114,6 +123,7 @@ def test_every_row_is_the_answer_of_its_analysis():
             assert bound.get_epsilon(1e-5) == pytest.approx(rows[name]["epsilon"], rel=1e-12)
         assert rows[name]["title"] == analysis.title
         assert rows[name]["kind"] == analysis.kind
+        assert rows[name]["sound"] == analysis.sound
 
 
 def test_csv_holds_what_json_holds():
@@ -133,7 +143,7 @@ def test_csv_holds_what_json_holds():
             if isinstance(wanted, float):
                 assert float(value) == wanted
             else:
-                assert value == (wanted or "")
+                assert value == ("" if wanted is None else str(wanted))
     assert text.endswith("\n")
     assert "\r" not in text
 

@@ -118,6 +118,17 @@ class TestClosedForm:
         with pytest.raises(NoAnswerError, match="no delta of at most 1"):
             StandardCloneClosedForm(KRR(k=3, epsilon0=1.0), 1000).get_delta(0.001)
 
+    @pytest.mark.parametrize("delta", [0.9, 0.1, 1e-4, 1e-10])
+    @pytest.mark.parametrize("n", [12, 50, 1000, 10**6])
+    def test_holds_where_the_program_of_the_authors_would_not_answer(self, delta, n):
+        """Between the printed condition and one with log(4/delta)."""
+        for asked in (2.0, 3.0, 4.0):
+            odds = n / (16 * math.log(asked / delta)) * (1 - 1e-12)
+            if odds > 1:
+                mechanism = AnyPureLDP(epsilon0=math.log(odds))
+                closed = StandardCloneClosedForm(mechanism, n).get_epsilon(delta)
+                assert StandardClone(mechanism, n).get_epsilon(delta) <= closed
+
     def test_smallest_delta_that_the_condition_admits(self):
         bound = StandardCloneClosedForm(KRR(k=3, epsilon0=1.0), 1000)
         smallest = 2 * math.exp(-1000 / (16 * math.e))

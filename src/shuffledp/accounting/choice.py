@@ -53,7 +53,7 @@ _RISKS = tuple(10.0**-exponent for exponent in (3, 6, 12, 24, 48, 96, 192, 300))
 
 #: Up to this many pairs, what datasets attain is looked for at all of them; beyond, at the pair
 #: whose blanket is worst.
-_MAX_ATTACKED = 64
+_MAX_ATTACKED = 90
 
 #: With more pairs, of which the blanket discards most, the swap bound takes too long.
 _MAX_SWAPPED = 240
@@ -170,7 +170,7 @@ def _of_multiset(
         own = _adaptive(all_neighbours, crowd.honest, adaptive, _pool(randomizer, pairs))
     blanket = Remembered(own)
     # As if those whose reports are learned afterwards were fixed, too: that reveals less.
-    attack = Remembered(_attack(randomizer, pairs, blanket, crowd.honest - adaptive, rtol, finest))
+    attack = Remembered(_attack(randomizer, blanket, crowd.honest - adaptive, rtol, finest))
     if bound == "blanket":
         return Choice(blanket, attack, blanket, pairs, encloses_blanket=True)
     if adaptive:
@@ -211,12 +211,7 @@ def _adaptive(curve_of: Callable[[int], Curve], n: int, f: int, pool: float) -> 
 
 
 def _attack(
-    randomizer: LocalRandomizer,
-    pairs: Sequence[Pair],
-    blanket: Curve,
-    n: int,
-    rtol: float,
-    finest: float,
+    randomizer: LocalRandomizer, blanket: Curve, n: int, rtol: float, finest: float
 ) -> Curve:
     """Return what datasets attain in which all others hold the same input."""
 
@@ -231,7 +226,8 @@ def _attack(
             ]
         )
 
-    return at(pairs) if len(pairs) <= _MAX_ATTACKED else _AtWorst(blanket, at)
+    tried = randomizer.pairs_to_attack()
+    return at(tried) if len(tried) <= _MAX_ATTACKED else _AtWorst(blanket, at)
 
 
 class _AtWorst(Curve):

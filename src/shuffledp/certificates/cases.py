@@ -8,8 +8,9 @@ Nothing that the mechanisms say of their inputs, worst pairs or types of others,
    are enough. Beside a matrix, all inputs are looked at.
 2. In the blanket bound such a value may be taken to change, and so may one that is also read by
    symmetric unimodal noise, from one end to the other: that dominates all other pairs, equal ones
-   included (``docs/theory.md``). In the swap bound a value may be taken to change if there is a
-   third input (``docs/beyond.md``). This is done for every value whose change the neighbour
+   included (``docs/theory.md``). In the swap bound all inputs of discrete noise are looked at, if
+   they are few, and a value that looks alike may be taken to change if there is a third input
+   (``docs/beyond.md``). This is done for every value whose change the neighbour
    relation allows besides.
 3. Of cases with the same law one is enough. Laws are compared by how they are put together: the
    factors of a product and the terms of a mixture may be exchanged, rows of a matrix be equal.
@@ -27,6 +28,7 @@ from shuffledp.basics.wording import shorten
 from shuffledp.certificates.channel import equal_rows
 from shuffledp.certificates.derivation import parts_with_inputs
 from shuffledp.certificates.inputs import Attributes, Inputs, Value, inputs_of, treats_alike
+from shuffledp.certificates.noise import is_listed
 from shuffledp.mechanisms import (
     HadamardResponse,
     Input,
@@ -108,11 +110,13 @@ def _is_alone(inputs: Inputs) -> bool:
 def _changes(inputs: Inputs, *, before_others: bool) -> Iterator[Pair]:
     """Yield pairs of neighbours that stand for all, with the others in view or not."""
     if isinstance(inputs, Value):
-        yield from inputs.changes
+        yield from inputs.changes(before_others=before_others)
         return
     for changing in _changing(inputs, before_others=before_others):
         choices = [
-            list(_changes(entry, before_others=before_others)) if j in changing else _stays(entry)
+            list(_changes(entry, before_others=before_others))
+            if j in changing
+            else _stays(entry, before_others=before_others)
             for j, entry in enumerate(inputs.entries)
         ]
         yield from map(_joined, product(*choices))
@@ -132,11 +136,12 @@ def _changing(inputs: Attributes, *, before_others: bool) -> Iterator[tuple[int,
     yield from combinations(range(len(inputs.entries)), inputs.most)
 
 
-def _stays(inputs: Inputs) -> list[Pair]:
-    """Return pairs of equal inputs that stand for all."""
+def _stays(inputs: Inputs, *, before_others: bool) -> list[Pair]:
+    """Return pairs of equal inputs that stand for all, with the others in view or not."""
     if isinstance(inputs, Value):
-        return inputs.stays
-    return [_joined(pairs) for pairs in product(*map(_stays, inputs.entries))]
+        return inputs.stays(before_others=before_others)
+    own = (_stays(entry, before_others=before_others) for entry in inputs.entries)
+    return [_joined(pairs) for pairs in product(*own)]
 
 
 def _joined(pairs: Sequence[Pair]) -> Pair:
@@ -162,6 +167,9 @@ def _law(randomizer: LocalRandomizer, pair: Pair, other: Input | None) -> Hashab
         return randomizer, tuple(rows[x] if isinstance(x, int) else x for x in inputs)
     if treats_alike(randomizer):
         return randomizer, _pattern(inputs), _adds_up(randomizer, inputs)
+    if is_listed(randomizer):  # reflection exchanges inputs
+        mirrored = tuple(randomizer.bound - x if isinstance(x, int) else x for x in inputs)
+        return randomizer, frozenset((inputs, mirrored))
     return randomizer, inputs
 
 

@@ -17,6 +17,7 @@ from itertools import product
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.certificates.channel import equal_rows
 from shuffledp.certificates.derivation import check_known
+from shuffledp.certificates.noise import is_listed
 from shuffledp.certificates.support import SUPPORT_LAWS
 from shuffledp.mechanisms import (
     KRR,
@@ -88,11 +89,16 @@ class Value:
         return [first.setdefault(kind, x) for x, kind in enumerate(zip(*rows, strict=True))]
 
     @property
-    def changes(self) -> Iterator[Pair]:
-        """Pairs of different inputs that stand for all."""
+    def is_listed(self) -> bool:
+        """Whether the laws of all inputs are known, though noise treats them differently."""
+        known = (is_listed(one) or treats_alike(one) or _has_rows(one) for one in self.readers)
+        return any(map(is_listed, self.readers)) and all(known)
+
+    def changes(self, *, before_others: bool) -> Iterator[Pair]:
+        """Pairs of different inputs that stand for all, seen from any background or from none."""
         if self.looks_alike:
             return iter([Pair(0, 1)])
-        if self.has_ends:
+        if self.has_ends and not (before_others and self.is_listed):
             return iter([Pair(0, 1 if self.size is None else self.size - 1)])
         members = Counter(self.first_alike)
         pairs = (Pair(x, y) for x in members for y in members if x != y)
@@ -103,16 +109,15 @@ class Value:
         """Return the next input that looks like one."""
         return self.first_alike.index(x, x + 1)
 
-    @property
-    def stays(self) -> list[Pair]:
-        """Pairs of equal inputs that stand for all."""
-        alone = self.looks_alike or self.has_ends
+    def stays(self, *, before_others: bool) -> list[Pair]:
+        """Pairs of equal inputs that stand for all, likewise."""
+        alone = self.looks_alike or (self.has_ends and not (before_others and self.is_listed))
         return [Pair(x, x) for x in ((0,) if alone else dict.fromkeys(self.first_alike))]
 
     @property
     def others(self) -> Sequence[Input] | None:
         """What other users hold that stands for all; None where laws of inputs are not known."""
-        if any(
+        if not self.is_listed and any(
             type(one) in (*_NOISE, AnyPureLDP) and not treats_alike(one) for one in self.readers
         ):
             return None
@@ -122,7 +127,7 @@ class Value:
 
     def knows(self, value: Input) -> bool:
         """Whether it is an input, and its law is known."""
-        if any(type(one) in _NOISE for one in self.readers):
+        if any(type(one) in _NOISE for one in self.readers) and not self.is_listed:
             ends = (0, 1 if self.size is None else self.size - 1)
             return type(value) is int and value in ends
         return type(value) is int and 0 <= value < (math.inf if self.size is None else self.size)
@@ -188,6 +193,10 @@ class Attributes:
 
 
 Inputs = Value | Attributes
+
+
+def _has_rows(randomizer: LocalRandomizer) -> bool:
+    return type(randomizer) is MatrixRandomizer
 
 
 def treats_alike(randomizer: LocalRandomizer) -> bool:

@@ -19,14 +19,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
+from typing import TypeGuard
 
 from flint import arb
 
-from shuffledp.basics.balls import ball, precision
+from shuffledp.basics.balls import ball, precision, total
 from shuffledp.decomposition.cells import Cell, Logs, decompose_cells
-from shuffledp.decomposition.decomposition import Decomposition
-from shuffledp.mechanisms import DiscreteLaplace, Gaussian, Input, Laplace, Pair
+from shuffledp.decomposition.decomposition import Component, Decomposition
+from shuffledp.mechanisms import DiscreteLaplace, Gaussian, Input, Laplace, LocalRandomizer, Pair
 
 #: Cells of a half of the outputs, how many more per unit of the level, and at most.
 _CELLS, _CELLS_PER_LEVEL, _MOST_CELLS = 64, 32, 2048
@@ -34,6 +36,9 @@ _CELLS, _CELLS_PER_LEVEL, _MOST_CELLS = 64, 32, 2048
 #: Normal noise: width of cells up to a distance from the middle, in standard deviations; beyond,
 #: they grow with the distance. What is farther from the far input than the last number is a tail.
 _WIDTH, _NEAR, _REACH = 0.04, 4.0, 37.0
+
+#: Discrete noise of at most this bound is looked at input by input.
+_MOST_LISTED = 4
 
 #: One object, so that laws which are equal are known to be.
 _EQUAL = arb(0)
@@ -154,8 +159,10 @@ def noise_decomposition(
     """Return the decomposition with c the law of the holder, None for the blanket.
 
     Inputs in between have the blanket of the end points, which dominates theirs, and no law of
-    their own.
+    their own, unless they are few.
     """
+    if is_listed(randomizer):
+        return _lattice(randomizer, pair, holder)
     line = NOISE_LAWS[type(randomizer)](randomizer)
     ends = (0, line.bound)
     if holder is None and not (pair.first in ends and pair.second in ends):
@@ -201,6 +208,34 @@ def _cut(line: _Line, pair: Pair, holder: Input | None, points: Sequence[float])
             cut_at=[float(y) for y in dict.fromkeys(edge for both in ranges for edge in both)],
             again=None if line.gap else lambda chosen: _cut(line, pair, holder, chosen),
         )
+
+
+def is_listed(randomizer: LocalRandomizer) -> TypeGuard[DiscreteLaplace]:
+    """Whether all inputs have a law here: those of discrete noise, if they are few."""
+    return type(randomizer) is DiscreteLaplace and randomizer.bound <= _MOST_LISTED
+
+
+def _lattice(randomizer: DiscreteLaplace, pair: Pair, holder: Input | None) -> Decomposition:
+    """Return the law of discrete noise output by output; outputs beyond an end are the end."""
+    bound, rate = randomizer.bound, Fraction(randomizer.epsilon0) / randomizer.bound
+    first, second = _number(pair.first), _number(pair.second)
+    held = None if holder is None else _number(holder)
+    if not all(0 <= x <= bound for x in (first, second, 0 if held is None else held)):
+        raise ValueError(f"inputs must be from 0 to {bound}, got {pair} and {holder}")
+    components = []
+    with precision():
+        decay = (-ball(rate)).exp()
+        for y in range(bound + 1):
+            x = held if held is not None else bound if 2 * y <= bound else 0
+            mass = (-ball(rate * abs(y - x))).exp() / (1 + decay)
+            if 0 < y < bound:
+                mass *= 1 - decay
+            log0 = ball(rate * (abs(y - x) - abs(y - first)))
+            log1 = ball(rate * (abs(y - x) - abs(y - second)))
+            same = abs(y - first) == abs(y - second)
+            components.append(Component(log0, log0 if same else log1, mass))
+        rest = arb(0) if held is not None else 1 - total(c.weight for c in components)
+        return Decomposition(tuple(components), rest)
 
 
 def _number(x: Input) -> int:

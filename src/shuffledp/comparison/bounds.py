@@ -14,10 +14,16 @@ from shuffledp.mechanisms import LocalRandomizer, Relation
 
 @dataclass(frozen=True)
 class Bound:
-    """What a bound is called, and on which side of the truth it is."""
+    """What a bound is called, on which side of the truth it claims to be, and whether it is."""
 
     title: str
     kind: Literal["upper", "lower"]
+    sound: bool = True
+
+    @property
+    def label(self) -> str:
+        """The title, with a mark at what is no bound."""
+        return self.title if self.sound else f"{self.title} (unsound)"
 
 
 #: All bounds by the names that programs use, ours first.
@@ -26,7 +32,10 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
         "guarantee": Bound("guarantee", "upper"),
         "blanket": Bound("optimal blanket", "upper"),
         "lower_bound": Bound("lower bound", "lower"),
-        **{name: Bound(analysis.title, analysis.kind) for name, analysis in BASELINES.items()},
+        **{
+            name: Bound(analysis.title, analysis.kind, analysis.sound)
+            for name, analysis in BASELINES.items()
+        },
     }
 )
 

@@ -39,7 +39,8 @@ class Row:
     Attributes:
         bound: its name for programs.
         title: its name for people.
-        kind: whether it bounds the privacy loss from above or from below.
+        kind: whether it bounds, or claims to bound, the privacy loss from above or from below.
+        sound: whether it does; False where datasets are known that refute the claim.
         epsilon: its answer, None where it has none.
         ratio_to_ours: its answer divided by our guarantee; None where either is missing or 0.
         ratio_to_lower_bound: its answer divided by our lower bound, likewise.
@@ -50,6 +51,7 @@ class Row:
     bound: str
     title: str
     kind: Literal["upper", "lower"]
+    sound: bool
     epsilon: float | None
     ratio_to_ours: float | None
     ratio_to_lower_bound: float | None
@@ -69,7 +71,8 @@ class Row:
         ratios = (self.ratio_to_ours, self.ratio_to_lower_bound)
         to_ours, to_lower = (_NO_VALUE if r is None else nearest(r) for r in ratios)
         named = self.kind == "upper" or "lower" in self.title
-        return self.title if named else f"{self.title} (lower)", shown, to_ours, to_lower
+        mark = ("" if named else " (lower)") if self.sound else " (unsound)"
+        return f"{self.title}{mark}", shown, to_ours, to_lower
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,6 +185,9 @@ class Comparison:
         for row in missing:
             note = f"{row.title}: {row.reason}"
             lines.append(fill(note, first="  ", rest="    "))
+        if refuted := [row.title for row in self.rows if row.epsilon and not row.sound]:
+            named = ", ".join(refuted)
+            lines += ["", fill(f"Unsound: in some settings datasets reveal more than {named}.")]
         if self.crowd.assumptions:
             lines += ["", fill(self.covered)]
         if self.setting.rounds > 1:
@@ -336,6 +342,7 @@ def compare(
             name,
             f"shuffledp, {bound.title}" if name in OURS else bound.title,
             bound.kind,
+            bound.sound,
             values[name].number,
             _ratio(values[name].number, ours),
             _ratio(values[name].number, lower),

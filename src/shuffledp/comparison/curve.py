@@ -67,6 +67,7 @@ class Curve:
             "bound": self.bound,
             "label": self.label,
             "kind": self.kind,
+            "sound": BOUNDS[self.bound].sound,
             "x": self.points,
             "y": tuple(value.number for value in self.values),
             "reasons": self.reasons,

@@ -323,7 +323,7 @@ def trace(
             Curve(
                 text,
                 name,
-                BOUNDS[name].title if len(series) == 1 else f"{text}: {BOUNDS[name].title}",
+                BOUNDS[name].label if len(series) == 1 else f"{text}: {BOUNDS[name].label}",
                 course.x,
                 tuple(row[i] for row in answers[text]),
                 relation_of(name, last[text]),

@@ -219,6 +219,18 @@ class LocalRandomizer(ABC):
         """
         return self.neighbours()
 
+    def changes_to_swap(self) -> Sequence[Pair] | None:
+        """Return such pairs for a mechanism that is a part of another one, None if not known."""
+        return self.pairs_to_swap()
+
+    def stays_to_swap(self) -> Sequence[Pair]:
+        """Return pairs of equal inputs that stand for all, seen from any background, too."""
+        return self.unchanged()
+
+    def pairs_to_attack(self) -> Sequence[Pair]:
+        """Return pairs of neighbours that are worth trying in a lower bound."""
+        return self.neighbours()
+
     @property
     def blanket_shape(self) -> Hashable:
         """What mechanisms must have in common for their blankets to be multiples of one law.

@@ -67,6 +67,7 @@ def swap_log_delta(slots: Slots, n: int, rtol: float) -> float:
     if max(abs(law.values).max() for law in (slots.first, *slots.types)) > _MAX_GAIN:
         return math.inf
     with precision():
+        slots = slots.without_twins()
         if len(slots.types) <= _FEW_TYPES:
             slots = _with_few_atoms(slots, n, _SHARE_OF_ATOMS * rtol)
         proposal = Proposal.of(slots, n)

@@ -49,7 +49,7 @@ class FarTypes(Types):
         logs = theta * mean + np.log1p((masses * growth).sum(axis=1))
         self.top = float((logs + self._error).max())
         self._shift = logs - self.top
-        self._variance = (self._tilted * self._deviations**2).sum(axis=1) * UP
+        self._variance = (self._tilted * (np.abs(self._deviations) + radius) ** 2).sum(axis=1) * UP
         lead = int(logs.argmax())
         self._lead = slice(lead, lead + 1)
         self.deviation = math.sqrt(float(self._variance[lead]))

@@ -6,15 +6,19 @@ has the law of g/c under :math:`c/\gamma`, a slot whose user holds v that of g/R
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from flint import arb
 
-from shuffledp.basics.balls import precision
+from shuffledp.basics.balls import logarithm, precision
 from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.engine.coarsening import capped, sorted_law
 from shuffledp.engine.sums import Atom, Law
+
+#: Masses that differ by less than this, relatively, are alike; values compared with the largest.
+_ALIKE = 2.0**-45
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,17 +81,55 @@ class Slots:
             cost = lost / n + max((cost.upper() for _, cost in found), default=arb(0))
             return replace(self, first=first, types=tuple(law for law, _ in found)), cost
 
+    def without_twins(self) -> Slots:
+        """Return slots in which types that hardly differ are one, whose balls contain all of them.
 
-def _different(laws: Iterable[Law]) -> tuple[Law, ...]:
-    """Return the laws; those with the same doubles become one, whose balls contain all of them."""
-    kept: dict[tuple[tuple[float, float], ...], list[Atom]] = {}
+        Rounded entries of a matrix make types that differ in their last bits. Nothing can be gained
+        from telling them apart, and mixtures of many such types are hard to bound.
+        """
+        scale = _ALIKE * max(float(abs(law.values).max()) for law in self.types)
+        if not scale > 0:
+            return self
+
+        def value_of(atom: Atom) -> float:
+            return round(float(atom.value) / scale)
+
+        def seen_as(atom: Atom) -> tuple[float, float]:
+            log = logarithm(atom.mass)
+            return value_of(atom), round(log / _ALIKE) if log > -math.inf else log
+
+        gathered = (_gathered(law, value_of) for law in self.types)
+        return replace(self, types=_different(gathered, seen_as))
+
+
+def _gathered(law: Law, value_of: Callable[[Atom], float]) -> Law:
+    """Return the law in which values that are seen as equal are one, which contains all of them."""
+    kept: dict[float, Atom] = {}
+    for atom in law.atoms:
+        known = kept.setdefault(value_of(atom), atom)
+        if known is not atom:
+            joined = Atom(known.value.union(atom.value), known.mass + atom.mass)
+            kept[value_of(atom)] = joined
+    return Law(tuple(kept.values()))
+
+
+def _doubles(atom: Atom) -> tuple[float, float]:
+    return float(atom.value), float(atom.mass)
+
+
+def _different(
+    laws: Iterable[Law], seen_as: Callable[[Atom], tuple[float, float]] = _doubles
+) -> tuple[Law, ...]:
+    """Return the laws; those that are seen as equal become one, whose balls contain all of them."""
+    kept: dict[Hashable, list[Atom]] = {}
     for law in laws:
-        atoms = sorted(law.atoms, key=lambda atom: (float(atom.value), float(atom.mass)))
-        key = tuple((float(atom.value), float(atom.mass)) for atom in atoms)
-        known = kept.setdefault(key, atoms)
-        if known is not atoms:
-            kept[key] = [
-                Atom(a.value.union(b.value), a.mass.union(b.mass))
-                for a, b in zip(known, atoms, strict=True)
-            ]
+        atoms = sorted(law.atoms, key=seen_as)
+        key = tuple(map(seen_as, atoms))
+        kept[key] = _united(kept[key], atoms) if key in kept else atoms
     return tuple(Law(tuple(atoms)) for atoms in kept.values())
+
+
+def _united(first: Sequence[Atom], second: Sequence[Atom]) -> list[Atom]:
+    """Return atoms that contain those of both laws, one by one."""
+    both = zip(first, second, strict=True)
+    return [Atom(a.value.union(b.value), a.mass.union(b.mass)) for a, b in both]

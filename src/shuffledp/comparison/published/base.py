@@ -35,8 +35,11 @@ class Baseline(ABC):
     #: Authors and year, and which of their bounds it is.
     title: ClassVar[str]
 
-    #: On which side of the true privacy loss the answers are.
+    #: On which side of the true privacy loss the answers are, or are claimed to be.
     kind: ClassVar[Literal["upper", "lower"]] = "upper"
+
+    #: Whether they are there: False where datasets are known that refute the claim.
+    sound: ClassVar[bool] = True
 
     #: Whether it knows the level alone, that of all pairs of inputs, whatever neighbours change.
     knows_level_only: ClassVar[bool] = True

@@ -62,6 +62,16 @@ class StandardCloneClosedForm(Baseline):
     Regime: :math:`\varepsilon_0\le\log(n/(16\log(2/\delta)))`, :math:`0<\delta\le1`. At a given
     epsilon the smallest delta that the condition admits bounds the answer from below.
 
+    The condition is the printed one, which is enough; the authors' program asks for
+    :math:`\log(4/\delta)`. Let c users be clones, :math:`A\sim\mathrm{Bin}(c,1/2)`, and let P, P'
+    be the laws of (A+1, c-A) and (A, c-A+1), so :math:`P/P'=(A+1)/(c-A)` under P. Put
+    :math:`L=\log(2/\delta)`, :math:`t=\sqrt{cL/2}`. As :math:`n\ge16EL>11`, c is below n/(2E) with
+    probability at most :math:`e^{-(n-2)^2/(8E(n-1))}\le\delta/2` (Chernoff), and else A exceeds
+    c/2+t with at most :math:`\delta/2` (Hoeffding), :math:`c\ge8L` and :math:`t\le c/4`. Otherwise
+    :math:`P/P'-1\le(2t+1)/(c/2-t)\le(8t+4)/c\le x=8\sqrt{EL/n}+8E/n`. The laws to compare are
+    :math:`a=(EP+P')/(E+1)` and :math:`b=(P+EP')/(E+1)`, and with :math:`\kappa=(E-1)/(E+1)`
+    :math:`a-(1+\kappa x)b=\kappa(P-P'-xb)` is positive only in these two cases.
+
     Known flaws: constants several times those of the numbers behind it
     (:class:`StandardClone`); nothing for large :math:`\varepsilon_0` or small n.
 

@@ -62,22 +62,27 @@ class Composition(LocalRandomizer):
     def neighbours(self) -> Sequence[Pair]:
         """Return the pairs to compare; an attribute that has a worst pair stands at it."""
         changing = [pairs_to_compare(part) for part in self.parts]
+        staying = [part.unchanged() for part in self.parts]
         covered = [part.has_worst_pair for part in self.parts]
-        return listed(self, self._kinds(self.choices(changing, covered)))
+        return listed(self, self._kinds(self.choices(changing, staying, covered)))
 
     def choices(
-        self, changing: Sequence[Sequence[Pair]], covered: Sequence[bool]
+        self,
+        changing: Sequence[Sequence[Pair]],
+        staying: Sequence[Sequence[Pair]],
+        covered: Sequence[bool],
     ) -> Iterator[tuple[Pair, ...]]:
         """Yield one pair per attribute for every choice that has to be looked at.
 
         Args:
             changing: for each attribute the pairs to look at if it changes.
-            covered: whether these stand for pairs in which it stays the same.
+            staying: those to look at if it stays the same.
+            covered: whether the first stand for the second.
         """
         return product(
             *(
-                pairs if alone else (*pairs, *part.unchanged())
-                for part, pairs, alone in zip(self.parts, changing, covered, strict=True)
+                pairs if alone else (*pairs, *same)
+                for pairs, same, alone in zip(changing, staying, covered, strict=True)
             )
         )
 
@@ -126,13 +131,19 @@ class Composition(LocalRandomizer):
 
         None if they are many.
         """
-        found = [part.pairs_to_swap() for part in self.parts]
+        found = [part.changes_to_swap() for part in self.parts]
         known = [pairs for pairs in found if pairs is not None]
         if len(known) < len(found):
             return None
+        staying = [part.stays_to_swap() for part in self.parts]
         covered = [part.has_worst_pair and part.covers_unchanged for part in self.parts]
-        choices = list(islice(self.choices(known, covered), _MAX_SWAPPED + 1))
+        choices = list(islice(self.choices(known, staying, covered), _MAX_SWAPPED + 1))
         return None if len(choices) > _MAX_SWAPPED else tuple(self._kinds(choices))
+
+    def stays_to_swap(self) -> Sequence[Pair]:
+        """Return all combinations of the attributes' own."""
+        choices = product(*(part.stays_to_swap() for part in self.parts))
+        return listed(self, map(join, choices))
 
     def accepts(self, other: Input) -> bool:
         """Whether every part accepts its entry."""

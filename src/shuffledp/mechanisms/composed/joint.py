@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,9 @@ from shuffledp.mechanisms.composed.composition import Composition, as_parts, che
 from shuffledp.mechanisms.domain import Domain, Tuples
 from shuffledp.mechanisms.pair import Input, Pair
 from shuffledp.mechanisms.sampling import Bits
+
+#: At most so many choices of pairs are tried in lower bounds.
+_MAX_TRIED = 40
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,22 +91,35 @@ class Joint(Composition):
         return SeparateSums() if type(self) is Joint else OnlyMultiset()
 
     def choices(
-        self, changing: Sequence[Sequence[Pair]], covered: Sequence[bool]
+        self,
+        changing: Sequence[Sequence[Pair]],
+        staying: Sequence[Sequence[Pair]],
+        covered: Sequence[bool],
     ) -> Iterator[tuple[Pair, ...]]:
         """Yield one pair per attribute; as many change as ``at_most`` or ``exactly`` allows."""
         if self.at_most is None and self.exactly is None:
-            yield from super().choices(changing, covered)
+            yield from super().choices(changing, staying, covered)
             return
         most = self.exactly or self.at_most or len(self.parts)
         fewest = most if self.exactly or all(covered) else 1
         for count in range(fewest, most + 1):
             for changed in combinations(range(len(self.parts)), count):
                 yield from product(
-                    *(
-                        changing[j] if j in changed else part.unchanged()
-                        for j, part in enumerate(self.parts)
-                    )
+                    *(changing[j] if j in changed else staying[j] for j in range(len(self.parts)))
                 )
+
+    def pairs_to_attack(self) -> Sequence[Pair]:
+        """Return also pairs in which attributes stay the same, unless those are many.
+
+        Where all others hold another value of an attribute, the one that stays may point to the
+        user more clearly than a change would.
+        """
+        changing = [part.pairs_to_attack() for part in self.parts]
+        staying = [part.unchanged() for part in self.parts]
+        uncovered = [False] * len(self.parts)
+        choices = list(islice(self.choices(changing, staying, uncovered), _MAX_TRIED + 1))
+        pairs = tuple(self._kinds(choices))
+        return pairs if len(choices) <= _MAX_TRIED else self.neighbours()
 
     def decomposition(self, pair: Pair, other: Input | None = None) -> Decomposition:
         """Return the product of those of the attributes."""

@@ -90,7 +90,13 @@ class Parallel(Mixture):
 
     def unchanged(self) -> Sequence[Pair]:
         """Return the one input that dominates for every part, else all inputs of the domain."""
-        proposed = {tuple(part.unchanged()) for part in self.parts}
+        return self._same({tuple(part.unchanged()) for part in self.parts})
+
+    def stays_to_swap(self) -> Sequence[Pair]:
+        """Return the one input that is enough for every part, else all inputs of the domain."""
+        return self._same({tuple(part.stays_to_swap()) for part in self.parts})
+
+    def _same(self, proposed: set[tuple[Pair, ...]]) -> Sequence[Pair]:
         if len(proposed) == 1 and len(one := proposed.pop()) == 1:
             return one
         self._check_size()
@@ -135,7 +141,7 @@ class Parallel(Mixture):
         stand for it in another.
         """
         worst = self._worst_pair()
-        if worst is not None and all(part.pairs_to_swap() == (worst,) for part in self.parts):
+        if worst is not None and all(part.changes_to_swap() == (worst,) for part in self.parts):
             return (worst,)
         return self._all_pairs if self.input_domain.size <= _MAX_SWAPPED else None
 

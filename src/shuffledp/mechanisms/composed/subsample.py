@@ -145,6 +145,18 @@ class Subsample(LocalRandomizer):
         """Return those of the randomizer."""
         return self.part.pairs_to_swap()
 
+    def changes_to_swap(self) -> Sequence[Pair] | None:
+        """Return those of the randomizer."""
+        return self.part.changes_to_swap()
+
+    def stays_to_swap(self) -> Sequence[Pair]:
+        """Return those of the randomizer."""
+        return self.part.stays_to_swap()
+
+    def pairs_to_attack(self) -> Sequence[Pair]:
+        """Return those of the randomizer."""
+        return self.part.pairs_to_attack()
+
     def accepts(self, other: Input) -> bool:
         """Whether the randomizer accepts the input."""
         return self.part.accepts(other)

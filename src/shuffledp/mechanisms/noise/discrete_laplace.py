@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,16 +16,20 @@ from shuffledp.basics.errors import check_epsilon0, check_integer
 from shuffledp.decomposition import Decomposition
 from shuffledp.mechanisms.aggregate import Aggregate, GeometricSum, OnlyMultiset
 from shuffledp.mechanisms.base import SlotLaws, Values
+from shuffledp.mechanisms.input_types import InputTypes, NamedTypes
 from shuffledp.mechanisms.noise.lattice_types import lattice_types
 from shuffledp.mechanisms.noise.noise import SymmetricNoise
 from shuffledp.mechanisms.noise.noise_laws import Place, discrete_laplace_decomposition
-from shuffledp.mechanisms.pair import Pair
+from shuffledp.mechanisms.pair import Input, Pair
 from shuffledp.mechanisms.sampling import Bits
 from shuffledp.mechanisms.sampling.checks import check_integers
 from shuffledp.mechanisms.sampling.geometric import two_sided_geometric
 
 #: With more inputs there are too many types of background for the swap bound.
 _MAX_SWAPPED = 20
+
+#: With more inputs a composition has too many combinations of them.
+_MAX_COMBINED = 4
 
 #: Slower decay makes noise that does not fit into 64 bits.
 _SLOWEST = Fraction(1, 1 << 40)
@@ -125,3 +131,31 @@ class DiscreteLaplace(SymmetricNoise):
             return None
         types = lattice_types(Fraction(self.epsilon0) / self.bound, self.bound)
         return SlotLaws(self.decomposition(pair), *types)
+
+    @property
+    def _is_combined(self) -> bool:
+        """Whether all inputs count where it is a part of another mechanism."""
+        # Exactly this class: one derived from it may state another law.
+        return type(self) is DiscreteLaplace and self.bound <= _MAX_COMBINED
+
+    def accepts(self, other: Input) -> bool:
+        """Whether ``other`` is an end point, or any input if they are few."""
+        return other in self.input_domain if self._is_combined else super().accepts(other)
+
+    def input_types(self, pair: Pair) -> InputTypes | None:
+        """Keep all inputs apart, if they are few."""
+        if not self._is_combined:
+            return super().input_types(pair)
+        return NamedTypes({x: x for x in range(self.bound + 1)})
+
+    def changes_to_swap(self) -> Sequence[Pair] | None:
+        """Return all pairs x < x', if inputs are few: reflection gives the others."""
+        if not self._is_combined:
+            return super().changes_to_swap() if self.bound == 1 else None
+        return tuple(Pair(x, y) for x, y in combinations(range(self.bound + 1), 2))
+
+    def stays_to_swap(self) -> Sequence[Pair]:
+        """Return the inputs up to the middle, if they are few."""
+        if not self._is_combined:
+            return super().stays_to_swap()
+        return tuple(Pair(x, x) for x in range(self.bound // 2 + 1))

@@ -48,15 +48,16 @@ _FLAT = 3.0  # beyond this level types differ little
 _CLOSE = Fraction(1, 20)
 
 #: By how much a type may be thinned to cover more inputs, which share of its distance to the end
-#: points it may lose by that. Half of what the end points are thinned is always allowed.
+#: points it may lose by that, less of it beyond the level at which types differ little. Half of
+#: what the end points are thinned is always allowed.
 _THINNED = np.append(np.geomspace(0.25, 0.01, 15), 0.0)
-_SHARE, _LEAST, _FAR_BELOW = 0.35, 0.5, 0.8
+_SHARE, _SHARE_BEYOND, _LEAST, _FAR_BELOW = 0.35, 0.2, 0.5, 0.8
 
 #: The tilt at which types are compared, in standard deviations: as for some thousand users.
 _TILT = 0.1
 
 #: With more types it takes too long.
-_MAX_TYPES = 500
+_MAX_TYPES = 600
 
 #: Cells of the outputs per unit of length, and per unit of epsilon0; of types far below less.
 _CELLS, _CELLS_PER_LEVEL = 48, 32
@@ -144,7 +145,8 @@ class _Comparison:
         """Return how far to go from an input, and whether it is far below the end points."""
         spread = self._spread(distance, holder, _THINNED)
         fitting = min(spread[-1], self.largest)
-        fits = spread <= fitting * (self.largest / fitting) ** _SHARE
+        share = _SHARE if self.epsilon0 <= _FLAT else _SHARE_BEYOND
+        fits = spread <= fitting * (self.largest / fitting) ** share
         thinned = float(_THINNED[np.argmax(fits)]) if fits.any() else 0.0
         width = 2 * max(thinned / self.epsilon0, _LEAST * _near_end(self.epsilon0))
         return min(width, 1.0), bool(fitting < _FAR_BELOW * self.largest)

@@ -68,6 +68,7 @@ def write_page(
     whole: Whole | None = None,
 ) -> str:
     """Return the document about numbers that may be there already."""
+    sound = [row for row in found.comparison.rows if row.sound]
     return render(
         "shuffledp.outputs.review",
         "page.html",
@@ -97,11 +98,9 @@ def write_page(
         of_whatever=_whatever(found),
         what_ifs=list(_what_ifs(found)),
         hits=[(f"{plain(100 * rate)} %", f"{_percent(hit)} %") for rate, hit in found.hits],
-        published=[row.cells[:3] for row in found.comparison.rows if row.epsilon is not None],
-        ours=len([row for row in found.comparison.rows if row.bound in OURS]),
-        unknown=[
-            f"{row.cells[0]}: {row.reason}" for row in found.comparison.rows if row.epsilon is None
-        ],
+        published=[row.cells[:3] for row in sound if row.epsilon is not None],
+        ours=len([row for row in sound if row.bound in OURS]),
+        unknown=[f"{row.cells[0]}: {row.reason}" for row in sound if row.epsilon is None],
         proof=_proof(found),
         datasets=_datasets(found),
         commands=list(commands(found)),
