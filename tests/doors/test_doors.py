@@ -34,7 +34,6 @@ QUESTIONS = {
     "at_most, rounds": Question(LIMITED, times=2),
     "corrupted, rounds": Question(ONE, corrupted=300, times=2),
 }
-ONE_ROUND = [name for name in QUESTIONS if "rounds" not in name]
 LIMITS = [name for name, one in QUESTIONS.items() if not one.accountant.relation.replaces_input]
 
 #: What every door is asked in the quick tier.

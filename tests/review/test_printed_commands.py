@@ -22,13 +22,14 @@ BIT = "krr(k=2, epsilon0=1)"
 #: What every run of the tests asks.
 QUICK = [
     (BIT, 20, {"corrupted": 3, "rounds": 4, "at_most": 2}, 0.03),
-    ("oue(epsilon0=1)", 20, {"view": "sum", "rounds": 3}, 0.03),
-    ("oue(epsilon0=1)", 20, {"view": "sum", "corrupted": 0.2}, None),
-    (JOINT, 20, {"rounds": 2, "bound": "blanket"}, 0.03),
+    ("gaussian(sigma=2)", 20, {"view": "sum", "rounds": 3}, 0.03),
+    ("gaussian(sigma=2)", 20, {"view": "sum", "corrupted": 0.2}, None),
     (JOINT, 100, {}, None),
 ]
 
 REST = [
+    ("oue(epsilon0=1)", 20, {"view": "sum", "corrupted": 0.2, "rounds": 2}, 0.03),
+    (JOINT, 20, {"rounds": 2, "bound": "blanket"}, 0.03),
     (KRR, 300, {"corrupted": 3, "corrupted_adaptively": 5}, None),
     (BIT, 20, {"corrupted": 3, "corrupted_adaptively": 5, "rounds": 2}, 0.03),
     (BIT, 20, {"rounds": 3, "at_most": 1, "bound": "blanket"}, None),
