@@ -137,6 +137,7 @@ COMMANDS: dict[str, str | None] = {
     "estimate": "reports.csv",
     "mechanisms": "",
     "report": "MECHANISM -n 100 --delta 1e-3",
+    "messages": None,
     "plan": None,
     "explore": None,
 }

@@ -25,6 +25,7 @@ from shuffledp.accounting import (
     max_rounds,
     required_users,
 )
+from shuffledp.accounting.messages import FabricatedMessages, NoisyCounts
 from shuffledp.basics.errors import AccuracyWarning, ClaimError, ContradictionError, NoAnswerError
 from shuffledp.basics.interval import Interval
 from shuffledp.certificates import Certificate, CertificateError, certify, verify
@@ -36,6 +37,7 @@ from shuffledp.collection import (
     shuffle,
     simulate,
 )
+from shuffledp.collection.message_protocol import MessageProtocol
 from shuffledp.comparison import Comparison, Curves, compare, curve
 from shuffledp.decomposition import Decomposition
 from shuffledp.deployment.audit import Audit, audit
@@ -67,6 +69,7 @@ from shuffledp.mechanisms import (
     register,
     subsample,
 )
+from shuffledp.mechanisms.messages.fabricated import FixedNumber, PerDevice, PoissonPerValue
 from shuffledp.planning import plan
 
 __all__ = [
@@ -91,6 +94,8 @@ __all__ = [
     "Decomposition",
     "DiscreteLaplace",
     "Estimate",
+    "FabricatedMessages",
+    "FixedNumber",
     "Gaussian",
     "GeneralClone",
     "Group",
@@ -101,10 +106,14 @@ __all__ = [
     "LocalHash",
     "LocalRandomizer",
     "MatrixRandomizer",
+    "MessageProtocol",
     "MixedAccountant",
     "NoAnswerError",
+    "NoisyCounts",
     "OpenGroup",
     "Pair",
+    "PerDevice",
+    "PoissonPerValue",
     "Relation",
     "Report",
     "RequiredUsers",

@@ -201,7 +201,7 @@ def test_warnings_point_at_the_line_of_the_caller(
     question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     widen(monkeypatch)
-    for made in ("choice", "_above", "_below"):  # computed before
+    for made in ("choice", "_roots"):  # computed before
         monkeypatch.delitem(vars(ACCOUNTANT), made)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -213,7 +213,7 @@ def test_warnings_point_at_the_line_of_the_caller(
     assert f'"{question}": lambda' in line
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 def test_a_warning_where_the_blanket_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best bound is as wide as the blanket's where there is no other."""
     widen(monkeypatch)

@@ -219,6 +219,7 @@ class TestMatrices:
         assert accountant.epsilon_lower_bound(0.0) == 0
         assert accountant.epsilon_report(1e-6).guarantee == Interval(0.0, 0.0)
 
+    @pytest.mark.heavy
     def test_equal_rows_among_others(self) -> None:
         rows = [[0.75, 0.25], [0.25, 0.75]]
         twice = ShuffleAccountant(MatrixRandomizer([*rows, *rows]), 20)

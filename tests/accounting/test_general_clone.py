@@ -73,7 +73,7 @@ def test_random_decompositions_are_never_below_the_blanket(seed):
         assert split.delta_interval(n, epsilon).upper >= middle.lower
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("seed", range(6))
 def test_optimal_decompositions_are_the_accountants_bound(seed):
     randomizer = random_matrix(seed)

@@ -163,7 +163,7 @@ def test_datasets_attain_the_lower_bound(n, parts, limits):
     assert 0.9 * exact < report.lower_bound <= exact * (1 + 1e-12)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("n", [1, 50, 10**6])
 def test_two_normal_sums_are_one_with_a_longer_shift(n):
     """A shift by (1, 1) is one by the root of 2 along the diagonal."""

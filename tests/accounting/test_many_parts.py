@@ -149,7 +149,7 @@ def test_one_large_ratio_among_many_losses(level, samples):
     assert abs(delta - DELTA) < 3 * error
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("parts", [24, 47, 100])
 def test_the_error_of_the_residual_stays_small(parts):
     whole = joint(*[KRR(k=10, epsilon0=0.1)] * parts)

@@ -129,7 +129,7 @@ def test_all_datasets_of_few_users(k, ratios, growth):
     assert truth <= tier.guarantee.upper * SLACK
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("n", "expected"),
     [

@@ -152,7 +152,7 @@ def test_many_normal_reports(sigma: float, n: int, delta: float) -> None:
     assert interval.width <= 1e-2 * interval.upper
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 5.0])
 @pytest.mark.parametrize("n", [2, 5, 100, 10**6])
 def test_epsilon_of_normal_noise_is_narrow(sigma: float, n: int) -> None:

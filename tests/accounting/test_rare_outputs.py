@@ -45,6 +45,7 @@ def assert_between(randomizer: MatrixRandomizer, n: int, epsilon: float) -> None
     )
 
 
+@pytest.mark.heavy
 def test_a_residual_below_1e_12():
     randomizer = MatrixRandomizer([[0.9999999999995, 5e-13], [0.99999999999999, 1e-14]])
     accountant = ShuffleAccountant(randomizer, 2)

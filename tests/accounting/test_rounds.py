@@ -52,7 +52,7 @@ REFERENCES = [
 ]
 
 
-@pytest.mark.heavy(keep=4)
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(("text", "n", "delta", "times", "low", "high"), REFERENCES)
 def test_reference_values(text, n, delta, times, low, high):
     rounds = blanket_accountant(text, n).rounds(times)
@@ -173,7 +173,7 @@ def test_more_rounds_reveal_more_but_less_than_their_sum():
         assert rounds.naive_epsilon(1e-6) >= times * WEEKLY.get_epsilon(1e-6 / times) * (1 - 1e-9)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("times", [4, 10**6, 10**9])
 @pytest.mark.parametrize("delta", [1e-3, 1e-20])
 def test_answers_are_narrow_and_keep_their_word(times, delta):
@@ -308,6 +308,7 @@ def test_the_best_bound_is_used_where_it_is_asked_for():
     assert best.delta_lower_bound(0.5) == best.delta_interval(0.5).lower
 
 
+@pytest.mark.heavy
 def test_profiles():
     found = WEEKLY.rounds(52).profile([0.1, 0.5])
     assert found.epsilons.tolist() == [0.1, 0.5]

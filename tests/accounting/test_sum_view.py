@@ -157,7 +157,7 @@ def test_the_smallest_batch(text, epsilon, expected):
 NOISE = ["laplace(1)", "laplace(epsilon0=2, domain='interval')", "discrete_laplace(2, 3)"]
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("text", [*NOISE, "gaussian(2)"])
 @pytest.mark.parametrize("n", [1, 2, 30, 10**5])
 def test_an_epsilon_keeps_its_word_and_is_never_above_that_of_the_multiset(text, n):

@@ -45,7 +45,7 @@ def sharper(text: str, strong: str) -> LocalRandomizer:
     return derived
 
 
-@pytest.mark.heavy(keep=3)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("text", "strong"),
     [

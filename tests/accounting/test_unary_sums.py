@@ -229,7 +229,7 @@ def test_large_crowds(mechanism, n, expected, rounded):
     assert accountant.epsilon_report(1e-6).bound == "exact"
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("mechanism", "epsilon", "delta", "fewest", "certified"),
     [
@@ -260,6 +260,7 @@ def test_meeting_a_target_is_what_delta_says(mechanism, n):
     assert accountant.meets(epsilon, 1e-6)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("delta", [1e-20, 1e-40])
 @pytest.mark.parametrize("n", [10**6, 10**9])
 @pytest.mark.parametrize("mechanism", [OUE(2.0), pytest.param(RAPPOR(2.0), marks=HEAVY)], ids=str)
@@ -289,6 +290,7 @@ def test_delta_does_not_fall_where_noise_does(family, n, epsilon):
         last = found.upper
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("family", "n", "epsilon", "delta", "level"),
     [

@@ -27,7 +27,7 @@ def test_rounds_of_different_views_are_of_different_kinds():
     assert [(kind.accountant.view, kind.times) for kind in kinds] == [("multiset", 6), ("sum", 3)]
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("order", [("sum", "multiset"), ("multiset", "sum")])
 def test_profiles_of_rounds_are_kept_for_each_view(order):
     bound_profile.cache_clear()
@@ -73,7 +73,7 @@ def test_more_rounds_of_sums_fit():
     assert times[0] > times[1] > 0
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("order", [("sum", "multiset"), ("multiset", "sum")])
 def test_renyi_divergences_are_kept_for_each_view(order):
     found = {view: renyi_divergence(asked(view, bound="blanket"), 2.0) for view in order}

@@ -76,6 +76,7 @@ def test_no_pair_is_skipped(rows: list[list[float]], n: int, epsilon: float) -> 
     check(MatrixRandomizer(rows), n, epsilon)
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(("rows", "n", "epsilon"), OVERFLOWING)
 def test_no_pair_is_skipped_on_the_way_to_epsilon(
     rows: list[list[float]], n: int, epsilon: float

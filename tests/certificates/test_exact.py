@@ -91,6 +91,7 @@ MECHANISMS = [
     "joint(laplace(epsilon0=1), laplace(epsilon0=1))",
     "parallel(0.1*krr(k=2, epsilon0=1), 0.9*laplace(epsilon0=2))",
     "subsample(krr(k=3, epsilon0=1), rate=0.1)",
+    "subsample(krr(k=3, epsilon0=1), rate=1)",
 ]
 
 
@@ -111,12 +112,14 @@ def masses(found: Decomposition) -> list[arb]:
 @pytest.mark.parametrize("text", MECHANISMS)
 def test_both_sides_keep_all_masses(text: str) -> None:
     randomizer = parse(text)
+    # Balls of hashing hold what random polynomials do to a mass: 2**-48 of it.
+    width = 2.0**-47 if randomizer.name in ("blh", "olh") else 1e-20
     for pair in (randomizer.neighbours()[0], randomizer.unchanged()[0]):
         for other in (None, *randomizer.common_inputs(pair)):
             law = law_of(randomizer, pair, other)
             for mass in (*masses(law), *masses(law.upper)):
                 assert mass.contains(1)
-                assert mass.rad() < 1e-20
+                assert mass.rad() < width
 
 
 @pytest.mark.heavy(keep=5)

@@ -145,6 +145,7 @@ def says_no_more(claimed: Statement, proved: Statement) -> bool:
     )
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind[0]}-{kind[2]}-{kind[3]}")
 def test_every_field(kind):
     """Under the versions that issued it, and under others."""

@@ -71,6 +71,7 @@ MECHANISMS = (
 )
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("n", [1, 2, 3, 70])
 def test_all_questions_about_all_sums(n):
     """What is certified is what the accountant says, and verified; the statements agree."""
@@ -183,7 +184,7 @@ def test_a_mechanism_without_pairs_has_no_certificate_of_its_sum():
         )
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     "text",
     [

@@ -27,3 +27,10 @@ def ask(*arguments: str) -> str:
     result = run(*arguments)
     assert result.exit_code == 0, result.stderr
     return result.stdout
+
+
+def refused(*arguments: str) -> str:
+    """Return what ``shuffledp`` says to a line that is wrong, on one line."""
+    result = run(*arguments)
+    assert result.exit_code == 2
+    return " ".join(result.stderr.split())

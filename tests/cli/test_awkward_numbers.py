@@ -43,7 +43,7 @@ def ask(*options: str) -> str:
     return result.stdout
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
 def test_answers_are_shown_on_their_side(question):
     text, answer = ask(*question), json.loads(ask(*question, "--json"))
@@ -99,6 +99,7 @@ def test_a_level_is_shown_as_it_was_given():
     assert "(0.8001, " not in page
 
 
+@pytest.mark.heavy
 def test_documents_and_answers_agree_on_rounds():
     accountant = ShuffleAccountant("krr(k=10, epsilon0=2)", 10_000)
     found = Findings(accountant.epsilon_report(1e-6))
@@ -116,6 +117,7 @@ def test_sums_of_which_no_datasets_are_known_do_not_say_that_inputs_are_alike():
     assert constant.datasets_in_words == ["no two inputs differ"]
 
 
+@pytest.mark.heavy
 def test_what_a_plan_meets_is_shown_as_it_was_asked():
     made = plan(n=1000, target_epsilon=0.8, target_delta=0.0001, domain_size=3)
     assert "<td>0.8</td>" in made._repr_html_()

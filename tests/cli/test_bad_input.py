@@ -168,6 +168,7 @@ def test_a_bad_parameter_of_a_mechanism_is_named():
     assert "k must be" in result.stderr
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize(
     "arguments",
     [

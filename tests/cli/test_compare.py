@@ -78,6 +78,8 @@ def test_json():
         "n": 10000,
         "corrupted": 0,
         "corrupted_adaptively": 0,
+        "rounds": 1,
+        "at_most": None,
         "target_delta": 1e-6,
         "quantity": "epsilon",
         "view": "multiset",
@@ -124,6 +126,7 @@ def test_csv_holds_what_json_holds():
         assert (row.pop("n"), row.pop("target_delta")) == ("10000", "1e-06")
         assert row.pop("view") == "multiset"
         assert row.pop("corrupted") == row.pop("corrupted_adaptively") == "0"
+        assert (row.pop("rounds"), row.pop("at_most")) == ("1", "")
         assert row.pop("relation") == exact[row["bound"]]["relation"]["text"]
         for key, value in row.items():
             wanted = exact[row["bound"]][key]

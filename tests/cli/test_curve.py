@@ -72,6 +72,8 @@ def test_json():
         "n": None,
         "corrupted": 0,
         "corrupted_adaptively": 0,
+        "rounds": 1,
+        "at_most": None,
         "target_delta": 1e-6,
         "view": "multiset",
         "seen": [],

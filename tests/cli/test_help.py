@@ -18,6 +18,7 @@ COMMANDS = [
     "users",
     "rounds",
     "tiers",
+    "messages",
     "ledger",
     "plan",
     "compare",
@@ -65,7 +66,7 @@ def test_every_option_has_a_meaning(command):
         if parameter.param_type_name == "option":
             assert parameter.help
         else:
-            assert f"{parameter.name.upper()} is " in text
+            assert f"{(parameter.metavar or parameter.name).strip('.').upper()} is " in text
 
 
 def test_version():

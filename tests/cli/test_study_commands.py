@@ -291,9 +291,9 @@ def test_several_domains_are_refused():
     ("options", "message"),
     [
         (("--domain", "3"), "--domain is for one attribute: a --study says it itself"),
-        (("-n", "3"), "-n is for one attribute"),
+        (("-n", "3"), "leave out n=3"),
         (("--epsilon", "3"), "--epsilon is for one attribute"),
-        (("--view", "sum"), "--view is for one attribute"),
+        (("--view", "sum"), "leave out view=sum"),
         (("--out", "no/such/plan.json"), "cannot write 'no/such/plan.json'"),
     ],
 )

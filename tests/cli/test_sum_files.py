@@ -110,6 +110,7 @@ def test_totals_are_what_add_sum_takes():
         _ = Aggregator("joint(krr(k=2, epsilon0=1), subsample(krr(2, 1), rate=0.5))").total
 
 
+@pytest.mark.heavy
 def test_a_sum_for_each_attribute(table):
     joint = "joint(oue(epsilon0=3, domain_size=3), discrete_laplace(epsilon0=2, bound=3))"
     labels = ("--values", "red,green,blue", "--values", "")

@@ -62,6 +62,7 @@ def test_one_user_is_one_user():
     assert "With 2 users the shuffled reports are" in text
 
 
+@pytest.mark.heavy
 def test_a_long_mechanism_says_how_much_is_left_out():
     rows = [[0.5 - i / 100, 0.5 + i / 100] for i in range(10)]
     line = ask("epsilon", f"matrix({rows})", *GIVEN).splitlines()[0]

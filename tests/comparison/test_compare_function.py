@@ -148,7 +148,8 @@ def test_notebook_display_is_escaped(found, tmp_path):
     file = tmp_path / "<img src=x onerror=alert(1)>&.csv"
     file.write_text("0.5,0.5\n0.25,0.75\n")
     other = copy.copy(found)
-    object.__setattr__(other, "randomizer", shuffledp.MatrixRandomizer.from_file(str(file)))
+    rows = shuffledp.MatrixRandomizer.from_file(str(file))
+    object.__setattr__(other, "setting", other.setting.of(rows))
     for text in (other._repr_html_(), compare(other.randomizer, 9, 0.1)._repr_html_()):
         assert "<img" not in text
         ET.fromstring(text)

@@ -8,6 +8,7 @@ import pytest
 from blankets import blanket_accountant
 
 from shuffledp import KRR, RAPPOR, ShuffleAccountant, parse
+from shuffledp.accounting import Setting
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.comparison import AXES, BOUNDS, Course, Question, trace
 from shuffledp.comparison.published import BASELINES, Baseline
@@ -53,7 +54,9 @@ def test_spacing():
 def test_every_number_is_that_of_its_analysis():
     randomizer = RAPPOR(epsilon0=0.4)
     for quantity, target in (("epsilon", 1e-6), ("delta", 0.01)):
-        values = answer(Question(randomizer, 5000, quantity, target, tuple(BOUNDS)))
+        values = answer(
+            Question(Setting(mechanism=randomizer, n=5000), quantity, target, tuple(BOUNDS))
+        )
         found = dict(zip(BOUNDS, values, strict=True))
         accountant = ShuffleAccountant(randomizer, 5000)
         report = getattr(accountant, f"{quantity}_report")(target)
@@ -75,14 +78,17 @@ def said(analysis: Baseline, quantity: str, target: float) -> tuple[float | None
 
 def test_infinite_values_are_gaps():
     exposed = parse("matrix([[0.5, 0.5, 0], [0.3, 0.3, 0.4]])")
-    values = answer(Question(exposed, 9, "epsilon", 0.1, ("guarantee", "lower_bound")))
+    values = answer(
+        Question(Setting(mechanism=exposed, n=9), "epsilon", 0.1, ("guarantee", "lower_bound"))
+    )
     assert [value.number for value in values] == [None, None]
     assert all("every epsilon has a larger delta" in value.reason for value in values)
 
 
 def test_missed_precision_is_noticed():
-    (exact,) = answer(Question(KRR10, 1000, "delta", 0.1, ("guarantee",)))
-    (rough,) = answer(Question(KRR(k=3, epsilon0=1.0), 10**15, "delta", 0.1, ("guarantee",), 1e-10))
+    (exact,) = answer(Question(Setting(mechanism=KRR10, n=1000), "delta", 0.1, ("guarantee",)))
+    many = Setting(mechanism=KRR(k=3, epsilon0=1.0), n=10**15)
+    (rough,) = answer(Question(many, "delta", 0.1, ("guarantee",), 1e-10))
     assert exact.rtol_reached
     assert not rough.rtol_reached
     assert math.isfinite(rough.number)
@@ -98,7 +104,8 @@ def test_curves_are_monotone(axis):
     make = family if axis == "epsilon0" else lambda _: KRR10
     n = None if axis == "users" else 10_000
     delta = 1e-6 if "delta" in AXES[axis].fixed else None
-    for curve in trace({"krr": make}, Course(AXES[axis], x, n, delta), rtol=rtol).curves:
+    course = Course(AXES[axis], x, Setting(n=n), delta)
+    for curve in trace({"krr": make}, course, rtol=rtol).curves:
         y = [value.number for value in curve.values]
         assert y == sorted(y, reverse=axis not in ("epsilon0", "rounds"))
         assert len(set(y)) == len(y)

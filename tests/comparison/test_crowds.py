@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp import KRR, RAPPOR, ShuffleAccountant, compare, curve
+from shuffledp.accounting import Setting
 from shuffledp.accounting.crowd import Corruption, Crowd
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.cli import main
@@ -20,22 +21,27 @@ from shuffledp.comparison.question import answer
 
 N, F = 2000, 300
 MECHANISM = RAPPOR(epsilon0=0.4)
-QUESTION = Question(KRR(k=3, epsilon0=1.0), 60, "epsilon", 1e-3, ("guarantee", "ghazi_uniform"))
+SETTING = Setting(mechanism=KRR(k=3, epsilon0=1.0), n=60)
+QUESTION = Question(SETTING, "epsilon", 1e-3, ("guarantee", "ghazi_uniform"))
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("view", ["multiset", "sum"])
 @pytest.mark.parametrize(("quantity", "target"), [("epsilon", 1e-6), ("delta", 0.01)])
 def test_users_fixed_in_advance_are_not_there_for_anybody(quantity, target, view):
-    few = Question(MECHANISM, N - F, quantity, target, tuple(BOUNDS), view=view)
+    few = Setting(mechanism=MECHANISM, n=N - F, view=view)
     many = replace(few, n=N, corrupted=F)
-    assert answer(many) == answer(few)
+    first, second = (
+        answer(Question(setting, quantity, target, tuple(BOUNDS))) for setting in (few, many)
+    )
+    assert first == second
 
 
 def test_published_upper_bounds_do_not_cover_reports_learned_after_the_fact():
     krr = KRR(k=4, epsilon0=0.4)
-    question = Question(krr, N, "epsilon", 1e-6, tuple(BOUNDS), corrupted=F, corrupted_adaptively=9)
-    found = dict(zip(BOUNDS, answer(question), strict=True))
     asked = {"corrupted": F, "corrupted_adaptively": 9}
+    question = Question(Setting(mechanism=krr, n=N, **asked), "epsilon", 1e-6, tuple(BOUNDS))
+    found = dict(zip(BOUNDS, answer(question), strict=True))
     ours = ShuffleAccountant(krr, N, **asked)
     assert found["guarantee"].number == ours.get_epsilon(1e-6)
     assert found["blanket"].number == ours.get_epsilon(1e-6)  # which is what "best" falls back on
@@ -72,6 +78,7 @@ def test_a_share_is_one_of_the_users_at_each_point():
     assert found.to_dict()["corrupted"] == 0.1
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize(
     ("against", "options"),
     [
@@ -155,7 +162,7 @@ def test_comparisons_say_who_is_corrupted():
     assert (document["corrupted"], document["corrupted_adaptively"]) == (50, 10)
     assert len([fact for fact in document["assumptions"] if "reports of" in fact]) == 2
     table = ask(*COMPARE, "--corrupted", "50", "--csv").splitlines()
-    assert "n,corrupted,corrupted_adaptively,target_delta" in table[0]
+    assert "n,corrupted,corrupted_adaptively,rounds,at_most,target_delta" in table[0]
     assert ",1000,50,0," in table[1]
     found = compare("krr(k=10, epsilon0=2)", 1000, 1e-6, corrupted=50, corrupted_adaptively=2)
     assert "1,000 users, 50 of them corrupted, 2 corrupted adaptively" in found.title

@@ -12,6 +12,7 @@ import pytest
 
 import shuffledp
 from shuffledp import KRR, RAPPOR, ShuffleAccountant, curve
+from shuffledp.accounting import Setting
 from shuffledp.basics.errors import AccuracyWarning
 from shuffledp.basics.extras import MissingExtraError
 from shuffledp.comparison import AXES, BOUNDS, Question, sweep
@@ -104,7 +105,9 @@ def test_processes_do_not_change_the_numbers(found):
 
 def test_sweep_keeps_series_apart():
     series = {
-        name: [Question(KRR10, n, "epsilon", 1e-6, ("guarantee",)) for n in users]
+        name: [
+            Question(Setting(mechanism=KRR10, n=n), "epsilon", 1e-6, ("guarantee",)) for n in users
+        ]
         for name, users in (("a", (100, 200)), ("none", ()), ("b", (300,)))
     }
     counted = []

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from shuffledp import parse
+from shuffledp.accounting import Setting
 from shuffledp.comparison import Question, compute, pool
 from shuffledp.comparison.question import answer
 
@@ -35,7 +36,8 @@ def test_no_points():
 def test_parallel_equals_serial():
     randomizer = parse("krr(k=10, epsilon0=2)")
     bounds = ("guarantee", "lower_bound", "blanket_bennett", "erlingsson")
-    questions = [Question(randomizer, n, "epsilon", 1e-6, bounds) for n in range(100, 109)]
+    settings = [Setting(mechanism=randomizer, n=n) for n in range(100, 109)]
+    questions = [Question(setting, "epsilon", 1e-6, bounds) for setting in settings]
     reported = []
     parallel = compute(answer, questions, processes=2, on_done=lambda *s: reported.append(s))
     assert parallel == compute(answer, questions, processes=1)

@@ -152,7 +152,7 @@ def test_subsampling_adds_a_public_silence():
 # -- products on a lattice ------------------------------------------------------------------------
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(4))
 def test_products_enclose_the_exact_product(seed):
     factors = [cloud(3 * seed + i, size, 0.8) for i, size in enumerate((70, 80, 5))]

@@ -37,7 +37,7 @@ QUESTIONS = {
 LIMITS = [name for name, one in QUESTIONS.items() if not one.accountant.relation.replaces_input]
 
 #: What every door is asked in the quick tier.
-QUICK = ("plain", "at_most", "corrupted", "at_most, sum")
+QUICK = ("plain", "at_most", "corrupted", "sum")
 
 
 def cases(names: Collection[str], quick: Collection[str]) -> list[object]:

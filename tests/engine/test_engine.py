@@ -159,6 +159,7 @@ def test_one_rare_gain(rare, n):
     assert found.width <= 2e-6
 
 
+@pytest.mark.heavy
 def test_contours_end():
     """A plan of far too many nodes gives a wide answer in time, not a close one at some time."""
     mean, exact = coin()

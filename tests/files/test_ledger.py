@@ -94,6 +94,7 @@ def test_nothing_fits(ledger):
     assert ledger.fitting("krr(k=3, epsilon0=5)", 2) == 0
 
 
+@pytest.mark.heavy
 def test_what_happened_is_recorded_even_beyond_the_budget(ledger):
     ledger.add("krr(k=3, epsilon0=5)", 2, beyond=True)
     assert ledger.spent_epsilon() > 0.5

@@ -58,6 +58,7 @@ def test_other_grids_are_refused(text, allowed):
         parse(text)
 
 
+@pytest.mark.heavy
 def test_the_grid_changes_no_guarantee():
     for text in ("laplace(1{})", "gaussian(1{})"):
         usual, coarse = (

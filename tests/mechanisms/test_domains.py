@@ -92,6 +92,7 @@ def test_parallel_over_domains_too_large_to_compare():
         ShuffleAccountant(parallel({open_pair: 1.0}), 10).get_delta(0.1)
 
 
+@pytest.mark.heavy
 def test_pairs_of_parallel_are_all_pairs_of_its_domain():
     """The list of inputs must not come from those that dominate an unchanged attribute."""
     for inner in (

@@ -188,6 +188,7 @@ def test_an_attribute_that_does_not_change_can_be_the_worst(response):
     assert report.guarantee.upper == pytest.approx(0.1598, abs=5e-5)
 
 
+@pytest.mark.heavy
 def test_the_number_of_compared_pairs():
     # All ordered pairs of four inputs.
     assert len(joint(RESPONSE, UNEVEN).neighbours()) == 12
@@ -347,7 +348,7 @@ def brute_force(parts: list[np.ndarray], distances: range, n: int, epsilon: floa
     )
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize("limit", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["symmetric", "matrices", "mixed"])
 def test_restricted_adjacency_is_the_restricted_matrix(kind, limit):

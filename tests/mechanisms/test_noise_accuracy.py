@@ -26,12 +26,13 @@ def assert_accurate(randomizer, residual) -> None:
                     assert float(log.rad()) <= 1e-14
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("level", LEVELS)
 def test_laplace(level):
     assert_accurate(Laplace(epsilon0=level), -mp.expm1(-mp.mpf(level) / 2))
 
 
-@pytest.mark.heavy(keep=8)
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_discrete_laplace(bound, level):

@@ -259,7 +259,7 @@ def test_mechanisms_of_this_package_are_not_checked(monkeypatch):
             check_claims(parse(kind.example))
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -322,6 +322,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.usefixtures("registered")
 @pytest.mark.parametrize("line", COMMANDS)
 def test_commands(line):

@@ -43,11 +43,11 @@ def judge_many(
 
 
 def test_single_mechanisms() -> None:
-    judge_many(Generator(101, (), effort=3_000), 80, 3, 1)
+    judge_many(Generator(101, (), effort=3_000), examples(200), 3, 1)
 
 
 def test_joint_and_subsampled_mechanisms() -> None:
-    judge_many(Generator(102, ("joint", "subsample"), effort=3_000), 60, 3, 1)
+    judge_many(Generator(102, ("joint", "subsample"), effort=3_000), examples(150), 3, 1)
 
 
 @pytest.mark.parametrize("kinds", [(), ("joint", "subsample"), ("parallel",)], ids=str)
@@ -57,6 +57,7 @@ def test_best_bounds(kinds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) ->
     judge_many(Generator(105, kinds, effort=1_000), 10, 3, 1, "best")
 
 
+@pytest.mark.heavy(keep=2)
 @pytest.mark.parametrize("kinds", [(), ("joint", "subsample")], ids=str)
 @pytest.mark.parametrize("bound", ["blanket", "best"])
 def test_profiles(
@@ -116,12 +117,12 @@ def test_the_best_generic_bound_covers_randomized_response(
 
 
 def test_parallel_mechanisms() -> None:
-    judge_many(Generator(103, ("parallel",), effort=3_000), 30, 3, 1)
+    judge_many(Generator(103, ("parallel",), effort=3_000), examples(75), 3, 1)
 
 
 @pytest.mark.heavy
 def test_one_of_several_attributes() -> None:
-    judge_many(Generator(104, ("one_of",), effort=1_000), 30, 3, 1)
+    judge_many(Generator(104, ("one_of",), effort=1_000), examples(75), 3, 1)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ def assert_true(text: str, n: int, epsilons: list[float], deltas: list[float]) -
     assert not verdict.refusals, "\n".join(verdict.refusals)
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize(
     ("part", "true_delta"), [(_LIMITED, 0.5641), (_WITH_MATRIX, 0.5585)], ids=["limit", "matrix"]
 )
@@ -42,6 +43,7 @@ def test_parallel_of_joints_compares_all_pairs(part: str, true_delta: float) -> 
     assert_true(text, 3, [0.0, 0.3, 1.0], [1e-6, 0.1])
 
 
+@pytest.mark.heavy(keep=1)
 @pytest.mark.parametrize("part", [_LIMITED, _WITH_MATRIX], ids=["limit", "matrix"])
 def test_certificates_of_parallel_joints_are_true(part: str) -> None:
     text = f"parallel(0.5*{part}, 0.5*{part})"
@@ -51,6 +53,7 @@ def test_certificates_of_parallel_joints_are_true(part: str) -> None:
     assert Truth(read(text), 3).delta(Fraction(claim.epsilon)).low <= Fraction(claim.delta)
 
 
+@pytest.mark.heavy
 def test_a_small_residual_counts() -> None:
     text = "matrix([[0.9999999999995, 5e-13], [0.99999999999999, 1e-14]])"
     assert float(Truth(read(text), 2).delta(3.5).high) == pytest.approx(8.44e-26, rel=1e-3)

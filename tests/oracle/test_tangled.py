@@ -84,7 +84,7 @@ def few_users_swap_seats(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_compositions_against_all_datasets() -> None:
-    count = examples(130)
+    count = examples(80)
     assert judge_many(Tangled(601), count, judge_guarantees).questions >= 10 * count
 
 
@@ -98,7 +98,7 @@ def test_two_rounds_of_compositions() -> None:
 
 
 def test_sums_of_attributes() -> None:
-    judge_many(SummedAttributes(604, effort=2_000), examples(100), judge_sums)
+    judge_many(SummedAttributes(604, effort=2_000), examples(60), judge_sums)
 
 
 def test_certificates_of_tangled_compositions() -> None:

@@ -18,6 +18,7 @@ from shuffledp import (
     SubsetSelection,
     calibrate_epsilon0,
 )
+from shuffledp.accounting import Setting
 from shuffledp.accounting.calibration.level import Trial
 from shuffledp.basics.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.comparison.published import BASELINES
@@ -113,7 +114,7 @@ def test_agrees_with_calibration_of_every_choice(name):
         mechanism = calibrate_epsilon0(text, **target).mechanism
         all_choices.append((task.error(mechanism), mechanism))
     error, mechanism = min(all_choices, key=lambda pair: pair[0])
-    found = least_error(families, task, Guarantee(N, DELTA), EPSILON).randomizer
+    found = least_error(families, task, Guarantee(Setting(n=N), DELTA), EPSILON).randomizer
     assert found.epsilon0 == pytest.approx(mechanism.epsilon0, rel=3e-5)
     assert found.epsilon0 <= mechanism.epsilon0 * (1 + 1e-5)
     assert task.error(found) == pytest.approx(error, rel=1e-4)
@@ -129,7 +130,7 @@ def test_a_finer_grid_gains_little(seed):
     rng = np.random.default_rng(seed)
     n, epsilon = int(10 ** rng.uniform(2, 6)), float(10 ** rng.uniform(-2, 0.5))
     size = int(10 ** rng.uniform(1, 5))
-    task, analysis = Frequency(n, size), Guarantee(n, 1e-6)
+    task, analysis = Frequency(n, size), Guarantee(Setting(n=n), 1e-6)
     found = least_error(task.mechanisms()["olh"], task, analysis, epsilon)
     buckets = found.randomizer.buckets
     finer = {max(3, round(buckets * 1.2 ** (i / 5))) for i in range(-6, 7)}
@@ -150,7 +151,7 @@ def test_hopeless_means_hopeless(mechanism):
         exact = ShuffleAccountant(mechanism, N).get_delta(epsilon)
         for factor in (1e-3, 0.5, 0.99, 1.01, 1e3):
             delta = min(exact * factor, 1.0)
-            proof = Guarantee(N, delta).attempt(mechanism, epsilon).proof
+            proof = Guarantee(Setting(n=N), delta).attempt(mechanism, epsilon).proof
             assert (proof == "guarantee") == (exact <= delta)
 
 
@@ -179,23 +180,25 @@ def published(mechanism, n, epsilon):
 def test_best_published_bound(mechanism, epsilon):
     deltas = published(mechanism, 2000, epsilon)
     best = min(deltas.values())
-    assert BestPublished(2000, best * (1 - 1e-9)).attempt(mechanism, epsilon).proof is None
-    name = BestPublished(2000, best).attempt(mechanism, epsilon).proof
+    assert (
+        BestPublished(Setting(n=2000), best * (1 - 1e-9)).attempt(mechanism, epsilon).proof is None
+    )
+    name = BestPublished(Setting(n=2000), best).attempt(mechanism, epsilon).proof
     assert deltas[name] == best
     if best < 1:
-        least, name = BestPublished(2000, best).least_epsilon(mechanism)
+        least, name = BestPublished(Setting(n=2000), best).least_epsilon(mechanism)
         assert least <= epsilon * (1 + 1e-3)
         assert name in deltas
 
 
 def test_delta_1_needs_no_evaluation(monkeypatch):
     monkeypatch.setattr(ShuffleAccountant, "get_delta", None)
-    assert Guarantee(10, 1.0).attempt(KRR(3, 1.0), 0.0).proof == "guarantee"
+    assert Guarantee(Setting(n=10), 1.0).attempt(KRR(3, 1.0), 0.0).proof == "guarantee"
 
 
 def test_no_finite_epsilon(monkeypatch):
     monkeypatch.setattr(ShuffleAccountant, "get_epsilon", lambda self, delta: math.inf)
-    assert Guarantee(10, 1e-6).least_epsilon(KRR(3, 1.0)) is None
+    assert Guarantee(Setting(n=10), 1e-6).least_epsilon(KRR(3, 1.0)) is None
 
 
 @pytest.mark.heavy
@@ -205,6 +208,8 @@ def test_only_what_runs_is_offered():
     task = Mean(n=50, domain_size=None)
     too_many = [partial(LocalHash, buckets=2**40, domain_size=10**6)]
     hashing = Frequency(50, 10**6)
-    assert least_error(too_many, hashing, Guarantee(50, 1e-3), 1.0) is None
-    assert least_epsilon(too_many, hashing, Guarantee(50, 1e-3), 10.0) is None
-    assert least_error(task.mechanisms()["krr"], task, Guarantee(50, 1e-3), 1.0) is not None
+    assert least_error(too_many, hashing, Guarantee(Setting(n=50), 1e-3), 1.0) is None
+    assert least_epsilon(too_many, hashing, Guarantee(Setting(n=50), 1e-3), 10.0) is None
+    assert (
+        least_error(task.mechanisms()["krr"], task, Guarantee(Setting(n=50), 1e-3), 1.0) is not None
+    )

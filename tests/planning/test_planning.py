@@ -121,7 +121,7 @@ def test_error_out_of_reach_of_some():
     reasons = {x.name: x.reason for x in found.left_out}
     assert set(names(found)) == {"krr", "olh", "rappor"}
     assert reasons["blh"] == reasons["hadamard"] == "its error is never below 0.08164"
-    assert reasons["oue"] == "its error is never below 0.05774"
+    assert reasons["oue"] == "its error is never below 0.05773"
 
 
 def test_error_out_of_reach_of_all():

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp import KRR, Aggregator, ShuffleAccountant, plan
+from shuffledp.accounting import Setting
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.cli import main
 from shuffledp.mechanisms import DiscreteLaplace
@@ -28,7 +29,7 @@ def made(**crowd):
     return plan(target_epsilon=0.5, **MEAN, **crowd)
 
 
-@pytest.mark.heavy(keep=1)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "crowd", [{"corrupted": F}, {"corrupted": 0.1}, {"corrupted_adaptively": F}]
 )
@@ -57,14 +58,14 @@ def test_asked_backwards():
 
 def test_published_bounds_are_asked_about_the_honest():
     krr, crowd = KRR(k=4, epsilon0=1.0), {"corrupted": F}
-    few, some = BestPublished(N - F, DELTA), BestPublished(N, DELTA, **crowd)
+    few, some = (BestPublished(Setting(n=n, **c), DELTA) for n, c in ((N - F, {}), (N, crowd)))
     assert some.least_epsilon(krr) == few.least_epsilon(krr)
     assert some.attempt(krr, 0.3) == few.attempt(krr, 0.3)
-    adaptive = BestPublished(N, DELTA, corrupted_adaptively=1)
+    adaptive = BestPublished(Setting(n=N, corrupted_adaptively=1), DELTA)
     assert adaptive.least_epsilon(krr) is None
     assert adaptive.attempt(krr, 3.0).proof is None
     assert made(corrupted_adaptively=F).best.previous is None
-    ours = Guarantee(N, DELTA, "multiset", F, 3)
+    ours = Guarantee(Setting(n=N, corrupted=F, corrupted_adaptively=3), DELTA)
     accountant = ShuffleAccountant(krr, N, corrupted=F, corrupted_adaptively=3)
     assert ours.least_epsilon(krr)[0] == accountant.get_epsilon(DELTA)
 
@@ -114,6 +115,7 @@ def ask(*options):
     return result.stdout
 
 
+@pytest.mark.heavy
 def test_texts_say_who_is_corrupted_and_what_errors_assume():
     text = " ".join(ask("--corrupted", "10%").split())
     assert "users 1,000, 100 of them corrupted target" in text
@@ -148,8 +150,11 @@ def test_json_says_it_too():
             ["-n", "10", "--delta", "1e-4", "--epsilon", "1", "--domain", "2", "--corrupted", "10"],
             "at most 9",
         ),
-        (["--study", "x.toml", "--corrupted", "1"], "--corrupted is for one attribute"),
-        (["--study", "x.toml", "--corrupted-adaptively", "1"], "--corrupted-adaptively is for one"),
+        (
+            ["--study", "x.toml", "--corrupted", "1"],
+            "leave out corrupted=1",
+        ),
+        (["--study", "x.toml", "--corrupted-adaptively", "1"], "leave out corrupted_adaptively=1"),
     ],
 )
 def test_refusals(options, said):

@@ -76,6 +76,7 @@ def test_with_a_central_mechanism():
     assert found == pytest.approx(by_hand.get_epsilon_for_delta(1e-6), rel=1e-6)
 
 
+@pytest.mark.heavy
 def test_randomized_response_counts():
     event = dp.RandomizedResponseDpEvent(0.9, 2)
     exact = dp.pld.privacy_loss_distribution.from_randomized_response(

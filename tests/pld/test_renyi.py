@@ -143,6 +143,7 @@ def test_bad_input():
         renyi_divergence("krr(3, 1)", 2)
 
 
+@pytest.mark.heavy
 def test_corrupted_users_hide_nobody():
     whole, corrupted, rest = (
         renyi_divergence(blanket_accountant("krr(k=3, epsilon0=1)", n, corrupted=known), 4)

@@ -82,6 +82,7 @@ class TestStandardClone:
                 assert divergence(law0, law1, epsilon) <= delta
                 assert divergence(law0, law1, epsilon * (1 - 2e-4)) > delta
 
+    @pytest.mark.heavy(keep=2)
     def test_agrees_with_the_general_clone_of_a_matrix(self):
         matrix = krr_matrix(4, 1.0)
         wanted = GeneralClone.standard(matrix, Pair(0, 1)).delta_interval(1000, 0.1)

@@ -56,6 +56,7 @@ def test_any_decomposition(parts, n, exp_epsilon, step):
     agree(parts.decomposition(), n, math.log(exp_epsilon), step)
 
 
+@pytest.mark.heavy
 @settings(max_examples=120)
 @given(any_mechanism | matrices(zeros=True), st.integers(1, 300), st.floats(0, 1))
 def test_any_mechanism(randomizer: LocalRandomizer, n: int, share: float):

@@ -16,7 +16,7 @@ from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.operational import OperationalTerms
 from shuffledp.accounting.profile import Profile
 from shuffledp.accounting.report import Report, check_order
-from shuffledp.accounting.setting import DEFAULT_BOUND, Bound, Setting
+from shuffledp.accounting.setting import DEFAULT_BOUND, DEFAULT_RTOL, Bound, Setting
 from shuffledp.accounting.sum_view import View
 from shuffledp.basics.errors import (
     MAX_EPSILON0,
@@ -41,8 +41,6 @@ from shuffledp.mechanisms import (
 
 if TYPE_CHECKING:
     from shuffledp.accounting.rounds.rounds import Rounds
-
-DEFAULT_RTOL = 1e-4
 
 #: What is made when first asked for, and not copied.
 _MADE = frozenset({"choice", "_roots"})

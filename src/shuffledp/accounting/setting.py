@@ -36,6 +36,9 @@ BOUNDS: tuple[Bound, ...] = ("best", "blanket")
 #: Which one to compute if nothing is said.
 DEFAULT_BOUND: Bound = "best"
 
+#: Relative width of epsilon unless told: of one round, and of several.
+DEFAULT_RTOL, ROUNDS_RTOL = 1e-4, 1e-3
+
 
 class Conditions(TypedDict, total=False):
     """What a setting says besides mechanism and users: the keywords of all who ask about one.
@@ -220,6 +223,11 @@ class Setting:
         """The same for one of its rounds."""
         return replace(self, rounds=1, at_most=None)
 
+    @property
+    def usual_rtol(self) -> float:
+        """How closely epsilon is computed unless told."""
+        return DEFAULT_RTOL if self.rounds == 1 else ROUNDS_RTOL
+
     def of(self, mechanism: LocalRandomizer | str | None = None, n: int | None = None) -> Self:
         """Return the same for another mechanism, another number of users, or both.
 
@@ -284,6 +292,8 @@ class Setting:
                 raise ValueError(f"a setting has {', '.join(known)}, got {name!r}{meant}")
         values = dict(written)
         if "groups" in values:
+            if not isinstance(values["groups"], list):
+                raise ValueError(f"groups must be a list, got {values['groups']!r}")
             values["groups"] = tuple(map(_read_group, values["groups"]))
         for name in ("corrupted", "corrupted_adaptively"):
             if isinstance(values.get(name), str):

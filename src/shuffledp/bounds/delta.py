@@ -23,6 +23,10 @@ _COARSEST = 0.01
 #: If an estimate of log delta is so far off, it is made again, so often at most.
 _FAR_OFF, _LOOKS = 1.0, 4
 
+#: Of so few users contours skip nothing, and more waves (nodes times cells) than this take too
+#: long. Both nodes and cells go with the inverse root of the relative error.
+_NOTHING_SKIPPED, _MAX_WAVES = 30, 700_000
+
 #: Cells do not enclose delta more closely than this.
 _FINEST_CELLS = 2e-5
 
@@ -58,6 +62,11 @@ def _bound(
     n, cells = sketch.n, decomposition
     if decomposition.cut is not None:
         points = sketch.points(decomposition.cut, epsilon, _CELLS_SHARE * rtol, log)
+        if n <= _NOTHING_SKIPPED and not sketch.tilted.is_extreme:
+            waves = len(points.places) * sketch.tilted.first_plan(rtol / 2).nodes
+            if waves > _MAX_WAVES:
+                rtol *= waves / _MAX_WAVES
+                points = sketch.points(decomposition.cut, epsilon, _CELLS_SHARE * rtol, log)
         rtol = max(rtol, min(points.loss, _COARSEST))
         cells = decomposition.cut.again(points.places)
     gains = cells.at(epsilon)

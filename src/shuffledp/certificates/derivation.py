@@ -72,6 +72,8 @@ def _subsample(randomizer: Subsample, pair: Pair, other: Input | None) -> Decomp
     """Mix the part with silence; the rate is exact."""
     rate = Fraction(randomizer.rate)
     part = _derive(randomizer.part, pair, other)
+    if rate == 1:
+        return part
     return Decomposition.mixture([rate, 1 - rate], [part, Decomposition.silent()])
 
 

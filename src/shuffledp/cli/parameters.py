@@ -130,7 +130,7 @@ def _refuse(rule: str, text: str) -> NoReturn:
     raise ValueError(f"{rule}, got {shorten(text, _MAX_ECHO)!r}")
 
 
-MECHANISM = click.Argument(["mechanism"], callback=reading(parse))
+MECHANISM = click.Argument(["mechanism"], metavar="MECHANISM", callback=reading(parse))
 
 FAMILY = click.Argument(["family"], callback=reading(_read_family))
 

@@ -294,7 +294,7 @@ def compare(
     n: int,
     target_delta: float,
     *,
-    rtol: float = 1e-4,
+    rtol: float | None = None,
     **conditions: Unpack[Conditions],
 ) -> Comparison:
     """Ask our bounds and all published analyses for epsilon at ``target_delta``.
@@ -303,8 +303,8 @@ def compare(
         randomizer: what each user runs, as an object or a text.
         n: number of users.
         target_delta: the delta at which epsilon is asked for.
-        rtol: relative width of the enclosures; an :class:`shuffledp.AccuracyWarning` says
-            where our bound is valid but wider.
+        rtol: relative width of the enclosures, 1e-4 (1e-3 of rounds) unless told; an
+            :class:`shuffledp.AccuracyWarning` says where our bound is valid but wider.
         conditions: ``corrupted``, ``view``, ``rounds`` and so on, as in :class:`shuffledp.Setting`.
             Published upper bounds are about the multiset, and hold for the sum as well; they are
             those of the honest users, and do not cover reports that are learned after the fact, or
@@ -320,7 +320,10 @@ def compare(
     """
     randomizer = as_randomizer(randomizer)
     setting = Setting(mechanism=randomizer, n=check_users(n), **conditions)
-    delta, rtol = check_delta(target_delta), check_rtol(rtol)
+    delta, rtol = (
+        check_delta(target_delta),
+        check_rtol(setting.usual_rtol if rtol is None else rtol),
+    )
     question = Question(setting, "epsilon", delta, tuple(BOUNDS), rtol)
     values = dict(zip(BOUNDS, answer(question), strict=True))
     for name, value in values.items():

@@ -222,7 +222,7 @@ def curve(
     n: int | None = None,
     target_delta: float | None = None,
     bounds: str | Iterable[str] = OURS,
-    rtol: float = 1e-4,
+    rtol: float | None = None,
     processes: int | None = 1,
     **conditions: Unpack[Conditions],
 ) -> Curves:
@@ -239,7 +239,7 @@ def curve(
         n: number of users, unless they vary.
         target_delta: the delta at which epsilon is asked for, unless it varies or is asked for.
         bounds: names of :data:`shuffledp.comparison.BOUNDS`, or "all".
-        rtol: relative width of the enclosures of our bounds.
+        rtol: relative width of the enclosures of our bounds, 1e-4 (1e-3 of rounds) unless told.
         processes: how many processes to use. None takes all cores where that pays; other processes
             import the main module, so a script then calls this under
             ``if __name__ == "__main__":``.
@@ -275,7 +275,6 @@ def curve(
             made = (make(1.0) for make in families.values())
             high = end_of_profile(made, setting)
         course = replace(course, x=axis.points(axis.low, high, _POINTS))
-    rtol = check_rtol(rtol)
     found = trace(families, course, bounds=bounds, rtol=rtol, processes=processes)
     for item in found.curves:
         for note in found._wide(item):
@@ -288,7 +287,7 @@ def trace(
     course: Course,
     *,
     bounds: str | Iterable[str] = OURS,
-    rtol: float = 1e-4,
+    rtol: float | None = None,
     processes: int | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Curves:
@@ -302,7 +301,8 @@ def trace(
         processes: as for :func:`shuffledp.comparison.compute`.
         on_done: as for :func:`shuffledp.comparison.compute`.
     """
-    names = bound_names(bounds)
+    names, usual = bound_names(bounds), course.at(course.x[-1]).usual_rtol
+    rtol = check_rtol(usual if rtol is None else rtol)
     series: dict[str, list[Question]] = {}
     for text, make in families.items():
         series[text] = []

@@ -151,6 +151,7 @@ def test_cells_agree_with_single_counts(mechanism, n, epsilon):
             assert found.lower * loose >= exact.upper
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize(
     ("mechanism", "n", "epsilon"),
     [
@@ -177,6 +178,7 @@ def test_the_worst_dataset_is_that_of_the_other_search(mechanism, n, epsilon):
         assert exact.lower <= found <= 1.06 * exact.lower
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize("n", [10**3, 10**6, 10**12])
 @pytest.mark.parametrize("mechanism", [RAPPOR(4.0), OUE(2.0), OUE(3.0, 2), RAPPOR(1.0, 2)], ids=str)
 def test_delta_falls_with_epsilon_and_users(mechanism, n):

@@ -70,6 +70,7 @@ def many_types(monkeypatch):
     monkeypatch.setattr(bounding, "_FEW_TYPES", 1)
 
 
+@pytest.mark.heavy
 def test_all_backgrounds_are_covered_by_doubles(any_blanket, many_types):
     check(seed=5, count=60, most=12)
 

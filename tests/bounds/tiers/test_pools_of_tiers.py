@@ -49,6 +49,7 @@ def pool(k: int, odds: Fraction, shares: list[tuple[Fraction, int]]) -> Pool:
     return Pool(Decomposition.from_coefficients(*response(k, odds)), others, 1e-4)
 
 
+@pytest.mark.heavy(keep=4)
 @pytest.mark.parametrize("seed", range(25))
 def test_bounds_are_above_the_exact_mean_and_close(seed):
     rng = np.random.default_rng(seed)
@@ -120,6 +121,7 @@ REFERENCE = [
 ]
 
 
+@pytest.mark.heavy(keep=3)
 @pytest.mark.parametrize(("k", "own", "others", "epsilon", "value"), REFERENCE)
 def test_reference_values(k, own, others, epsilon, value):
     """Of k-ary response, by direct sums in 40 digits."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.report import Report
-from shuffledp.accounting.rounds.rounds import ROUNDS_RTOL, Rounds
+from shuffledp.accounting.rounds.rounds import Rounds
 from shuffledp.accounting.rounds.rounds_report import RoundsReport
-from shuffledp.accounting.setting import Setting
+from shuffledp.accounting.setting import ROUNDS_RTOL, Setting
 from shuffledp.basics.errors import wide_is_enough
 from shuffledp.mechanisms import LocalRandomizer
 

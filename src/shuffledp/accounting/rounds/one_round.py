@@ -30,12 +30,20 @@ from shuffledp.bounds.rounds.grid import scale_of
 from shuffledp.bounds.sums.curve import BitSum
 from shuffledp.mechanisms import LocalRandomizer
 from shuffledp.mechanisms.aggregate import SeparateSums
+from shuffledp.mechanisms.noise.continuous_noise import ContinuousNoise
 
 #: Of the relative width of many rounds' epsilon, what the epsilon of one of them may err.
 _SHARE = 0.5
 
 #: No closer values of delta are of use, relative to the width of many rounds' epsilon.
 _FINEST = 0.2
+
+#: Sums of so few users' noise are dear: a hundred closer values than this would take a minute.
+_FEW, _DEAR = 30, 5e-3
+
+#: The upper law alone errs by a twelfth of the width its grid is made for (`bounds.rounds.grid`),
+#: both laws by about half of it.
+_ONE_SIDED = 4.0
 
 
 @dataclass(frozen=True)
@@ -54,14 +62,17 @@ def bound_profile(
 
     It is the largest one over all neighbours in both orders, so it is its own reverse.
     """
-    choice = choose(randomizer, crowd, view, bound, _SHARE * rtol, _FINEST * rtol)
+    finest = _finest(randomizer, crowd.honest, rtol)
+    choice = choose(randomizer, crowd, view, bound, _SHARE * rtol, finest)
     curve = choice.guarantee
 
     def proved(epsilon: float) -> Interval:
         return Interval(-math.inf, curve.above(epsilon).log)
 
-    values = enclosed(curve) if choice.encloses_blanket else proved
-    return RoundProfile(values, values, curve.end.upper, rtol)
+    if choice.encloses_blanket:
+        values = enclosed(curve)
+        return RoundProfile(values, values, curve.end.upper, rtol)
+    return RoundProfile(proved, proved, curve.end.upper, _ONE_SIDED * rtol)
 
 
 @lru_cache(maxsize=16)
@@ -91,13 +102,19 @@ def attack(randomizer: LocalRandomizer, crowd: Crowd, view: View, rtol: float) -
     if datasets is None:
         return None
     law = randomizer.decomposition(datasets.pair, datasets.other)
-    forward, backward = (
-        Decomposed(d, n, _SHARE * rtol, finest=_FINEST * rtol) for d in (law, law.swap())
-    )
+    finest = _finest(randomizer, n, rtol)
+    forward, backward = (Decomposed(d, n, _SHARE * rtol, finest=finest) for d in (law, law.swap()))
     end = max(forward.end.upper, backward.end.upper)
     floor = delta_below(forward.floor)
-    profile = RoundProfile(enclosed(forward), enclosed(backward), end, rtol, floor)
+    aimed = max(rtol, 4 * finest)  # the laws below profiles; where values are dear, they are few
+    profile = RoundProfile(enclosed(forward), enclosed(backward), end, aimed, floor)
     return Attack(datasets, profile)
+
+
+def _finest(randomizer: LocalRandomizer, n: int, rtol: float) -> float:
+    """Return below which relative width of delta no value need be."""
+    is_dear = isinstance(randomizer, ContinuousNoise) and n <= _FEW
+    return max(_FINEST * rtol, _DEAR if is_dear else 0.0)
 
 
 def enclosed(curve: Curve) -> Callable[[float], Interval]:

@@ -15,7 +15,7 @@ from shuffledp.accounting.rounds.many_rounds import ManyRounds, largest_sum
 from shuffledp.accounting.rounds.round_kind import merge_kinds
 from shuffledp.accounting.rounds.rounds_report import RoundsReport
 from shuffledp.accounting.rounds.single_round import SingleRound
-from shuffledp.accounting.setting import Setting
+from shuffledp.accounting.setting import ROUNDS_RTOL, Setting
 from shuffledp.basics.errors import (
     AccuracyWarning,
     check_delta,
@@ -28,9 +28,6 @@ from shuffledp.basics.interval import Interval
 from shuffledp.basics.rounding import plain
 from shuffledp.bounds.root import delta_above, delta_below
 from shuffledp.mechanisms import Relation
-
-#: Relative width of epsilon, unless told.
-ROUNDS_RTOL = 1e-3
 
 
 class Rounds(OperationalTerms):

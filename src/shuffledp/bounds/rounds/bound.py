@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 from shuffledp.basics.interval import Interval
 from shuffledp.bounds.rounds.curve import ComposedCurve
@@ -18,7 +19,8 @@ _FIRST_RAISE = 2.0**-44
 class ComposedBound:
     """Encloses the bound of rounds whose profiles are known in enclosures.
 
-    Where a first grid is too coarse, cells are halved, twice at most.
+    Where a first grid is too coarse, cells are halved, twice at most; not where single values are
+    so wide that this cannot help.
 
     Args:
         rounds: profiles, and how many rounds there are of each.
@@ -33,6 +35,12 @@ class ComposedBound:
         self.upper = ComposedCurve(rounds, "upper", rtol)
         self.lower = ComposedCurve(rounds, "lower", rtol) if two_sided else None
 
+    @cached_property
+    def _halvings(self) -> range:
+        """How often cells may be halved."""
+        is_wide = any(profile.rtol > profile.asked for profile, _ in self.upper.rounds)
+        return range(1 if is_wide else _MAX_HALVINGS + 1)
+
     def log_delta(self, epsilon: float) -> tuple[Interval, bool]:
         """Enclose log delta; also return whether that is narrow.
 
@@ -40,7 +48,7 @@ class ComposedBound:
         epsilon (1 + rtol).
         """
         value = Interval(-math.inf, math.inf)
-        for halvings in range(_MAX_HALVINGS + 1):
+        for halvings in self._halvings:
             upper = self.upper.log_delta(epsilon, halvings)
             if self.lower is None:
                 return Interval(-math.inf, upper), True
@@ -59,7 +67,7 @@ class ComposedBound:
         The upper end keeps its word: ``log_delta`` there ends at or below the target.
         """
         result = Interval(0.0, math.inf)
-        for halvings in range(_MAX_HALVINGS + 1):
+        for halvings in self._halvings:
             high = self.upper.epsilon(log_target, halvings)
             if self.lower is None:
                 result = Interval(0.0, high)

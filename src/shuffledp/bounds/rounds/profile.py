@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from shuffledp.basics.errors import MAX_EPSILON0
 from shuffledp.basics.interval import Interval, exp_up
@@ -16,6 +18,10 @@ from shuffledp.bounds.rounds.node import START, Node, node_at, reversed_node_at
 
 #: How far to the right the grid goes: until log delta of one round is at most this.
 REACHES = (-30.0, -60.0, -120.0, -340.0, -680.0)
+
+
+#: However wide single values are, grids are no coarser than for this.
+_WIDEST = 0.02
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class RoundProfile:
         rtol: float,
         floor: float = 0.0,
     ) -> None:
-        self.forward, self.backward, self.rtol = forward, backward, rtol
+        self.forward, self.backward, self.asked = forward, backward, rtol
         self.floor = Fraction(floor)
         self.end = min(end, MAX_EPSILON0)
         self._values: dict[tuple[bool, float], Interval] = {}
@@ -75,11 +81,20 @@ class RoundProfile:
         return self._grids[fineness]
 
     def _choose(self, fineness: Fineness) -> Iterator[float]:
-        scale = scale_of(exp_up(self.log_delta(0.0)))
-        for epsilon in epsilons(scale, self.rtol, fineness.halvings, self.end):
+        for epsilon in epsilons(self._scale, self.rtol, fineness.halvings, self.end):
             yield epsilon
             if self.log_delta(epsilon) <= REACHES[fineness.reach]:
                 break
+
+    @cached_property
+    def rtol(self) -> float:
+        """What grids aim for: what was asked for, unless single values are wider than that."""
+        width = self._value(True, min(self._scale, self.end / 2)).width
+        return max(self.asked, min(width, _WIDEST)) if width < math.inf else self.asked
+
+    @cached_property
+    def _scale(self) -> float:
+        return scale_of(exp_up(self.log_delta(0.0)))
 
     def forward_value(self, epsilon: float) -> Interval:
         """Enclose log delta of the laws in their order."""
@@ -110,7 +125,7 @@ def largest_profile(profiles: Sequence[RoundProfile]) -> RoundProfile:
         return Interval(max(v.lower for v in values), max(v.upper for v in values))
 
     end = max(profile.end for profile in profiles)
-    return RoundProfile(largest, largest, end, min(profile.rtol for profile in profiles))
+    return RoundProfile(largest, largest, end, min(profile.asked for profile in profiles))
 
 
 def reach_for(log_share: float) -> int:

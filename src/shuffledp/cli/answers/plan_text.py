@@ -6,11 +6,12 @@ import dataclasses
 import math
 from collections.abc import Iterator
 
+from shuffledp.accounting.assumptions import ASSUMPTIONS, assumptions_in
 from shuffledp.accounting.sum_view import is_exact, view_in_words
 from shuffledp.basics.errors import MAX_EPSILON0
 from shuffledp.basics.rounding import plain, round_down, round_up, share_up
 from shuffledp.basics.wording import counted, fill
-from shuffledp.cli.answers.shown import is_private, what_is_seen
+from shuffledp.cli.answers.shown import what_holds
 from shuffledp.mechanisms import LocalRandomizer
 from shuffledp.planning import Option, Plan
 
@@ -92,12 +93,16 @@ def _sentences(made: Plan) -> Iterator[str]:
     epsilon = round_up(best.epsilon) if made.target_epsilon is None else plain(best.epsilon)
     yield f"Best: {best.randomizer}"
     comma = "," if made.crowd.assumptions else ""
-    private = is_private(epsilon, plain(made.target_delta), str(best.randomizer.relation))
+    holds = what_holds(made.setting.of(best.randomizer), epsilon, plain(made.target_delta))
     yield (
         f"With {made.crowd}{comma} an estimated {what} is typically off by "
-        f"{round_up(best.error)}, and {what_is_seen(made.setting.view)} {private}. "
+        f"{round_up(best.error)}, and {holds}. "
         f"{_published(made)}"
     )
+    if made.setting.rounds > 1:
+        yield "Errors are those of an estimate from one round."
+        facts = assumptions_in(made.setting, [best.randomizer])
+        yield from (f"This assumes that {fact}." for fact in facts if fact not in ASSUMPTIONS)
     if made.crowd.corrupted:
         yield _poisoning(made, what)
     if made.task.name == "mean":
@@ -136,6 +141,8 @@ def _published(made: Plan) -> str:
     """Compare with the mechanism that would be best if only published bounds were known."""
     asked = "error" if made.target_error is None else "epsilon"
     known = [option.previous for option in made.options if option.previous is not None]
+    if made.setting.rounds > 1:
+        return "Published bounds are about a single round."
     if made.crowd.corrupted_adaptively:
         return "Published bounds do not cover reports that are learned adaptively."
     if not known:

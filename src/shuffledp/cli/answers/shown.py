@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from shuffledp.accounting import Setting
 from shuffledp.accounting.sum_view import View
 from shuffledp.basics.rounding import plain
 
@@ -25,6 +26,21 @@ def is_private(epsilon: str, delta: str, neighbours: str) -> str:
     """
     claim = f"({epsilon}, {delta})-differentially private"
     return f"{claim} for neighbouring datasets that {neighbours}"
+
+
+def what_holds(setting: Setting, epsilon: str, delta: str) -> str:
+    """Return the claim about a setting of one mechanism.
+
+    >>> print(what_holds(Setting(mechanism="krr(3, 1)", n=9, rounds=2, view="sum"), "1", "1e-6"))
+    after 2 rounds all sums together are (1, 1e-6)-differentially private for neighbouring datasets
+    that replace the inputs of one user in all rounds
+    """
+    relation = setting.randomizer.relation
+    if setting.rounds == 1:
+        return f"{what_is_seen(setting.view)} {is_private(epsilon, delta, str(relation))}"
+    seen = "sums" if setting.view == "sum" else "shuffled reports"
+    together = f"after {setting.rounds:,} rounds all {seen} together are"
+    return f"{together} {is_private(epsilon, delta, relation.in_rounds)}"
 
 
 def shown_guarantee(guarantee: Decimal, rounded: str, met: float | None) -> str:

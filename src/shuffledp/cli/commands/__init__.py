@@ -15,6 +15,7 @@ NAMES = (
     "users",
     "rounds",
     "tiers",
+    "messages",
     "ledger",
     "plan",
     "compare",

@@ -93,7 +93,7 @@ def audit(
         raise click.UsageError("give one of --delta and --epsilon: the other one is bounded")
     setting = complete(take_setting(options))
     why = "an audit counts the shuffled reports of one round of honest users"
-    refuse(setting, why, *(name for name in setting.conditions if name != "bound"), "groups")
+    refuse(setting, why, "groups", *(name for name in setting.conditions if name != "bound"))
     with counter(trials, "run") as on_done:
         found = run_audit(
             setting.randomizer,

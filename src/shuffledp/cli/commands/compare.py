@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.cli.answers.document import envelope
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, JSON, RTOL
@@ -45,7 +44,7 @@ def compare(
             setting.randomizer,
             setting.crowd.n,
             delta,
-            rtol=DEFAULT_RTOL if rtol is None else rtol,
+            rtol=rtol,
             **setting.conditions,
         )
     save_setting(setting, kept)

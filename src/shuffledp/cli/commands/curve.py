@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.cli.answers.chart_files import read_outputs, write_chart
 from shuffledp.cli.answers.curve_request import CurveRequest
@@ -90,7 +89,7 @@ def curve(kept: str | None, **options: Any) -> None:
             families,
             course,
             bounds=request.bounds,
-            rtol=request.rtol or DEFAULT_RTOL,
+            rtol=request.rtol,
             on_done=report,
         )
     if all(value.number is None for item in found.curves for value in item.values):

@@ -121,10 +121,10 @@ class _Request:
         """Refuse what does not fit together before any work."""
         if self.out is not None:
             raise click.UsageError("--out writes the plan of a study: it needs --study")
+        refuse(self.setting, "a plan is for users who run one mechanism", "groups")
         for names, value in (("'-n' / '--users'", self.setting.n), ("'--delta'", self.delta)):
             if value is None:
                 raise click.UsageError(f"Missing option {names}, or a --study.")
-        refuse(self.setting, "a plan is for users who run one mechanism", "groups")
         if (self.epsilon is None) == (self.error is None):
             raise click.UsageError("give either --epsilon or --error")
         if self.domain is None and self.task == "frequency":

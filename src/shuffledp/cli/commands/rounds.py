@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from shuffledp.accounting import Rounds, Setting, ShuffleAccountant, max_rounds
-from shuffledp.accounting.rounds.rounds import ROUNDS_RTOL
+from shuffledp.accounting.setting import ROUNDS_RTOL
 from shuffledp.basics.errors import MAX_ROUNDS, MAX_USERS, check_rtol, check_total_epsilon
 from shuffledp.basics.rounding import plain
 from shuffledp.basics.wording import shorten
@@ -89,10 +89,10 @@ def _all(
     """Return all rounds; shares of corrupted users are of each kind's own."""
     if (setting.mechanism is None) != (setting.n is None):
         raise click.UsageError("MECHANISM and '-n' / '--users' belong together")
-    if setting.mechanism is None and not kinds:
-        raise click.UsageError("rounds are missing: MECHANISM with '--times', or '--round'")
     if setting.mechanism is None and is_typed("rounds"):
         raise click.UsageError("MECHANISM and '--times' belong together")
+    if setting.mechanism is None and not kinds:
+        raise click.UsageError("rounds are missing: MECHANISM with '--times', or '--round'")
     try:
         pairs = [(_one(setting), setting.rounds)] if setting.mechanism is not None else []
         pairs += [(_one(setting.of(mechanism, n)), times) for times, mechanism, n in kinds]

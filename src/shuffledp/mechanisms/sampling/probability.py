@@ -69,7 +69,7 @@ class Rational(Probability):
         return (self.value.numerator << digits) // self.value.denominator
 
 
-class _Irrational(Probability):
+class Irrational(Probability):
     """A probability that involves an exponential."""
 
     @abstractmethod
@@ -90,7 +90,7 @@ class _Irrational(Probability):
 
 
 @dataclass(frozen=True)
-class Logistic(_Irrational):
+class Logistic(Irrational):
     r"""The probability :math:`1/(1+c\,e^x)` for rational c > 0 and rational x other than 0.
 
     >>> round(Logistic(Fraction(1)).scaled(50) / 2**50, 9)  # 1/(1+e)
@@ -118,7 +118,7 @@ class Logistic(_Irrational):
 
 
 @dataclass(frozen=True)
-class Exponential(_Irrational):
+class Exponential(Irrational):
     r"""The probability :math:`e^{-x}` for rational x > 0.
 
     >>> round(Exponential(Fraction(1)).scaled(50) / 2**50, 9)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from shuffledp.accounting.accountant import DEFAULT_RTOL
-from shuffledp.accounting.rounds.rounds import ROUNDS_RTOL
+from shuffledp.accounting.setting import DEFAULT_RTOL, ROUNDS_RTOL
 from shuffledp.basics.rounding import plain
 from shuffledp.certificates.known_sums import why_unknown
 from shuffledp.outputs.review.findings import Findings

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any, cast
 
 from shuffledp.accounting import Report, Rounds, RoundsReport, Setting, ShuffleAccountant
-from shuffledp.accounting.accountant import DEFAULT_RTOL
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.operational import tradeoff_below
+from shuffledp.accounting.setting import DEFAULT_RTOL
 from shuffledp.basics.errors import MAX_EPSILON0, MAX_ROUNDS, NoAnswerError, wide_is_enough
 from shuffledp.basics.figures import Chart, Line
 from shuffledp.comparison import Comparison, compare

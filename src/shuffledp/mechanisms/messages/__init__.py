@@ -1,0 +1,1 @@
+"""What hides clear values: fabricated messages, and noise in counts."""
