@@ -95,7 +95,7 @@ def slugs(page: str) -> set[str]:
 
 def test_blocks_are_of_known_kinds():
     known = {"python", "pycon", "console", "sh", "text", "{toctree}", "{eval-rst}"}
-    known.add("{command-reference}")
+    known |= {"toml", "{command-reference}"}
     assert {language for page in PAGES for language, _, _ in blocks(page)} <= known
     for page, text in PAGES.items():
         assert len(re.findall(r"^```", text, flags=re.MULTILINE)) == 2 * len(blocks(page))

@@ -128,21 +128,19 @@ def _answer(fields: Mapping[str, Any]) -> Said:
 
 def document(question: Question, folder: Path) -> Said | None:
     """The document for the review board."""
-    if question.times > 1:
-        return None
     page = page_of(question)
     found = re.search(
         r"\((\S+), \S+\)-differentially private for neighbouring datasets that (.*?)\. ", page
     )
     facts = re.findall(r"<li>(.*?)</li>", page, flags=re.DOTALL)
     level = re.search(r"<b>ε0 = (\S+)</b>", page)
-    return Said(found.group(1), found.group(2), tuple(facts), level and level.group(1))
+    return Said(found.group(1), _once(found.group(2)), tuple(facts), level and level.group(1))
 
 
 @cache
 def page_of(question: Question) -> str:
     """The document as text, every white space one."""
-    line = ["report", *question.arguments, "--delta", str(question.delta)]
+    line = ["report", *question.arguments, *_times(question), "--delta", str(question.delta)]
     return html.unescape(re.sub(r"\s+", " ", run(*line)))
 
 

@@ -195,7 +195,7 @@ def test_a_certificate_is_embedded():
         (["--title", ""], "title must have 1 to 200 characters"),
         (["--certify", "--corrupted", "3"], "certificates are about honest users"),
         (["--out", "/no/such/folder/report.html"], "cannot write"),
-        (["--from", "nothing.csv"], "'--from' says itself what MECHANISM"),
+        (["--from", "nothing.csv"], "'--from' says itself what '--delta' is"),
         (["--attribute", "room"], "it needs --from"),
     ],
 )
@@ -305,7 +305,9 @@ def test_documents_about_published_sums(tmp_path: Path, asked):
     line = ["randomize", str(people), "--column=answer", "--mechanism=oue(1, 2)", "--delta=1e-3"]
     made = CliRunner().invoke(main, [*line, "--view=sum", f"--out={total}"])
     assert made.exit_code == 0, made.output
-    assert "says itself what the analyst sees" in said("--from", total, "--view", "sum")
+    assert "says itself what is collected: leave out '--view'" in said(
+        "--from", total, "--view", "sum"
+    )
     assert CliRunner().invoke(main, ["report", "--from", str(total)]).stdout == "page"
     found, *_ = asked.pop()
     assert (found.view, found.n, found.target, found.bound) == ("sum", 40, 1e-3, "exact")
@@ -389,4 +391,4 @@ def test_without_the_shuffler_the_local_level_holds(text, least, most):
 def test_a_question_is_needed():
     result = CliRunner().invoke(main, ["report", KRR, "-n", "50"])
     assert result.exit_code == 2
-    assert "give MECHANISM, '-n' / '--users' and '--delta', or '--from'" in result.stderr
+    assert "Missing option '--delta', or '--from'" in result.stderr

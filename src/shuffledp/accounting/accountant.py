@@ -180,8 +180,7 @@ class ShuffleAccountant(OperationalTerms):
         ``get_epsilon(delta)``, its other end, is above it by a relative ``rtol`` at most, or as
         much as an :class:`shuffledp.AccuracyWarning` says.
         """
-        epsilon = check_epsilon(target_epsilon)
-        return delta_above(self._said_log_delta(epsilon))
+        return delta_above(self._said_log_delta(check_epsilon(target_epsilon)))
 
     def epsilon_interval(self, target_delta: float) -> Interval:
         """Enclose the epsilon at ``target_delta``: that of the blanket bound, or the true one."""

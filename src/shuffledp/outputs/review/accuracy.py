@@ -24,7 +24,7 @@ def accuracy(randomizer: LocalRandomizer, crowd: Crowd) -> list[str]:
     >>> for sentence in accuracy(parse("krr(k=10, epsilon0=2)"), Crowd(10_000)):
     ...     print(sentence)
     An estimated share is off by at most 1.277 percentage points (one standard deviation).
-    A group of fewer than 123 users with one value is smaller than two standard deviations.
+    A group of fewer than 123 users is smaller than two standard deviations of its estimate.
     """
     return [f"{said}." for said in _errors(randomizer, crowd)]
 
@@ -47,8 +47,8 @@ def _errors(randomizer: LocalRandomizer, crowd: Crowd) -> Iterator[str]:
             yield f"Besides, {lies} can move it by up to {moved} points by sending what they like"
         few = math.ceil(_TOLD_APART * n * math.sqrt(other))
         yield (
-            f"A group of fewer than {counted(few, 'user')} with one value is smaller than two "
-            "standard deviations"
+            f"A group of fewer than {counted(few, 'user')} is smaller than two standard deviations "
+            "of its estimate"
         )
     elif isinstance(randomizer, SymmetricNoise):
         error = round_up(math.sqrt(randomizer.noise_variance / n))
