@@ -30,9 +30,9 @@ set K of users that were examined in vain, with n - 1 - k users in place of n - 
 More precisely A is a mean of sums :math:`A_v` of the types, weighted by their shares of r. So the
 mixture exceeds J by at most :math:`\frac{1-e^{-r}}r\sum r_v(A_v-J)_+`, the integral over t > 0 of
 :math:`\frac{1-e^{-r}}r` times the part of r of the types with :math:`A_v-J>t`. That part is at most
-:math:`s_t`, N times the largest of their :math:`m_v`, and :math:`\frac{1-e^{-r}}r` falls with r: the
-excess is at most :math:`\int_0^\infty(1-e^{-s_t})\,dt`. Types that nearly tie with the leading one
-may have a large :math:`A_v`: their part is small.
+:math:`s_t`, N times the largest of their :math:`m_v`, and :math:`\frac{1-e^{-r}}r` falls with r, so
+the excess is at most :math:`\int_0^\infty(1-e^{-s_t})\,dt`. Types that nearly tie with the leading
+one may have a large :math:`A_v`: their part is small.
 
 If a few types *contend*, the same argument replaces all others by the leading type, whichever few
 are kept beside it. Those that it leads least are kept, since they would make A large. With shares
