@@ -88,7 +88,11 @@ def normal_types(sigma: Fraction) -> SlotLaws:
     types = tuple(decompose(sigma, kind) for kind in kinds)
     with precision():
         tail = upper_double(beyond(arb(FAR)) * (20 + 2 / blanket.mass))
-    return SlotLaws(blanket, types, rest=_Rest(sigma, types[0], types[-1], tail))
+        half = 1 / (2 * ball(sigma) ** 2)
+        least = 0.0 if half <= 1 else upper_double(half - 1 - half.log())
+    return SlotLaws(
+        blanket, types, rest=_Rest(sigma, types[0], types[-1], tail, least), least=least
+    )
 
 
 def _inputs(sigma: Fraction) -> list[Fraction]:
@@ -112,21 +116,21 @@ class _Rest:
         near: the type of 0.
         far: the type of 1.
         tail: what outputs far from a pair may add.
+        least: below this epsilon slots on the left are not dominated.
     """
 
     sigma: Fraction
     near: Decomposition
     far: Decomposition
     tail: float
+    least: float
 
     @lru_cache(maxsize=256)  # noqa: B019
     def __call__(self, epsilon: float) -> float:
         """Return it at an epsilon; infinite if it is not known."""
         with precision():
-            half = 1 / (2 * ball(self.sigma) ** 2)
-            known = half <= 1 or half - 1 - half.log() <= epsilon
             distances = self._distances(epsilon)
-            if not (0 <= epsilon <= _MOST_EPSILON and known and distances):
+            if not (self.least <= epsilon <= _MOST_EPSILON and distances):
                 return math.inf
             laws = [part.at(epsilon).upper for part in (self.near, self.far)]
             missing = max(upper_double(1 - arb(epsilon).exp() - law.mean) for law in laws)
