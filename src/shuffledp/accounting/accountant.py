@@ -360,7 +360,8 @@ class ShuffleAccountant(OperationalTerms):
         curve = self._computed(upper.proved.proof)
         if curve is None:
             return True
-        low, high = epsilon_below(curve, delta, self.rtol).epsilon, upper.epsilon
+        lower = epsilon_below(curve, delta, self.rtol, upper=upper)
+        low, high = lower.epsilon, upper.epsilon
         if high == math.inf:
             reached, width = low == math.inf, math.inf
         else:
