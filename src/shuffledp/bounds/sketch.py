@@ -38,6 +38,9 @@ _LISTED = 100_000
 #: Others seldom make up for a loss of more than so many of the largest gains.
 _FAR_BELOW = 2.0
 
+#: Numbers have a logarithm.
+_TINY = 1e-300
+
 #: More cells than this are taken together, for estimates.
 _MANY = 128
 
@@ -200,12 +203,13 @@ class Sketch:
         """
         if self.n == 1 or self.values[-1] <= 0:
             return np.zeros_like(gains)
-        widths = np.abs(np.gradient(gains))
+        widths = np.maximum(np.abs(np.gradient(gains)), _TINY)
         if self.n <= _FEW_USERS or (self.level < math.inf and self.n <= _LISTED):
             others = self._listed_densities(gains, widths)
         else:
             others = Doubles([(self.values, self.masses, self.n - 1)]).log_densities(-gains)
-        logs = 2 * np.log(widths) - math.log(12) + np.log(masses) + others - log_delta
+        logs = 2 * np.log(widths) + np.log(np.maximum(masses, _TINY)) - math.log(12)
+        logs += others - log_delta
         loss: FloatArray = np.exp(np.minimum(logs, 300.0))
         return loss
 
