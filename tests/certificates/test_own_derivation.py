@@ -28,7 +28,7 @@ SOURCE = Path(shuffledp.certificates.__file__).parent
 PAGE = (Path(__file__).parents[2] / "docs" / "certificates.md").read_text(encoding="utf-8")
 
 #: They propose what is then proved.
-PROPOSING = ("issue", "questions")
+PROPOSING = ("issue", "issue_rounds", "questions")
 
 
 def rows_of(heading: str) -> Iterator[list[list[str]]]:

@@ -49,7 +49,7 @@ class RoundsReport(Answered):
     >>> from shuffledp import ShuffleAccountant
     >>> year = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).rounds(52)
     >>> print(year.epsilon_report(1e-6))
-    epsilon <= 0.6607 at delta = 1e-6 for 52 rounds: 52 x krr(k=10, epsilon0=2.0), n = 10,000
+    epsilon <= 0.6609 at delta = 1e-6 for 52 rounds: 52 x krr(k=10, epsilon0=2.0), n = 10,000
     (no analysis can prove less than 0.6602)
     """
 

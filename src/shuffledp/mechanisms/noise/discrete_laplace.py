@@ -28,8 +28,8 @@ from shuffledp.mechanisms.sampling.geometric import two_sided_geometric
 #: With more inputs there are too many types of background for the swap bound.
 _MAX_SWAPPED = 20
 
-#: With more inputs a composition has too many combinations of them.
-_MAX_COMBINED = 4
+#: With more inputs pairs are not looked at one by one, nor combined with other attributes.
+_MAX_COMBINED = 10
 
 #: Slower decay makes noise that does not fit into 64 bits.
 _SLOWEST = Fraction(1, 1 << 40)
@@ -121,11 +121,12 @@ class DiscreteLaplace(SymmetricNoise):
     def slot_laws(self, pair: Pair) -> SlotLaws | None:
         """Return the laws of all pairs x < x' and all backgrounds v; reflection gives the rest.
 
-        Noise does not depend on the input, so a law depends on x' - x and v - x alone. Slot 0 is
-        that of the end points, which dominates the others.
+        Few inputs are looked at pair by pair instead. Noise does not depend on the input, so a law
+        depends on x' - x and v - x alone. Slot 0 is that of the end points, which dominates the
+        others.
         """
         # Exactly this class: one derived from it may state another law.
-        if type(self) is not DiscreteLaplace:
+        if type(self) is not DiscreteLaplace or self._is_combined:
             return super().slot_laws(pair)
         if self.bound > _MAX_SWAPPED or pair not in self.neighbours():
             return None
@@ -148,11 +149,15 @@ class DiscreteLaplace(SymmetricNoise):
             return super().input_types(pair)
         return NamedTypes({x: x for x in range(self.bound + 1)})
 
-    def changes_to_swap(self) -> Sequence[Pair] | None:
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
         """Return all pairs x < x', if inputs are few: reflection gives the others."""
         if not self._is_combined:
-            return super().changes_to_swap() if self.bound == 1 else None
+            return super().pairs_to_swap()
         return tuple(Pair(x, y) for x, y in combinations(range(self.bound + 1), 2))
+
+    def changes_to_swap(self) -> Sequence[Pair] | None:
+        """Return the same pairs; None if inputs are many."""
+        return self.pairs_to_swap() if self._is_combined or self.bound == 1 else None
 
     def stays_to_swap(self) -> Sequence[Pair]:
         """Return the inputs up to the middle, if they are few."""
