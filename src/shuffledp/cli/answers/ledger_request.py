@@ -6,16 +6,26 @@ from dataclasses import dataclass
 
 import click
 
-from shuffledp.accounting.setting import Bound
-from shuffledp.mechanisms import LocalRandomizer
+from shuffledp.accounting.setting import Bound, Setting
+from shuffledp.deployment.ledger.ledger import OneRound
 
 ACTIONS = ("new", "add", "show")
+
+#: What says which rounds are meant.
+_OF_A_ROUND = {
+    "MECHANISM",
+    "-n",
+    "--corrupted",
+    "--corrupted-adaptively",
+    "--view",
+    "--setting",
+}
 
 #: The options that each action takes, by their names on the command line.
 _TAKEN = {
     "new": {"--epsilon", "--delta", "--bound", "--adaptive"},
-    "add": {"MECHANISM", "-n", "--times", "--beyond"},
-    "show": {"MECHANISM", "-n"},
+    "add": {*_OF_A_ROUND, "--times", "--beyond"},
+    "show": _OF_A_ROUND,
 }
 
 
@@ -25,9 +35,8 @@ class LedgerRequest:
 
     action: str
     ledger: str
-    mechanism: LocalRandomizer | None
-    n: int | None
-    times: int | None
+    setting: Setting
+    given: tuple[str, ...]
     beyond: bool
     epsilon: float | None
     delta: float | None
@@ -37,9 +46,7 @@ class LedgerRequest:
     def __post_init__(self) -> None:
         """Refuse what is missing, and what would be ignored."""
         given = {
-            "MECHANISM": self.mechanism is not None,
-            "-n": self.n is not None,
-            "--times": self.times is not None,
+            **dict.fromkeys(self.given, True),
             "--beyond": self.beyond,
             "--epsilon": self.epsilon is not None,
             "--delta": self.delta is not None,
@@ -52,8 +59,16 @@ class LedgerRequest:
                 raise click.UsageError(f"{name} is not for 'ledger {self.action}'")
         if self.action == "new":
             _ = self.budget
-        elif self.action == "add" or self.mechanism is not None or self.n is not None:
-            _ = self.kind
+        elif self.action == "add" or _OF_A_ROUND & {*self.given}:
+            self._check_round()
+
+    def _check_round(self) -> None:
+        if self.setting.mechanism is None or self.setting.n is None:
+            raise click.UsageError("MECHANISM and '-n' / '--users' belong together")
+        if self.setting.at_most is not None:
+            raise click.UsageError(
+                "a ledger counts every round for everybody: leave out '--at-most'"
+            )
 
     @property
     def budget(self) -> tuple[float, float]:
@@ -63,8 +78,11 @@ class LedgerRequest:
         return self.epsilon, self.delta
 
     @property
-    def kind(self) -> tuple[LocalRandomizer, int]:
-        """The mechanism and the number of users."""
-        if self.mechanism is None or self.n is None:
-            raise click.UsageError("MECHANISM and '-n' / '--users' belong together")
-        return self.mechanism, self.n
+    def one_round(self) -> OneRound:
+        """What is said of a round besides mechanism and users."""
+        crowd = self.setting.crowd
+        return {
+            "corrupted": crowd.corrupted,
+            "corrupted_adaptively": crowd.corrupted_adaptively,
+            "view": self.setting.view,
+        }

@@ -6,24 +6,15 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.setting import DEFAULT_BOUND
-from shuffledp.basics.errors import MAX_ROUNDS, check_total_epsilon
+from shuffledp.accounting.setting import DEFAULT_BOUND, Setting
+from shuffledp.basics.errors import check_total_epsilon
 from shuffledp.cli.answers.ledger_answer import LedgerAnswer
 from shuffledp.cli.answers.ledger_request import ACTIONS, LedgerRequest
 from shuffledp.cli.answers.question import question
-from shuffledp.cli.parameters import (
-    DELTA,
-    EPSILON,
-    USERS,
-    number,
-    optional,
-    reading,
-    whole,
-)
-from shuffledp.cli.setting import BOUND
+from shuffledp.cli.parameters import DELTA, EPSILON, number, optional, reading
+from shuffledp.cli.setting import BOUND, SAVE, SETTING, is_typed
 from shuffledp.cli.signals import ending_tidily
 from shuffledp.deployment.files import Ledger
-from shuffledp.mechanisms import parse
 
 _EPSILON, _BOUND = optional(EPSILON), optional(BOUND)
 _EPSILON.callback = reading(number("epsilon", check_total_epsilon))
@@ -33,17 +24,21 @@ _DELTA = optional(DELTA)
 _DELTA.help = "With new: the delta at which they may reach it."
 
 
+_ROUND = {
+    "mechanism": "MECHANISM",
+    "n": "-n",
+    "rounds": "--times",
+    "corrupted": "--corrupted",
+    "corrupted_adaptively": "--corrupted-adaptively",
+    "view": "--view",
+    "setting_file": "--setting",
+}
+
+
 @question(
     click.Argument(["action"], type=click.Choice(ACTIONS)),
     click.Argument(["ledger"]),
-    click.Argument(["mechanism"], required=False, callback=reading(parse)),
-    optional(USERS),
-    click.Option(
-        ["--times"],
-        callback=reading(whole("times", 1, MAX_ROUNDS)),
-        metavar="INTEGER",
-        help="With add: how many rounds, 1 if left out.",
-    ),
+    *(option for option in SETTING if option not in (BOUND, SAVE)),
     click.Option(
         ["--beyond"],
         is_flag=True,
@@ -62,14 +57,17 @@ def ledger(**options: Any) -> LedgerAnswer:
     """Record rounds as they happen; see what is spent and left.
 
     ACTION is new (begin a ledger with the budget --epsilon and --delta), add (record a round of
-    MECHANISM with -n users, unless it exceeds the budget) or show (what is spent; with MECHANISM
-    and -n also how many such rounds still fit). LEDGER is the file. MECHANISM is what each user
-    runs, for example "krr(k=10, epsilon0=2)".
+    MECHANISM with -n users, or several with --times, unless they exceed the budget) or show (what
+    is spent; with MECHANISM and -n also how many such rounds still fit). LEDGER is the file.
+    MECHANISM is what each user runs, for example "krr(k=10, epsilon0=2)". The bound is that of the
+    budget.
 
     Rounds must be planned in advance. If mechanisms or numbers of users are chosen after looking at
     results, a privacy filter is needed: begin the ledger with --adaptive.
     """
-    request = LedgerRequest(**options)
+    given = tuple(label for name, label in _ROUND.items() if is_typed(name))
+    bound = options["setting"].bound if is_typed("bound") else None
+    request = LedgerRequest(given=given, bound=bound, **options)
     try:
         with ending_tidily():
             return LedgerAnswer.of(*_act(request))
@@ -77,7 +75,7 @@ def ledger(**options: Any) -> LedgerAnswer:
         raise click.ClickException(str(error)) from None
 
 
-def _act(request: LedgerRequest) -> tuple[Ledger, tuple[str, int, int] | None]:
+def _act(request: LedgerRequest) -> tuple[Ledger, tuple[Setting, int] | None]:
     """Return the ledger afterwards, and what was asked about the rounds that still fit."""
     if request.action == "new":
         epsilon, delta = request.budget
@@ -89,11 +87,17 @@ def _act(request: LedgerRequest) -> tuple[Ledger, tuple[str, int, int] | None]:
             adaptive=request.adaptive,
         )
         return created, None
-    found = Ledger(request.ledger)
+    found, setting = Ledger(request.ledger), request.setting
     if request.action == "add":
-        found.add(*request.kind, request.times or 1, beyond=request.beyond)
+        found.add(
+            setting.randomizer,
+            setting.crowd.n,
+            setting.rounds,
+            beyond=request.beyond,
+            **request.one_round,
+        )
         return found, None
-    if request.mechanism is None:
+    if setting.mechanism is None:
         return found, None
-    mechanism, n = request.kind
-    return found, (str(mechanism), n, found.fitting(mechanism, n))
+    times = found.fitting(setting.randomizer, setting.crowd.n, **request.one_round)
+    return found, (setting, times)
