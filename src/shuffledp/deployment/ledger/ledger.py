@@ -30,10 +30,10 @@ from shuffledp.basics.errors import (
 from shuffledp.basics.rounding import plain, round_down, round_up
 from shuffledp.basics.whole_file import write_whole
 from shuffledp.basics.wording import counted, shorten
+from shuffledp.deployment.files.draft import lock
 from shuffledp.deployment.files.mechanism_text import self_contained
 from shuffledp.deployment.files.problems import DataError, naming
 from shuffledp.deployment.ledger.ledger_entries import Budget, Entries, RecordedRounds, kinds_of
-from shuffledp.deployment.ledger.lock import lock
 from shuffledp.mechanisms import LocalRandomizer, parse
 
 _PATIENCE = 60.0  # seconds to wait for another writer
