@@ -14,6 +14,7 @@ from shuffledp.accounting.calibration.tier_calibration import (
     calibrate_tiers,
 )
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.fleet import corrupted_in_batch
 from shuffledp.accounting.general_clone import GeneralClone
 from shuffledp.accounting.given import as_accountant
 from shuffledp.accounting.mixed import MixedAccountant, Tier
@@ -43,6 +44,7 @@ __all__ = [
     "as_accountant",
     "calibrate_epsilon0",
     "calibrate_tiers",
+    "corrupted_in_batch",
     "max_rounds",
     "required_users",
 ]

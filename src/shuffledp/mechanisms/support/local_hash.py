@@ -27,8 +27,7 @@ from shuffledp.mechanisms.sampling.hashing import (
 )
 from shuffledp.mechanisms.sampling.layout import unsigned
 from shuffledp.mechanisms.support.krr import KRR
-from shuffledp.mechanisms.support.support import SupportRandomizer
-from shuffledp.mechanisms.tuning import nearest_to_exp
+from shuffledp.mechanisms.support.support import SupportRandomizer, nearest_to_exp
 
 #: A function may take as many integers as a polynomial has coefficients.
 _MAX_WORDS = 3
