@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
-from shuffledp import KRR, MatrixRandomizer, ShuffleAccountant
+from shuffledp import KRR, Gaussian, MatrixRandomizer, ShuffleAccountant
 from shuffledp.mechanisms import LocalRandomizer
 
 RUNS = 200_000
@@ -117,3 +117,60 @@ def test_an_uneven_matrix() -> None:
     others = [named.other] * 5
     low, high = divergence_bounds(matrix, named.pair.first, named.pair.second, others, 0.4)
     assert low <= report.lower_bound <= high
+
+
+def shuffled_densities(
+    reports: NDArray[np.float64], x: float, groups: tuple[float, int, float], sigma: float
+) -> NDArray[np.float64]:
+    """About the density of unordered reports: one user holds x, so many a, all others b."""
+    a, count, b = groups
+    own, ratio = (
+        np.exp(((reports - b) ** 2 - (reports - held) ** 2) / (2 * sigma**2)) for held in (x, a)
+    )
+    # sums[u][c]: products over the reports so far, u of them the user's and c of the first group.
+    sums = np.zeros((2, count + 2, len(reports)))
+    sums[0, 0] = 1.0
+    for j in range(reports.shape[1]):
+        following = sums.copy()
+        following[1] += sums[0] * own[:, j]
+        following[:, 1:] += sums[:, :-1] * ratio[:, j]
+        sums = following
+    return sums[1, count]
+
+
+@pytest.mark.heavy(keep=2)
+@pytest.mark.parametrize(
+    ("sigma", "n", "epsilon", "pair", "groups"),
+    [
+        (1.0, 8, 0.2, (0.0, 1.0), (0.5, 0, 1.0)),
+        (1.0, 8, 0.2, (1.0, 0.0), (0.5, 0, 1.0)),
+        (1.0, 12, 0.15, (0.0, 1.0), (0.0, 5, 1.0)),
+        (0.8, 12, 0.1, (0.0, 1.0), (0.9, 6, 1.0)),
+        (0.8, 30, 0.1, (0.0, 1.0), (0.0, 3, 1.0)),
+        (0.72, 30, 0.05, (0.0, 0.7), (0.3, 10, 1.0)),
+        (2.0, 20, 0.1, (0.0, 1.0), (0.5, 0, 1.0)),
+        (2.0, 20, 0.1, (0.2, 1.0), (0.0, 10, 1.0)),
+        (5.0, 10, 0.05, (0.0, 1.0), (0.0, 4, 1.0)),
+    ],
+)
+def test_shuffled_normal_reports_reveal_no_more(
+    sigma: float,
+    n: int,
+    epsilon: float,
+    pair: tuple[float, float],
+    groups: tuple[float, int, float],
+) -> None:
+    """The most powerful event, from exact likelihoods, of datasets in which others differ."""
+    rng = np.random.default_rng(n)
+    a, count, b = groups
+    hits = []
+    for x in pair:
+        inputs = [x, *[a] * count, *[b] * (n - 1 - count)]
+        reports = rng.normal(inputs, sigma, (RUNS, n))
+        first, second = (shuffled_densities(reports, held, groups, sigma) for held in pair)
+        hits.append(int((first > math.exp(epsilon) * second).sum()))
+    (low, high), (least, most) = map(frequency_bounds, hits)
+    proved = ShuffleAccountant(Gaussian(sigma=sigma), n).get_delta(epsilon)
+    assert low - math.exp(epsilon) * most <= proved
+    if pair == (0.0, 1.0) and count == 0:
+        assert high - math.exp(epsilon) * least >= 0.8 * proved  # they attain nearly as much

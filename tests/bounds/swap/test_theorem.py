@@ -9,12 +9,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bounds.swap.theorem import ExactSlots, random_rows
+from bounds.swap.theorem import ExactLaw, ExactSlots, random_rows
+from flint import arb
 
 from shuffledp.bounds.swap import bound as bounding
 from shuffledp.bounds.swap import plan as planning
 from shuffledp.bounds.swap.bound import evaluate, swap_log_delta
 from shuffledp.bounds.swap.plan import Proposal, SwapPlan
+from shuffledp.engine.sums import Law
 
 LEVELS = (Fraction(1), Fraction(101, 100), Fraction(11, 10), Fraction(5, 4), Fraction(3, 2))
 
@@ -46,6 +48,36 @@ def cases(seed: int, count: int, most: int) -> Iterator[Case]:
 def any_blanket(monkeypatch):
     """Try the bound also where a blanket report is rare."""
     monkeypatch.setattr(planning, "_FEWEST_BLANKET_USERS", 0.0)
+
+
+def exactly(x: arb) -> Fraction:
+    """The middle of a ball."""
+    mantissa, exponent = x.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def middles(law: Law) -> ExactLaw:
+    found: ExactLaw = {}
+    for value, mass in law.atoms:
+        place = exactly(value)
+        found[place] = found.get(place, Fraction(0)) + exactly(mass)
+    return found
+
+
+def test_cutting_off_rare_gains_costs_no_more_than_is_added() -> None:
+    """For all backgrounds: what is left and the cost are at least the bound of the whole laws."""
+    cut = 0
+    for case in cases(11, 40, 8):
+        largest = max(max(x * p, 0) for law in case.slots.types for x, p in law.items())
+        limit = float(largest) * case.rng.uniform(0.1, 1.5)
+        capped, cost = case.slots.balls.without_rare(limit, case.n)
+        laws = map(middles, (capped.first, *capped.types))
+        left = ExactSlots(next(laws), tuple(laws), case.slots.gamma)
+        truth, kept = case.slots.largest(case.n), left.largest(case.n)
+        assert truth <= kept + exactly(cost) + Fraction(1, 10**30)
+        assert exactly(cost) <= limit * (1 + 1 / case.n)
+        cut += kept < truth
+    assert cut > 10
 
 
 def check(seed: int, count: int, most: int) -> None:
