@@ -138,7 +138,7 @@ def shuffled_densities(
     return sums[1, count]
 
 
-@pytest.mark.heavy(keep=2)
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("sigma", "n", "epsilon", "pair", "groups"),
     [

@@ -95,7 +95,8 @@ class Slots:
             return round(float(atom.value) / scale)
 
         def seen_as(atom: Atom) -> tuple[float, float]:
-            log = logarithm(atom.mass)
+            mass = float(atom.mass)
+            log = math.log(mass) if mass > 0 else logarithm(atom.mass)
             return value_of(atom), round(log / _ALIKE) if log > -math.inf else log
 
         gathered = (_gathered(law, value_of) for law in self.types)

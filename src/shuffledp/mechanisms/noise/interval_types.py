@@ -33,7 +33,7 @@ from fractions import Fraction
 from itertools import islice, pairwise
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq
 
 from shuffledp.basics.arrays import FloatArray
 from shuffledp.basics.balls import ball, precision, upper_double
@@ -185,30 +185,32 @@ def _decompose(rate: Fraction, kind: _Type) -> Decomposition:
     few = (_COARSE_CELLS, _COARSE_CELLS_PER_LEVEL)
     least, per_level = few if kind.is_far_below else (_CELLS, _CELLS_PER_LEVEL)
     cells = max(least, math.ceil(per_level * rate))
-    outputs = [
-        low + (high - low) * Fraction(i, count)
-        for low, high in pairwise(sorted({Fraction(0), kind.distance, kind.holder}))
-        for count in [max(1, math.ceil(cells * (high - low)))]
-        for i in range(count)
-    ]
-    outputs.append(max(kind.distance, kind.holder))
-    kappa, thinned = ball(rate), ball(rate * kind.width / 2)
-    beyond = [(-kappa * ball(abs(y - kind.holder))).exp() / 2 for y in outputs]
+    kappa, distance, holder = (
+        fmpq(*x.as_integer_ratio()) for x in (rate, kind.distance, kind.holder)
+    )
+    outputs, shrunk = [], []
+    for low, high in pairwise(sorted({fmpq(0), distance, holder})):
+        count = max(1, math.ceil(cells * float(high - low)))
+        step = (high - low) / count
+        outputs += [low + i * step for i in range(count)]
+        shrunk += [arb(-kappa * step).exp()] * count
+    outputs.append(max(distance, holder))
+    far = [abs(y - holder) for y in outputs]
+    beyond = [arb(-kappa * x).exp() / 2 for x in far]
     weights = [beyond[0], *[arb(0)] * (len(outputs) - 2), beyond[-1]]
-    for i, (start, stop) in enumerate(pairwise(outputs)):
-        # Of the mass between two outputs the share 1/(1 + shrunk) goes to the nearer one.
-        shrunk = (-kappa * ball(stop - start)).exp()
-        nearer = i if start >= kind.holder else i + 1
-        mass = beyond[nearer] * (1 - shrunk) / (1 + shrunk)
+    for i, less in enumerate(shrunk):
+        # Of the mass between two outputs the share 1/(1 + less) goes to the nearer one.
+        nearer = i if outputs[i] >= holder else i + 1
+        mass = beyond[nearer] * (1 - less) / (1 + less)
         weights[nearer] += mass
-        weights[2 * i + 1 - nearer] += mass * shrunk
+        weights[2 * i + 1 - nearer] += mass * less
+    thinned = ball(rate * kind.width / 2)
     shrink = (-thinned).exp()
     components = []
-    for y, weight in zip(outputs, weights, strict=True):
-        far = abs(y - kind.holder)
-        first, second = (rate * (far - abs(y - x)) for x in (Fraction(0), kind.distance))
-        log0 = ball(first) + thinned
-        log1 = log0 if first == second else ball(second) + thinned
+    for y, x, weight in zip(outputs, far, weights, strict=True):
+        first, second = kappa * (x - abs(y)), kappa * (x - abs(y - distance))
+        log0 = arb(first) + thinned
+        log1 = log0 if first == second else arb(second) + thinned
         components.append(Component(log0, log1, weight * shrink))
     return Decomposition(tuple(components), 1 - shrink)
 
