@@ -13,7 +13,7 @@ from shuffledp.accounting.answered import OneMechanism, Quantity
 from shuffledp.accounting.choice import Choice, choose
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.operational import OperationalTerms
-from shuffledp.accounting.profile import Profile
+from shuffledp.accounting.privacy_profile import Profile
 from shuffledp.accounting.report import Report, check_order
 from shuffledp.accounting.setting import DEFAULT_BOUND, DEFAULT_RTOL, Bound, Setting
 from shuffledp.accounting.sum_view import View

@@ -16,7 +16,7 @@ from shuffledp.accounting.sum_view import View, tells_less
 from shuffledp.basics.errors import NoAnswerError, wide_is_enough
 from shuffledp.comparison.bounds import OURS
 from shuffledp.comparison.published import BASELINES, Baseline
-from shuffledp.comparison.published.base import users_covered
+from shuffledp.comparison.published.baseline import users_covered
 from shuffledp.comparison.published.numeric import NumericBaseline
 
 #: Which accountant says what each of our bounds is.

@@ -16,8 +16,7 @@ from shuffledp.accounting.assumptions import (
 from shuffledp.accounting.rounds.round_kind import RoundKind
 from shuffledp.basics.rounding import plain, round_down, round_up
 from shuffledp.basics.wording import counted, fill, shorten
-from shuffledp.cli.answers.document import envelope
-from shuffledp.cli.answers.shown import BY_ROUND, is_private
+from shuffledp.cli.answers.shown import BY_ROUND, envelope, is_private
 from shuffledp.deployment.files import Ledger
 from shuffledp.deployment.ledger.ledger import FILTER, NO_FILTER
 from shuffledp.mechanisms import Relation

@@ -10,7 +10,7 @@ import click
 from shuffledp.accounting.setting import DEFAULT_BOUND, Bound
 from shuffledp.basics.errors import MAX_ROUNDS, check_total_epsilon
 from shuffledp.cli.answers.ledger_answer import LedgerAnswer
-from shuffledp.cli.answers.question import question
+from shuffledp.cli.answers.printable import question
 from shuffledp.cli.parameters import (
     DELTA,
     EPSILON,
@@ -20,7 +20,7 @@ from shuffledp.cli.parameters import (
     reading,
     whole,
 )
-from shuffledp.cli.setting import BOUND
+from shuffledp.cli.setting_options import BOUND
 from shuffledp.cli.signals import ending_tidily
 from shuffledp.deployment.files import Ledger
 from shuffledp.mechanisms import LocalRandomizer, parse
