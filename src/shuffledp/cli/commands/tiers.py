@@ -10,10 +10,10 @@ from shuffledp.accounting import Group, OpenGroup, Setting, calibrate_tiers
 from shuffledp.basics.errors import MAX_USERS
 from shuffledp.basics.wording import shorten
 from shuffledp.cli.answers.asked import delta_answer, epsilon_answer
-from shuffledp.cli.answers.question import Printable, question
+from shuffledp.cli.answers.printable import Printable, question
 from shuffledp.cli.answers.tiers_answer import TiersAnswer
 from shuffledp.cli.parameters import DELTA, EPSILON, optional, reading, whole
-from shuffledp.cli.setting import CORRUPTED, FILES
+from shuffledp.cli.setting_options import CORRUPTED, FILES
 from shuffledp.mechanisms import parse
 
 

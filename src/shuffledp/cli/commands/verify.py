@@ -9,8 +9,8 @@ import click
 
 from shuffledp.accounting.crowd import Crowd
 from shuffledp.basics.wording import counted, shorten
-from shuffledp.cli.answers.document import to_json
 from shuffledp.cli.answers.facts import EPILOG
+from shuffledp.cli.answers.shown import to_json
 from shuffledp.cli.parameters import JSON
 from shuffledp.cli.terminal import proving
 
