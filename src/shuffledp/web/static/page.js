@@ -50,7 +50,7 @@ const VIEWS = {
   async curve(signal) {
     const { against } = state;
     await showParts("curve-chart", {
-      mechanism: against === "epsilon0" ? withoutLevel(state.mechanism) : state.mechanism, against, ...crowd(),
+      mechanisms: against === "epsilon0" ? withoutLevel(state.mechanism) : state.mechanism, against, ...crowd(),
       n: against === "users" ? "" : state.n, delta: ["users", "epsilon0", "rounds"].includes(against) ? state.delta : "",
       bounds: ["guarantee", "lower_bound", ...state.bounds], rtol: against === "rounds" ? "1e-2" : "",
     }, RANGES[against], signal);
@@ -65,7 +65,7 @@ const VIEWS = {
   },
   async rounds(signal) {
     const base = { mechanism: state.mechanism, ...crowd(), delta: state.delta };
-    const answer = await ask("rounds", { ...base, times: state.times }, signal);
+    const answer = await ask("rounds", { ...base, rounds: state.times }, signal);
     showRounds(answer);
     shown = { answer };
     const fit = await ask("rounds", { ...base, epsilon: state.budget }, signal).catch((error) => {
@@ -76,7 +76,8 @@ const VIEWS = {
       ? `${fit.times.toLocaleString("en")} such rounds fit into a budget of ε = ${state.budget}.` : "";
     const most = Math.min(Math.max(16, 4 * answer.times), 1e9);
     await showParts("rounds-chart", {
-      ...base, against: "rounds", bounds: ["guarantee", "lower_bound"], rtol: "1e-2",
+      mechanisms: state.mechanism, ...crowd(), delta: state.delta,
+      against: "rounds", bounds: ["guarantee", "lower_bound"], rtol: "1e-2",
     }, [1, most], signal);
     shown.answer = answer;
   },
@@ -127,7 +128,7 @@ async function run() {
 
 // ---- errors, beside the field that is wrong ------------------------------------------------------
 
-const PLACE = { family: "mechanism", users: "n" };
+const PLACE = { family: "mechanism", mechanisms: "mechanism", users: "n" };
 
 function inField(field, error) {
   const note = $(`${field}-error`) ?? $("general-error");
