@@ -21,7 +21,7 @@ _INTERRUPTED = 130  # what shells report after Ctrl-C
 _ARGUMENTS = "shuffledp.arguments"
 
 
-class _Group(click.Group):
+class TidyGroup(click.Group):
     """A group whose commands never end in a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -61,7 +61,7 @@ class _Group(click.Group):
 
 
 @click.group(
-    cls=_Group,
+    cls=TidyGroup,
     commands=Commands(),
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
