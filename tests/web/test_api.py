@@ -294,7 +294,11 @@ def test_pages_hold_no_script_and_name_no_other_host():
         assert "https://" not in text
         assert "innerHTML" not in text
         assert "eval(" not in text
-    for name, script in (("index.html", "page.js"), ("api.html", "api.js")):
+    for name, script in (
+        ("index.html", "page.js"),
+        ("api.html", "api.js"),
+        ("help.html", "help.js"),
+    ):
         page = (STATIC / name).read_text(encoding="utf-8")
         wanted = f'<script type="module" src="{script}"></script>'
         assert page.count("<script") == page.count(wanted) == 1

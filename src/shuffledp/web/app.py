@@ -29,7 +29,7 @@ OPEN, MAX_BYTES = "/api/open", 8_000_000
 
 
 def create_app(
-    ask: Ask, served: Sequence[Served], *, port: int, seconds: float = 60.0, workers: int = 2
+    ask: Ask, served: Sequence[Served], *, port: int, seconds: float = 180.0, workers: int = 2
 ) -> Any:
     """Return the application: the page at ``/``, one question each at ``/api/NAME``.
 
