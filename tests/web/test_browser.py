@@ -461,7 +461,9 @@ def test_every_field_has_help_and_every_mechanism_a_name(page, address):
 @pytest.mark.heavy
 def test_attacks_stay_text(page, address):
     page.wrong.append("mechanism")
-    page.goto(f"{address}?mechanism={quote(ATTACK)}&n={quote(ATTACK)}&tab={quote(ATTACK)}&want=noise")
+    page.goto(
+        f"{address}?mechanism={quote(ATTACK)}&n={quote(ATTACK)}&tab={quote(ATTACK)}&want=noise"
+    )
     settle(page)
     assert page.locator("img").count() == 0
     assert ATTACK in page.locator("#mechanism").input_value()
