@@ -24,7 +24,7 @@ from shuffledp.cli.answers.estimate_request import EstimateRequest
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.answers.shown import envelope
 from shuffledp.cli.answers.study_reports import largest, read_given, study_notes, top_notes
-from shuffledp.cli.commands.tiers import read_groups
+from shuffledp.cli.group_option import read_groups
 from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, reading, whole
 from shuffledp.cli.signals import CLUSTER, workers
 from shuffledp.cli.terminal import progress
