@@ -14,8 +14,8 @@ from shuffledp import Aggregator, Estimate, MatrixRandomizer, Setting, audit, pa
 from shuffledp.basics.markup import bar
 from shuffledp.mechanisms import MECHANISMS
 from shuffledp.planning import Candidate, Option, Plan
-from shuffledp.planning.frequency import Frequency
-from shuffledp.planning.search import Found
+from shuffledp.planning.family_search import Found
+from shuffledp.planning.frequency_task import Frequency
 
 ATTACK = "<script>alert(1)</script>"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fit import assert_fits, assert_follows
 
-from shuffledp.deployment.study.cells import uniform
+from shuffledp.deployment.study.encoding import uniform
 from shuffledp.mechanisms.sampling import Bits, Exponential, Logistic
 from shuffledp.mechanisms.sampling.geometric import geometric, two_sided_geometric
 

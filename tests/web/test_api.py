@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
@@ -20,10 +21,13 @@ from asks import SERVED, wait
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
+from shuffledp import Setting, ShuffleAccountant
+from shuffledp.certificates import certify
 from shuffledp.cli import main
 from shuffledp.cli.answers.served import _ALLOWED, ask, served
+from shuffledp.outputs.review.embedded import address_of
 from shuffledp.web import Served, create_app, listen
-from shuffledp.web.app import STATIC
+from shuffledp.web.app import MAX_BYTES, OPEN, STATIC
 from shuffledp.web.guard import POLICY
 
 PORT = 8321
@@ -52,7 +56,7 @@ def waiting():
         ("mechanisms", {}, []),
         (
             "curve",
-            {"mechanism": KRR["mechanism"], "delta": "1e-3", "count": "2", "bounds": "guarantee"},
+            {"mechanisms": KRR["mechanism"], "delta": "1e-3", "count": "2", "bounds": "guarantee"},
             [KRR["mechanism"], "--delta", "1e-3", "--points", "2", "--bound", "guarantee"],
         ),
     ],
@@ -105,7 +109,7 @@ def test_questions_without_an_answer(client):
 
 @pytest.mark.parametrize("count", ["201", "1e2", "-1", "9" * 30, "٣", ""])
 def test_long_work_is_refused(client, count):
-    query = {"mechanism": KRR["mechanism"], "delta": "1e-3", "count": count}
+    query = {"mechanisms": KRR["mechanism"], "delta": "1e-3", "count": count}
     answer = client.get("/api/curve", params=query)
     assert (answer.status_code, answer.json()["field"]) == (400, "count")
 
@@ -132,6 +136,7 @@ def test_no_parameter_reads_or_writes_files():
         *("source", "study_file", "plan_file", "from_counts"),
     }
     for command in served(main.commands):
+        assert not any("file" in p.name or p.name == "kept" for p in command.parameters)
         assert {p.name for p in command.parameters} == set(_ALLOWED[command.name])
 
 
@@ -160,8 +165,112 @@ def test_only_its_own_page_is_answered(client, path, headers, status):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-def test_only_reading_is_allowed(client, method):
+def test_only_questions_are_allowed(client, method):
     assert client.request(method, "/api/mechanisms").status_code == 405
+    if method != "POST":
+        assert client.request(method, OPEN, headers={"origin": BASE}).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 403),  # browsers name the page that sends
+        ({"origin": "null"}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": BASE, "host": "evil.example"}, 421),
+        ({"origin": BASE, "sec-fetch-site": "cross-site"}, 403),
+        ({"origin": BASE, "sec-fetch-site": "same-origin"}, 200),
+    ],
+)
+def test_only_its_own_page_sends_files(client, headers, status):
+    assert client.post(OPEN, content="n = 5", headers=headers).status_code == status
+
+
+def sent(client, content):
+    return client.post(OPEN, content=content, headers={"origin": BASE})
+
+
+def test_a_setting_is_saved_and_opened(client):
+    query = {**KRR, "rounds": "12", "at_most": "3", "corrupted": "2%", "view": "sum"}
+    del query["delta"]
+    saved = client.get("/api/setting", params=query)
+    assert 'filename="setting.toml"' in saved.headers["content-disposition"]
+    found = sent(client, saved.text).json()
+    expected = Setting(
+        mechanism=KRR["mechanism"], n=100, rounds=12, at_most=3, corrupted=0.02, view="sum"
+    )
+    assert found == {"file": "setting", "setting": expected.to_dict()}
+    assert Setting.from_toml(saved.text) == expected
+    tiers = {"groups": ["krr(k=3, epsilon0=1)=30", "krr(k=3, epsilon0=2)=10"], "dummies": "7"}
+    saved = client.get("/api/setting", params=tiers)
+    assert sent(client, saved.text).json()["setting"]["dummies"] == 7
+    wrong = client.get("/api/setting", params={"groups": "krr(k=3)=30"})
+    assert (wrong.status_code, wrong.json()["field"]) == (400, "groups")
+
+
+def test_certificates_and_documents_are_verified(client):
+    proof = certify(ShuffleAccountant(KRR["mechanism"], n=100), target_delta=1e-3)
+    found = sent(client, proof.to_json()).json()
+    assert found["file"] == "certificate"
+    assert found["setting"] == {"mechanism": proof.mechanism, "n": 100}
+    assert ["guarantee", proof.guarantee.statement] in found["verified"]
+    page = f"<!DOCTYPE html><a href='{address_of(proof)}'>certificate</a>"
+    assert sent(client, page).json() == {
+        **found,
+        "file": "document",
+        "verified": [
+            [
+                "verified",
+                "every statement of the certificate in the document is proved again",
+            ],
+            *found["verified"][1:],
+        ],
+    }
+    forged = replace(proof, n=101)
+    answer = sent(client, forged.to_json())
+    assert answer.status_code == 422
+    assert "not verified" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "words"),
+    [
+        (b"\xff\xfe", 400, "no text in UTF-8"),
+        (b"x" * (MAX_BYTES + 1), 413, "at most 8,000,000 bytes"),
+        (b"not a setting", 400, "neither a setting (TOML) nor a certificate nor a document"),
+        (b"n = 5\nuser = 3", 400, "got 'user'"),
+        (b"mechanism = \"matrix('/etc/hostname')\"", 400, "must hold its rows here"),
+        (
+            b"[[groups]]\nmechanism = \"matrix('/etc/hostname')\"\nn = 5",
+            400,
+            "must hold its rows here",
+        ),
+        (b"--help", 400, "neither"),
+        (b"", 200, '"setting": {}'),
+        (b"{}", 422, "not verified"),
+        (b"<p>", 422, "the document holds no certificate"),
+    ],
+)
+def test_files_that_cannot_be_opened(client, content, status, words):
+    answer = sent(client, content)
+    assert answer.status_code == status
+    assert words in answer.text
+
+
+@pytest.mark.parametrize(
+    ("command", "words"), [("users", "An estimated share"), ("calibrate", "A group of fewer")]
+)
+def test_what_is_found_says_how_accurate_it_is(client, command, words):
+    asked = {"mechanism": KRR["mechanism"]} if command == "users" else {"family": "krr(4)"}
+    query = {
+        "epsilon": "0.5",
+        "delta": "1e-3",
+        **asked,
+        **({} if command == "users" else {"n": "500"}),
+    }
+    for rounds in ("1", "2"):
+        found = client.get(f"/api/{command}", params={**query, "rounds": rounds}).json()
+        assert any(sentence.startswith(words) for sentence in found["accuracy"])
 
 
 def test_every_answer_has_the_policy(client):
@@ -185,7 +294,11 @@ def test_pages_hold_no_script_and_name_no_other_host():
         assert "https://" not in text
         assert "innerHTML" not in text
         assert "eval(" not in text
-    for name, script in (("index.html", "page.js"), ("api.html", "api.js")):
+    for name, script in (
+        ("index.html", "page.js"),
+        ("api.html", "api.js"),
+        ("help.html", "help.js"),
+    ):
         page = (STATIC / name).read_text(encoding="utf-8")
         wanted = f'<script type="module" src="{script}"></script>'
         assert page.count("<script") == page.count(wanted) == 1
@@ -197,9 +310,7 @@ def test_the_list_of_questions(client):
     paths = client.get("/api/openapi.json").json()["paths"]
     assert set(paths) == {f"/api/{name}" for name in _ALLOWED}
     asked = paths["/api/epsilon"]["get"]["parameters"]
-    assert {p["name"]: p["required"] for p in asked if p["required"]} == {
-        **{"mechanism": True, "n": True, "delta": True}
-    }
+    assert {p["name"] for p in asked if p["required"]} == {"delta"}
     for path in ("/docs", "/redoc"):  # these load scripts from elsewhere
         assert client.get(path).status_code == 404
 

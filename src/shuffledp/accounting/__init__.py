@@ -18,7 +18,7 @@ from shuffledp.accounting.fleet import corrupted_in_batch
 from shuffledp.accounting.general_clone import GeneralClone
 from shuffledp.accounting.given import as_accountant
 from shuffledp.accounting.mixed import MixedAccountant, Tier
-from shuffledp.accounting.profile import Profile
+from shuffledp.accounting.privacy_profile import Profile
 from shuffledp.accounting.report import Report
 from shuffledp.accounting.rounds.rounds import Rounds
 from shuffledp.accounting.rounds.rounds_report import RoundsReport

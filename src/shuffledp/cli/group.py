@@ -59,7 +59,7 @@ class InternalError(click.ClickException):
         super().show(file)
 
 
-class _Group(click.Group):
+class TidyGroup(click.Group):
     """A group whose commands never end in a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -99,7 +99,7 @@ class _Group(click.Group):
 
 
 @click.group(
-    cls=_Group,
+    cls=TidyGroup,
     commands=Commands(),
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},

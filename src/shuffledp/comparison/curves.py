@@ -21,11 +21,17 @@ from shuffledp.basics.figures import Chart, picture, plot
 from shuffledp.basics.markup import Markup, grid
 from shuffledp.basics.rounding import plain, round_down, round_up
 from shuffledp.basics.wording import closest, counted, did_you_mean
-from shuffledp.comparison.axis import AXES, AxisName
+from shuffledp.comparison.axis import (
+    AXES,
+    AxisName,
+    Course,
+    Families,
+    Mechanism,
+    end_of_profile,
+    read_families,
+)
 from shuffledp.comparison.bounds import BOUNDS, OURS, bound_names, relation_of
-from shuffledp.comparison.course import Course, end_of_profile
-from shuffledp.comparison.curve import Curve
-from shuffledp.comparison.families import Families, Mechanism, read_families
+from shuffledp.comparison.drawn_curve import Curve
 from shuffledp.comparison.pool import sweep
 from shuffledp.comparison.question import Question
 from shuffledp.mechanisms import LocalRandomizer

@@ -17,14 +17,19 @@ from shuffledp.web.workers import Ask, BusyError, Workers
 STATIC = Path(__file__).parent / "static"
 
 _STATUS = {0: 200, 1: 422, 2: 400}
-_INTERNAL, _BUSY, _TOO_LONG = 500, 503, 504
+_TOO_LARGE, _INTERNAL, _BUSY, _TOO_LONG = 413, 500, 503, 504
 
 _NO_CACHE = {"Cache-Control": "no-cache"}
-_DOWNLOAD = {"Content-Disposition": 'attachment; filename="report.html"'}
+
+#: By type of answer the name under which it is saved.
+_FILES = {"text/html": "report.html", "application/toml": "setting.toml"}
+
+#: Where a file is sent to be opened, and how long it may be.
+OPEN, MAX_BYTES = "/api/open", 8_000_000
 
 
 def create_app(
-    ask: Ask, served: Sequence[Served], *, port: int, seconds: float = 60.0, workers: int = 2
+    ask: Ask, served: Sequence[Served], *, port: int, seconds: float = 180.0, workers: int = 2
 ) -> Any:
     """Return the application: the page at ``/``, one question each at ``/api/NAME``.
 
@@ -64,7 +69,7 @@ def create_app(
         openapi_url="/api/openapi.json",
         lifespan=lifespan,
     )
-    app.add_middleware(Guard, hosts=(f"127.0.0.1:{port}", f"localhost:{port}"))
+    app.add_middleware(Guard, hosts=(f"127.0.0.1:{port}", f"localhost:{port}"), sent=OPEN)
     app.state.pool = pool
     for command in served:
         app.add_api_route(
@@ -78,47 +83,77 @@ def create_app(
     async def script(request: Any) -> FileResponse:
         return FileResponse(plotly, media_type="text/javascript", headers=_NO_CACHE)
 
+    app.add_route(OPEN, _opening(pool), methods=["POST"], include_in_schema=False)
     app.add_route("/plotly.js", script, include_in_schema=False)
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     return app
 
 
 def _endpoint(pool: Workers, command: Served) -> Callable[[Any], Awaitable[Any]]:
-    """Return what answers the question of a command; it stops when nobody listens any more."""
+    """Return what answers the question of a command."""
     from starlette.requests import Request
-    from starlette.responses import JSONResponse, Response
 
-    async def answer(request: Request) -> Response:
+    async def answer(request: Request) -> Any:
         arguments = command.arguments(request.query_params.multi_items())
         if isinstance(arguments, Reply):
             return _problem(arguments)
-        work = asyncio.create_task(pool.answer(arguments))
-        gone = asyncio.create_task(_wait_until_gone(request))
-        await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
-            work.cancel()
-            return Response(status_code=499)
-        gone.cancel()
-        try:
-            reply = work.result()
-        except BusyError:
-            return _said(_BUSY, "too many questions wait already; try again in a moment")
-        except TimeoutError:
-            return _said(_TOO_LONG, f"no answer within {pool.seconds:g} s, so the work was stopped")
-        if reply.code:
-            return _problem(reply)
-        is_page = command.media_type == "text/html"
-        headers = {"Cache-Control": "no-store", **(_DOWNLOAD if is_page else {})}
-        return Response(reply.text, media_type=command.media_type, headers=headers)
-
-    def _problem(reply: Reply) -> Response:
-        return _said(_STATUS.get(reply.code, _INTERNAL), reply.text, reply.field)
-
-    def _said(status: int, text: str, field: str | None = None) -> Response:
-        return JSONResponse({"error": text, "field": field}, status)
+        return await _answer(pool, request, arguments, command.media_type)
 
     answer.__annotations__ = {"request": Request, "return": Any}
     return answer
+
+
+def _opening(pool: Workers) -> Callable[[Any], Awaitable[Any]]:
+    """Return what tells what a file says; it is neither kept nor written."""
+
+    async def answer(request: Any) -> Any:
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > MAX_BYTES:
+                return _said(_TOO_LARGE, f"a file must have at most {MAX_BYTES:,} bytes")
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError:
+            return _problem(Reply(2, "the file is no text in UTF-8"))
+        return await _answer(pool, request, ("open", "--json", "--", text), "application/json")
+
+    return answer
+
+
+async def _answer(pool: Workers, request: Any, arguments: tuple[str, ...], media_type: str) -> Any:
+    """Run a command line, and stop when nobody listens any more."""
+    from starlette.responses import Response
+
+    work = asyncio.create_task(pool.answer(arguments))
+    gone = asyncio.create_task(_wait_until_gone(request))
+    await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+    if not work.done():
+        work.cancel()
+        return Response(status_code=499)
+    gone.cancel()
+    try:
+        reply = work.result()
+    except BusyError:
+        return _said(_BUSY, "too many questions wait already; try again in a moment")
+    except TimeoutError:
+        return _said(_TOO_LONG, f"no answer within {pool.seconds:g} s, so the work was stopped")
+    if reply.code:
+        return _problem(reply)
+    headers = {"Cache-Control": "no-store"}
+    if name := _FILES.get(media_type):
+        headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return Response(reply.text, media_type=media_type, headers=headers)
+
+
+def _problem(reply: Reply) -> Any:
+    return _said(_STATUS.get(reply.code, _INTERNAL), reply.text, reply.field)
+
+
+def _said(status: int, text: str, field: str | None = None) -> Any:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"error": text, "field": field}, status)
 
 
 async def _wait_until_gone(request: Any) -> None:

@@ -35,7 +35,7 @@ _HEADERS = {
 
 
 class Guard:
-    """Refuses foreign hosts, other origins and anything but reading; adds the headers above.
+    """Refuses foreign hosts, other origins and anything but questions; adds the headers above.
 
     A page elsewhere can make a browser send requests to this machine. The name in ``Host`` tells
     those apart that reached it under another name, ``Origin`` and ``Sec-Fetch-Site`` those that
@@ -44,10 +44,11 @@ class Guard:
     Args:
         app: what is guarded.
         hosts: the names under which it may be reached, with their port.
+        sent: the one address that may be sent a text, by pages of this server alone.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
-        self.app, self.hosts = app, frozenset(hosts)
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], sent: str = "") -> None:
+        self.app, self.hosts, self.sent = app, frozenset(hosts), sent
         self.origins = frozenset(f"http://{host}" for host in self.hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,19 +64,21 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(scope["method"], Headers(scope=scope))
+        refusal = self._refusal(scope["method"], scope["path"], Headers(scope=scope))
         if refusal is None:
             await self.app(scope, receive, with_headers)
         else:
             code, why = refusal
             await PlainTextResponse(why, code)(scope, receive, with_headers)
 
-    def _refusal(self, method: str, headers: Any) -> tuple[int, str] | None:
-        if method not in ("GET", "HEAD"):
+    def _refusal(self, method: str, path: str, headers: Any) -> tuple[int, str] | None:
+        is_sent = method == "POST" and path == self.sent
+        if method not in ("GET", "HEAD") and not is_sent:
             return 405, "this server only answers questions"
         if headers.getlist("host") not in [[host] for host in self.hosts]:
             return 421, "this server answers under its own address only"
-        if not set(headers.getlist("origin")) <= self.origins:
+        origins = headers.getlist("origin")  # browsers name it with whatever is sent
+        if not set(origins) <= self.origins or (is_sent and not origins):
             return 403, "this server answers its own page only"
         if not set(headers.getlist("sec-fetch-site")) <= {"same-origin", "none"}:
             return 403, "this server answers its own page only"

@@ -9,8 +9,7 @@ from shuffledp.accounting.assumptions import particulars
 from shuffledp.accounting.report import in_words
 from shuffledp.basics.rounding import below, gap, plain, round_down, round_up
 from shuffledp.basics.wording import fill
-from shuffledp.cli.answers.document import envelope
-from shuffledp.cli.answers.shown import is_private, shown_guarantee, what_is_seen
+from shuffledp.cli.answers.shown import envelope, is_private, shown_guarantee, what_is_seen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +22,7 @@ class Answer:
         met: where something was solved for, the value of ``report.quantity`` that had to be met.
         family: the text that was calibrated, if any.
         epsilon0: what calibration found for the parameter of that name, if it was asked.
+        accuracy: how far estimates are from the truth then, in sentences of the JSON.
     """
 
     head: tuple[tuple[str, str], ...]
@@ -30,6 +30,7 @@ class Answer:
     met: float | None = None
     family: str | None = None
     epsilon0: float | None = None
+    accuracy: tuple[str, ...] = ()
 
     @property
     def setting(self) -> Setting:
@@ -62,7 +63,7 @@ class Answer:
             fields |= {"family": self.family, "epsilon0": self.epsilon0}
         fields |= self.report.to_dict()
         if self.met is not None:
-            fields[f"target_{self.report.quantity}"] = self.met
+            fields |= {f"target_{self.report.quantity}": self.met, "accuracy": self.accuracy}
         return envelope(command, fields, self.report.assumptions)
 
     @property

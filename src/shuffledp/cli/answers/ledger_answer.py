@@ -18,8 +18,7 @@ from shuffledp.accounting.rounds.round_kind import RoundKind
 from shuffledp.accounting.rounds.rounds_report import corruption_in, views_in
 from shuffledp.basics.rounding import plain, round_down, round_up
 from shuffledp.basics.wording import counted, fill, shorten
-from shuffledp.cli.answers.document import envelope
-from shuffledp.cli.answers.shown import BY_ROUND, is_private
+from shuffledp.cli.answers.shown import BY_ROUND, envelope, is_private
 from shuffledp.deployment.files import Ledger
 from shuffledp.deployment.ledger.ledger import FILTER, NO_FILTER
 from shuffledp.mechanisms import Relation

@@ -9,8 +9,7 @@ from shuffledp.accounting import RoundsReport, Setting
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.basics.rounding import gap, plain, round_up
 from shuffledp.basics.wording import counted, fill
-from shuffledp.cli.answers.document import envelope
-from shuffledp.cli.answers.shown import BY_ROUND, is_private, shown_guarantee
+from shuffledp.cli.answers.shown import BY_ROUND, envelope, is_private, shown_guarantee
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,12 +21,14 @@ class RoundsAnswer:
         report: the question and its answer.
         met: where something was solved for, the epsilon that had to be met.
         solved: more fields of the JSON object.
+        accuracy: how far estimates of one round are from the truth then, in sentences of the JSON.
     """
 
     head: tuple[tuple[str, str], ...]
     report: RoundsReport
     met: float | None = None
     solved: Mapping[str, object] = field(default_factory=dict)
+    accuracy: tuple[str, ...] = ()
 
     @property
     def setting(self) -> Setting | None:
@@ -62,7 +63,7 @@ class RoundsAnswer:
         """Return one JSON object; docs/json.md documents its fields."""
         fields = {**self.solved, **self.report.to_dict()}
         if self.met is not None:
-            fields[f"target_{self.report.quantity}"] = self.met
+            fields |= {f"target_{self.report.quantity}": self.met, "accuracy": self.accuracy}
         return envelope(command, fields, self.report.assumptions)
 
     @property

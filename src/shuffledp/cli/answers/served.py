@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from shuffledp.cli.answers.opened import QUESTIONS
 from shuffledp.outputs.review.cover import ANSWERS, LINES
 from shuffledp.web import Parameter, Reply, Served
 
@@ -32,7 +33,11 @@ _ALLOWED = {
     "tiers": ("groups", "delta", "epsilon", "dummies", "corrupted"),
     "mechanisms": (),
     "report": (*_SETTING, *_BOUND, "delta", *LINES, *ANSWERS),
+    "setting": (*_SETTING, "bound", "groups", "dummies"),
 }
+
+#: What does not print JSON.
+_TYPES = {"report": "text/html", "setting": "application/toml"}
 
 #: What decides how long the work takes.
 _MOST = {"count": 200}
@@ -42,13 +47,14 @@ _MECHANISMS = ("mechanism", "mechanisms", "family", "groups")
 
 def served(commands: Mapping[str, click.Command]) -> Sequence[Served]:
     """Return what the page may ask, described by the commands themselves."""
+    known = {**commands, **QUESTIONS}
     return [
         Served(
             name,
-            commands[name].get_short_help_str(limit=200),
-            [_parameter(p) for p in commands[name].params if p.name in allowed],
-            fixed=() if name == "report" else ("--json",),
-            media_type="text/html" if name == "report" else "application/json",
+            known[name].get_short_help_str(limit=200),
+            [_parameter(p) for p in known[name].params if p.name in allowed],
+            fixed=() if name in _TYPES else ("--json",),
+            media_type=_TYPES.get(name, "application/json"),
         )
         for name, allowed in _ALLOWED.items()
     ]
@@ -73,15 +79,20 @@ _ARGUMENT = 'What each user runs, such as "krr(k=10, epsilon0=2)".'
 
 def ask(arguments: tuple[str, ...]) -> Reply:
     """Run a command line here and return what it prints, or what is wrong."""
-    from shuffledp.cli.group import main
-
+    group = _group_of(arguments[0])
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
-            main.main(list(arguments), prog_name="shuffledp", standalone_mode=False)
+            group.main(list(arguments), prog_name="shuffledp", standalone_mode=False)
     except click.ClickException as error:
-        return Reply(error.exit_code, _message(error), _field(error, arguments[0]))
+        return Reply(error.exit_code, _message(error), _field(error, group.commands[arguments[0]]))
     return Reply(0, printed.getvalue())
+
+
+def _group_of(name: str) -> click.Group:
+    from shuffledp.cli.group import TidyGroup, main
+
+    return TidyGroup("shuffledp", QUESTIONS) if name in QUESTIONS else main
 
 
 def _message(error: click.ClickException) -> str:
@@ -90,13 +101,11 @@ def _message(error: click.ClickException) -> str:
     return error.message if named else error.format_message()
 
 
-def _field(error: click.ClickException, command: str) -> str | None:
+def _field(error: click.ClickException, command: click.Command) -> str | None:
     """Return the parameter that is wrong: the one click names, or the first word of the message."""
-    from shuffledp.cli.group import main
-
     parameter = getattr(error, "param", None)
     if parameter is not None:
         return str(parameter.name)
     word = error.message.partition(" ")[0]
-    known = {p.name for p in main.commands[command].params}
+    known = {p.name for p in command.params}
     return word if isinstance(error, click.UsageError) and word in known else None

@@ -12,10 +12,17 @@ from shuffledp.accounting import Setting
 from shuffledp.basics.errors import NoAnswerError, check_epsilon0
 from shuffledp.basics.rounding import plain, written
 from shuffledp.cli.answers.chart_files import read_outputs, write_chart
-from shuffledp.cli.answers.document import envelope
 from shuffledp.cli.answers.facts import EPILOG
+from shuffledp.cli.answers.shown import envelope
 from shuffledp.cli.parameters import DELTA, EPSILON, JSON, RTOL, USERS, optional, reading, whole
-from shuffledp.cli.setting import ROUNDS, SHOWN, is_typed, refuse, save_setting, take_setting
+from shuffledp.cli.setting_options import (
+    ROUNDS,
+    SHOWN,
+    is_typed,
+    refuse,
+    save_setting,
+    take_setting,
+)
 from shuffledp.cli.terminal import counter, progress
 from shuffledp.comparison import (
     AXES,

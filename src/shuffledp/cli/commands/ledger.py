@@ -10,9 +10,9 @@ import click
 from shuffledp.accounting.setting import DEFAULT_BOUND, Bound, Setting
 from shuffledp.basics.errors import check_total_epsilon
 from shuffledp.cli.answers.ledger_answer import LedgerAnswer
-from shuffledp.cli.answers.question import question
+from shuffledp.cli.answers.printable import question
 from shuffledp.cli.parameters import DELTA, EPSILON, number, optional, reading
-from shuffledp.cli.setting import BOUND, SAVE, SETTING, is_typed
+from shuffledp.cli.setting_options import BOUND, SAVE, SETTING, is_typed
 from shuffledp.cli.signals import ending_tidily
 from shuffledp.deployment.files import Ledger
 from shuffledp.deployment.ledger.ledger import OneRound

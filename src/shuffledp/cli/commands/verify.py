@@ -7,10 +7,9 @@ from typing import TextIO
 
 import click
 
-from shuffledp.accounting.crowd import Crowd
-from shuffledp.basics.wording import counted, shorten
-from shuffledp.cli.answers.document import to_json
 from shuffledp.cli.answers.facts import EPILOG
+from shuffledp.cli.answers.shown import to_json
+from shuffledp.cli.answers.verified import verified
 from shuffledp.cli.parameters import JSON
 from shuffledp.cli.terminal import proving
 
@@ -48,21 +47,5 @@ def verify(file: TextIO, as_json: bool) -> None:
         fields = {name: value for name, value in found if name not in left_out}
         click.echo(to_json({"command": "verify", "verified": True, **fields}))
         return
-    from shuffledp.certificates.words import bound_in_words
-
-    where = "of the certificate in the document " if is_page(text) else ""
-    covers = counted(certificate.rounds, "round")
-    if certificate.at_most is not None:
-        covers += f", of which each user takes part in at most {certificate.times:,}"
-    rows = [
-        ("verified", f"every statement {where}is proved again"),
-        ("mechanism", shorten(certificate.mechanism)),
-        ("users", Crowd(certificate.n, certificate.corrupted).in_figures),
-        ("covers", covers),
-        ("guarantee", certificate.guarantee.statement),
-        ("bound", bound_in_words(certificate.bound)),
-    ]
-    if certificate.lower_bound is not None:
-        rows.append(("lower bound", certificate.lower_bound.statement))
-    for label, value in rows:
+    for label, value in verified(certificate, of_page=is_page(text)):
         click.echo(label.ljust(13) + value)

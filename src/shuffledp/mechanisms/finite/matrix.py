@@ -23,7 +23,7 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.mechanisms.aggregate import Aggregate, SameAsMultiset
 from shuffledp.mechanisms.base import LocalRandomizer, Values
 from shuffledp.mechanisms.domain import Domain, Integers
-from shuffledp.mechanisms.finite.channel import Extreme, exact_sum, extreme
+from shuffledp.mechanisms.finite.extremes import Extreme, exact_sum, extreme
 from shuffledp.mechanisms.input_types import InputTypes, NamedTypes
 from shuffledp.mechanisms.pair import Input, Pair
 from shuffledp.mechanisms.sampling import Bits, Categorical

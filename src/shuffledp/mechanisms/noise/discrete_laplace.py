@@ -18,8 +18,8 @@ from shuffledp.decomposition.decomposition import Component, Decomposition
 from shuffledp.mechanisms.aggregate import Aggregate, GeometricSum, OnlyMultiset
 from shuffledp.mechanisms.base import SlotLaws, Values
 from shuffledp.mechanisms.input_types import InputTypes, NamedTypes
-from shuffledp.mechanisms.noise.noise import SymmetricNoise
 from shuffledp.mechanisms.noise.noise_laws import Place, discrete_laplace_decomposition
+from shuffledp.mechanisms.noise.symmetric_noise import SymmetricNoise
 from shuffledp.mechanisms.pair import Input, Pair
 from shuffledp.mechanisms.sampling import Bits
 from shuffledp.mechanisms.sampling.checks import check_integers

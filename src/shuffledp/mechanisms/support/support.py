@@ -335,6 +335,31 @@ class SupportRandomizer(LocalRandomizer):
         }
 
 
+class IndependentSupport(SupportRandomizer):
+    """Values are supported independently of each other, such as bits or hash values.
+
+    So any three inputs look alike, and the domain may be left out: the limit of an ever larger one.
+    """
+
+    domain_size: int | None
+
+    @property
+    def inputs(self) -> int | None:
+        """The domain size."""
+        return self.domain_size
+
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def full_support_mass(self) -> arb:
+        """The mass of outputs that support every value: of bits that are all 1, of constants."""
+        size = self.domain_size
+        return arb(0) if size is None else self.support_mass(size, size)
+
+
 def _check_domain_size(value: object) -> int | None:
     """Return a domain size, or None for the limit of an ever larger domain."""
     return None if value is None else check_size("domain_size", value)

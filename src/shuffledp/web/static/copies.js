@@ -1,49 +1,61 @@
 // The question as a command and as Python.
 
 import { withoutLevel } from "./mechanisms.js";
-import { groupsOf } from "./state.js";
+import { conditions, groupsOf } from "./state.js";
 
 const quoted = (text) => (/^[\w.+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const number = (text) => (/^[0-9._eE+-]+$/.test(text) ? text : JSON.stringify(text));
 
 // "5%" as the share 0.05.
 const share = (text) => (/^[0-9.]+%$/.test(text) ? String(Number((parseFloat(text) / 100).toPrecision(15))) : number(text));
+const READ = { rounds: (text) => `int(${number(text)})`, at_most: (text) => `int(${number(text)})`, corrupted: share, corrupted_adaptively: share };
 
-export function asCommand(state) {
-  const { mechanism, n, delta, tab, against } = state;
+const OWN = ["users", "epsilon0", "rounds"]; // what curves have a delta against
+
+const moved = (asked) => ["guarantee", "lower_bound", ...asked.bounds];
+
+export function asCommand(asked) {
+  const { mechanism, n, delta, tab, against, target } = asked;
   const base = `${quoted(mechanism)} -n ${quoted(n)} --delta ${quoted(delta)}`;
-  const crowded = state.corrupted ? ` --corrupted ${quoted(state.corrupted)}` : "";
-  const bounds = state.bounds.length ? ["guarantee", "lower_bound", ...state.bounds].map((b) => ` --bound ${b}`).join("") : "";
-  const domain = state.domain ? ` --domain ${quoted(state.domain)}` : "";
-  const view = state.view === "sum" ? " --view sum" : "";
+  const rest = Object.entries(conditions(asked)).map(([name, value]) => ` --${name.replaceAll("_", "-")} ${quoted(value)}`).join("");
+  const bounds = asked.bounds.length ? moved(asked).map((b) => ` --bound ${b}`).join("") : "";
+  const domain = asked.domain ? ` --domain ${quoted(asked.domain)}` : "";
+  const aim = `--epsilon ${quoted(target)} --delta ${quoted(delta)}`;
   return {
-    answer: `shuffledp epsilon ${base}${crowded}${view}`,
+    find: asked.want === "users" ? `shuffledp users ${quoted(mechanism)} ${aim}${rest}`
+      : `shuffledp calibrate ${quoted(withoutLevel(mechanism))} -n ${quoted(n)} ${aim}${rest}`,
+    answer: `shuffledp epsilon ${base}${rest}`,
     curve: `shuffledp curve ${quoted(against === "epsilon0" ? withoutLevel(mechanism) : mechanism)} --against ${against}` +
-      (against === "users" ? "" : ` -n ${quoted(n)}`) + (["users", "epsilon0", "rounds"].includes(against) ? ` --delta ${quoted(delta)}` : "") +
-      `${bounds}${crowded}${view} --out curve.svg`,
-    plan: `shuffledp plan --task ${state.task} -n ${quoted(n)} --epsilon ${quoted(state.target)} --delta ${quoted(delta)}${domain}${crowded}${view}`,
-    rounds: `shuffledp rounds ${base} --times ${quoted(state.times)}${crowded}${view}`,
-    tiers: `shuffledp tiers ${groupsOf(state.groups).map((g) => `--group ${quoted(g)}`).join(" ")} --delta ${quoted(delta)}${crowded}`,
+      (against === "users" ? "" : ` -n ${quoted(n)}`) + (OWN.includes(against) ? ` --delta ${quoted(delta)}` : "") +
+      `${bounds}${rest} --out curve.svg`,
+    plan: `shuffledp plan --task ${asked.task} -n ${quoted(n)} ${aim}${domain}${rest}`,
+    rounds: `shuffledp rounds ${base}${asked.rounds ? "" : ` --epsilon ${quoted(asked.budget)}`}${rest}`,
+    tiers: `shuffledp tiers ${groupsOf(asked.groups).map((g) => `--group ${quoted(g)}`).join(" ")} --delta ${quoted(delta)}` +
+      `${asked.dummies ? ` --dummies ${quoted(asked.dummies)}` : ""}${rest}`,
   }[tab];
 }
 
-export function asPython(state) {
-  const { tab, against } = state, mechanism = JSON.stringify(state.mechanism), n = `int(${number(state.n)})`, delta = number(state.delta);
-  const crowded = state.corrupted ? `, corrupted=${share(state.corrupted)}` : "";
-  const domain = state.domain ? `, domain_size=int(${number(state.domain)})` : "";
-  const view = state.view === "sum" ? ', view="sum"' : "";
-  const accountant = `accountant = ShuffleAccountant(${mechanism}, n=${n}${crowded}${view})`;
-  const chosen = state.bounds.length ? `, bounds=${JSON.stringify(["guarantee", "lower_bound", ...state.bounds])}` : "";
-  const groups = groupsOf(state.groups).map((g) => {
+export function asPython(asked) {
+  const { tab, against } = asked, mechanism = JSON.stringify(asked.mechanism), family = JSON.stringify(withoutLevel(asked.mechanism));
+  const n = `int(${number(asked.n)})`, delta = number(asked.delta), aim = `target_epsilon=${number(asked.target)}, target_delta=${delta}`;
+  const rest = Object.entries(conditions(asked)).map(([name, value]) => `, ${name}=${(READ[name] ?? JSON.stringify)(value)}`).join("");
+  const domain = asked.domain ? `, domain_size=int(${number(asked.domain)})` : "";
+  const setting = `from shuffledp import Setting\n\nsetting = Setting(mechanism=${mechanism}, n=${n}${rest})\n`;
+  const chosen = asked.bounds.length ? `, bounds=${JSON.stringify(moved(asked))}` : "";
+  const groups = groupsOf(asked.groups).map((g) => {
     const end = g.lastIndexOf("=");
-    return `Group(parse(${JSON.stringify(g.slice(0, end).trim())}), int(${number(g.slice(end + 1).trim())}))`;
+    return `Group(${JSON.stringify(g.slice(0, end).trim())}, int(${number(g.slice(end + 1).trim())}))`;
   });
+  const dummies = asked.dummies ? `, dummies=int(${number(asked.dummies)})` : "";
   return {
-    answer: `from shuffledp import ShuffleAccountant\n\n${accountant}\nprint(accountant.epsilon_report(${delta}))`,
-    curve: `from shuffledp import curve\n\nfound = curve(${against === "epsilon0" ? JSON.stringify(withoutLevel(state.mechanism)) : mechanism}, ${JSON.stringify(against)}` +
-      (against === "users" ? "" : `, n=${n}`) + (["users", "epsilon0", "rounds"].includes(against) ? `, target_delta=${delta}` : "") + `${chosen}${crowded}${view})\nfound.plot()`,
-    plan: `from shuffledp import plan\n\nfound = plan(n=${n}, target_delta=${delta}, target_epsilon=${number(state.target)}${domain}, task=${JSON.stringify(state.task)}${crowded}${view})\nprint(found.best.ours.randomizer)`,
-    rounds: `from shuffledp import ShuffleAccountant\n\n${accountant}\nprint(accountant.rounds(int(${number(state.times)})).epsilon_report(${delta}))`,
-    tiers: `from shuffledp import Group, MixedAccountant, parse\n\naccountant = MixedAccountant([${groups.join(", ")}]${crowded})\nprint(accountant.epsilons(${delta}))`,
+    find: asked.want === "users" ? `from shuffledp import required_users\n\nprint(required_users(${mechanism}, ${aim}${rest}))`
+      : `from shuffledp import calibrate_epsilon0\n\nprint(calibrate_epsilon0(${family}, n=${n}, ${aim}${rest}))`,
+    answer: `${setting}print(setting.accountant().epsilon_report(${delta}))`,
+    curve: `from shuffledp import curve\n\nfound = curve(${against === "epsilon0" ? family : mechanism}, ${JSON.stringify(against)}` +
+      (against === "users" ? "" : `, n=${n}`) + (OWN.includes(against) ? `, target_delta=${delta}` : "") + `${chosen}${rest})\nfound.plot()`,
+    plan: `from shuffledp import plan\n\nfound = plan(n=${n}, ${aim}${domain}, task=${JSON.stringify(asked.task)}${rest})\nprint(found.best.ours.randomizer)`,
+    rounds: asked.rounds ? `${setting}print(setting.accountant().epsilon_report(${delta}))`
+      : `from shuffledp import max_rounds\n${setting}print(max_rounds(setting.accountant(), target_epsilon=${number(asked.budget)}, target_delta=${delta}).times)`,
+    tiers: `from shuffledp import Group, MixedAccountant\n\naccountant = MixedAccountant([${groups.join(", ")}]${dummies}${rest})\nprint(accountant.epsilons(${delta}))`,
   }[tab];
 }

@@ -1,24 +1,24 @@
-// The page: one question, five views, and the address bar that holds it all.
+// The page: one question, six views, and the address bar that holds it all.
 
 import { ask, Refused } from "./ask.js";
 import { svg } from "./chart.js";
 import { asCommand, asPython } from "./copies.js";
-import { $, element } from "./dom.js";
-import { initial, load, read, withoutLevel, write } from "./mechanisms.js";
-import { short } from "./numbers.js";
+import { $ } from "./dom.js";
+import { download, fetched, listenToFiles } from "./files.js";
+import { fill, start } from "./form.js";
+import { load, withoutLevel } from "./mechanisms.js";
 import { joined, partsOf, RANGES } from "./parts.js";
-import { showAnswer, showCurve, showPlan, showPublished, showRounds, showTiers } from "./show.js";
-import { FIELDS, groupsOf, isSum, leftOut, START, state, TABS } from "./state.js";
+import { oneRound, showAnswer, showCurve, showFound, showPlan, showPublished, showRounds, showTiers } from "./show.js";
+import { conditions, groupsOf, leftOut, START, state, TABS } from "./state.js";
+import { explain } from "./words.js";
 
-let known = [], current = null, shown = {};
+let shown = {};
 
 // ---- asking ------------------------------------------------------------------------------------
 
-const crowd = () => ({ n: state.n, corrupted: state.corrupted, view: state.view });
-
 async function showParts(place, question, range, signal) {
-  const parts = partsOf(range, question.against), found = [];
-  shown = { chart: place };
+  const parts = partsOf(range, question.against, question.rounds ? 2 : 6), found = []; // several rounds take their time
+  Object.assign(shown, { chart: place });
   await Promise.all(parts.map(async (part, i) => {
     found[i] = await ask("curve", { ...question, ...part }, signal);
     const done = found.filter(Boolean);
@@ -29,59 +29,68 @@ async function showParts(place, question, range, signal) {
   }));
 }
 
-async function published(signal) {
-  const { bounds } = await ask("compare", { mechanism: state.mechanism, ...crowd(), delta: state.delta }, signal);
+async function published(signal, asked) {
+  const { bounds } = await ask("compare", { mechanism: state.mechanism, n: state.n, delta: state.delta, ...asked, bound: "" }, signal);
   showPublished(bounds, refresh);
   return bounds;
 }
 
 const VIEWS = {
-  async answer(signal) {
-    const base = { mechanism: state.mechanism, ...crowd() };
+  async find(signal, rest) {
+    const aim = { epsilon: state.target, delta: state.delta, ...rest };
+    const answer = await (state.want === "users" ? ask("users", { mechanism: state.mechanism, ...aim }, signal)
+      : ask("calibrate", { family: withoutLevel(state.mechanism), n: state.n, ...aim }, signal));
+    const { mechanism, n } = oneRound(answer);
+    showFound(answer);
+    shown = { answer, question: { mechanism, n: String(n) }, head: ["mechanism", "users", "epsilon", "delta"], table: [[mechanism, n, answer.guarantee.upper, state.delta]] };
+  },
+  async answer(signal, rest) {
+    const base = { mechanism: state.mechanism, n: state.n, ...rest };
     const [answer, chance] = await Promise.all([
       ask("epsilon", { ...base, delta: state.delta }, signal),
       ask("delta", { ...base, epsilon: "0" }, signal),
     ]);
     showAnswer(answer, chance);
-    shown = { answer };
-    const bounds = await published(signal);
-    Object.assign(shown, { head: ["bound", "title", "kind", "epsilon"], table: bounds.map((b) => [b.bound, b.title, b.kind, b.epsilon ?? ""]) });
+    shown = { answer, head: ["bound", "title", "kind", "epsilon"], table: [["guarantee", "shuffledp, guarantee", "upper", answer.guarantee.upper], ["lower_bound", "shuffledp, lower bound", "lower", answer.lower_bound]] };
+    if (!$("published-fold").open) return;
+    const bounds = await published(signal, rest);
+    shown.table = bounds.map((b) => [b.bound, b.title, b.kind, b.epsilon ?? ""]);
   },
-  async curve(signal) {
+  async curve(signal, rest) {
     const { against } = state;
+    shown = {};
     await showParts("curve-chart", {
-      mechanism: against === "epsilon0" ? withoutLevel(state.mechanism) : state.mechanism, against, ...crowd(),
+      mechanisms: against === "epsilon0" ? withoutLevel(state.mechanism) : state.mechanism, against, ...rest,
       n: against === "users" ? "" : state.n, delta: ["users", "epsilon0", "rounds"].includes(against) ? state.delta : "",
-      bounds: ["guarantee", "lower_bound", ...state.bounds], rtol: against === "rounds" ? "1e-2" : "",
+      bounds: ["guarantee", "lower_bound", ...state.bounds], rtol: against === "rounds" || rest.rounds ? "1e-2" : "",
     }, RANGES[against], signal);
-    if (!$("bounds").querySelector("input")) await published(signal);
+    if (!$("bounds").querySelector("input")) await published(signal, { ...rest, rounds: "", at_most: "" });
   },
-  async plan(signal) {
+  async plan(signal, rest) {
     const answer = await ask("plan", {
-      task: state.task, ...crowd(), delta: state.delta, epsilon: state.target, domain: state.domain,
+      task: state.task, n: state.n, ...rest, delta: state.delta, epsilon: state.target, domain: state.domain,
     }, signal);
     showPlan(answer, (mechanism) => { state.mechanism = mechanism; open("answer"); });
-    shown = { answer, head: ["name", "mechanism", "epsilon0", "error"], table: answer.options.map((o) => [o.name, o.mechanism, o.epsilon0, o.error]) };
+    shown = { answer, question: { mechanism: answer.options[0].mechanism, n: state.n }, head: ["name", "mechanism", "epsilon0", "error"], table: answer.options.map((o) => [o.name, o.mechanism, o.epsilon0, o.error]) };
   },
-  async rounds(signal) {
-    const base = { mechanism: state.mechanism, ...crowd(), delta: state.delta };
-    const answer = await ask("rounds", { ...base, times: state.times }, signal);
-    showRounds(answer);
-    shown = { answer };
-    const fit = await ask("rounds", { ...base, epsilon: state.budget }, signal).catch((error) => {
-      if (error instanceof Refused) return inField("budget", error);
-      throw error;
+  async rounds(signal, rest) {
+    const base = { mechanism: state.mechanism, n: state.n, ...rest, delta: state.delta };
+    const fitting = ask("rounds", { ...base, rounds: "", at_most: "", epsilon: state.budget }, signal).catch((error) => {
+      if (!state.rounds || !(error instanceof Refused)) throw error;
+      inField("budget", error);
     });
-    $("rounds-fit").textContent = fit
-      ? `${fit.times.toLocaleString("en")} such rounds fit into a budget of ε = ${state.budget}.` : "";
+    const [fit, own] = await Promise.all([fitting, state.rounds ? ask("rounds", base, signal) : null]);
+    const answer = own ?? fit;
+    showRounds(answer, fit);
+    shown = { answer, rounds: String(answer.times) };
     const most = Math.min(Math.max(16, 4 * answer.times), 1e9);
     await showParts("rounds-chart", {
-      ...base, against: "rounds", bounds: ["guarantee", "lower_bound"], rtol: "1e-2",
+      ...base, mechanism: "", mechanisms: state.mechanism, bound: "", rounds: "", at_most: "", against: "rounds", bounds: ["guarantee", "lower_bound"], rtol: "1e-2",
     }, [1, most], signal);
     shown.answer = answer;
   },
-  async tiers(signal) {
-    const answer = await ask("tiers", { groups: groupsOf(state.groups), delta: state.delta, corrupted: state.corrupted }, signal);
+  async tiers(signal, rest) {
+    const answer = await ask("tiers", { groups: groupsOf(state.groups), dummies: state.dummies, delta: state.delta, ...rest }, signal);
     showTiers(answer);
     shown = { answer, head: ["mechanism", "n", "epsilon", "lower_bound"], table: answer.tiers.map((t) => [t.mechanism, t.n, t.guarantee.upper ?? "", t.lower_bound ?? ""]) };
   },
@@ -98,17 +107,18 @@ function refresh(wait = 60) {
 async function run() {
   asking?.abort();
   const own = (asking = new AbortController());
-  const begun = performance.now(), panel = $(state.tab);
+  const begun = performance.now(), panel = $(`panel-${state.tab}`);
   const clock = setInterval(() => {
     $("busy").textContent = `computing for ${Math.round((performance.now() - begun) / 1000)} s …`;
   }, 1000);
-  panel.classList.add("stale");
+  for (const place of [panel, $("now")]) place.classList.add("stale");
   panel.setAttribute("aria-busy", "true");
   let failed = false;
   try {
     clearErrors();
-    for (const [field, why] of Object.entries(leftOut(state.tab))) if (why) inField(field, new Error(why));
-    await VIEWS[state.tab](own.signal);
+    for (const [field, why] of Object.entries(leftOut(state))) inField(field, new Error(why));
+    await VIEWS[state.tab](own.signal, conditions(state));
+    $("version").textContent = `shuffledp ${shown.answer.version}`;
   } catch (error) {
     if (own.signal.aborted) return;
     failed = true;
@@ -119,7 +129,10 @@ async function run() {
     clearInterval(clock);
     if (asking === own) {
       $("busy").textContent = failed ? "no answer to this question" : "";
-      panel.classList.toggle("stale", failed); // what is still there answers an earlier one
+      $("now").textContent = panel.querySelector(".big, p[aria-live]")?.textContent ?? "";
+      for (const place of [panel, $("now")]) place.classList.toggle("stale", failed); // what is still there answers an earlier one
+      for (const place of [panel, $("question")]) explain(place);
+      remember();
       panel.removeAttribute("aria-busy");
     }
   }
@@ -127,110 +140,31 @@ async function run() {
 
 // ---- errors, beside the field that is wrong ------------------------------------------------------
 
-const PLACE = { family: "mechanism", users: "n" };
+const PLACE = { family: "mechanism", mechanisms: "mechanism", users: "n" };
+const HERE = { plan: { epsilon: "plan-epsilon" }, rounds: { epsilon: "budget" } };
 
 function inField(field, error) {
   const note = $(`${field}-error`) ?? $("general-error");
   note.textContent = error.message;
-  note.closest("[data-field]")?.querySelectorAll("input:not([type=range]), textarea")
+  note.closest("details")?.setAttribute("open", "");
+  note.closest("[data-field]")?.querySelectorAll("input:not([type=range]), textarea, select")
     .forEach((input) => input.setAttribute("aria-invalid", "true"));
 }
 
 function complain(error) {
-  const field = error instanceof Refused ? PLACE[error.field] ?? error.field : null;
+  const named = error instanceof Refused ? PLACE[error.field] ?? error.field : null, field = HERE[state.tab]?.[named] ?? named;
   const parameter = field === "mechanism" && error.message.match(/^\w+: (\w+) /)?.[1];
   inField($(`p-${parameter}-error`) ? `p-${parameter}` : field ?? "general", error);
 }
 
 function clearErrors() {
-  document.querySelectorAll(".error").forEach((note) => { note.textContent = ""; });
+  document.querySelectorAll("main .error").forEach((note) => { note.textContent = ""; });
   document.querySelectorAll("[aria-invalid]").forEach((input) => input.removeAttribute("aria-invalid"));
 }
 
-// ---- the form ------------------------------------------------------------------------------------
-
-const SLIDERS = {
-  n: { text: (v) => String(Math.round(Number(short(10 ** v)))) },
-  delta: { text: (v) => short(10 ** v) },
-};
-
-function fill() {
-  for (const name of FIELDS) $(name).value = state[name];
-  for (const name of Object.keys(SLIDERS)) $(`${name}-slider`).value = String(Math.log10(Number(state[name].replaceAll("_", ""))));
-  const found = read(state.mechanism, known);
-  $("kind").value = found ? found.entry.name : "";
-  parametersOf(found);
-  for (const tab of TABS) {
-    const chosen = tab === state.tab;
-    $(tab).hidden = !chosen;
-    $(`tab-${tab}`).setAttribute("aria-selected", String(chosen));
-    $(`tab-${tab}`).tabIndex = chosen ? 0 : -1;
-  }
-}
-
-function parametersOf(found) {
-  const name = found?.entry.name ?? "";
-  $("kind-meaning").textContent = found ? found.entry.meaning : "A composition, or a text that is still being written.";
-  if (name !== current) {
-    current = name;
-    $("parameters").replaceChildren(...(found?.entry.parameters ?? []).filter((p) => p.name !== "path").map(parameterField));
-  }
-  for (const { name: key } of found?.entry.parameters ?? []) {
-    const input = $(`p-${key}`), value = found.values[key] ?? "";
-    if (input && document.activeElement !== input) input.value = value;
-    if (key === "epsilon0" && $("p-epsilon0-slider")) $("p-epsilon0-slider").value = String(Math.log10(Number(value)));
-  }
-}
-
-function parameterField(parameter) {
-  const { name, required, default: usual, choices } = parameter;
-  const field = element("div", "", { class: "field", "data-field": `p-${name}` });
-  field.append(element("label", required ? name : `${name} (optional)`, { for: `p-${name}` }));
-  const named = { id: `p-${name}`, "aria-describedby": `p-${name}-error` };
-  const input = choices ? element("select", "", named)
-    : element("input", "", { ...named, autocomplete: "off", placeholder: usual === null ? "" : String(usual) });
-  const note = element("p", "", { id: `p-${name}-error`, class: "error", role: "alert" });
-  input.append(...(choices ?? []).map((c) => element("option", String(c), { value: c === usual ? "" : literal(c) })));
-  input.addEventListener("input", rewrite);
-  if (name !== "epsilon0") { field.append(input, note); return field; }
-  const slider = element("input", "", { id: "p-epsilon0-slider", type: "range", min: "-1.3", max: "1", step: "0.01", "aria-label": "epsilon0, logarithmic" });
-  slider.addEventListener("input", () => { input.value = short(10 ** Number(slider.value)); rewrite(); });
-  const pair = element("div", "", { class: "pair" });
-  pair.append(slider, input);
-  field.append(pair, note);
-  return field;
-}
-
-const literal = (value) => (typeof value === "string" ? `'${value}'` : String(value));
-
-function rewrite() {
-  const entry = known.find((m) => m.name === current);
-  const values = Object.fromEntries(entry.parameters.map((p) => [p.name, $(`p-${p.name}`)?.value.trim() ?? ""]));
-  state.mechanism = write(entry, values);
-  $("mechanism").value = state.mechanism;
-  if (Number(values.epsilon0) > 0) $("p-epsilon0-slider").value = String(Math.log10(Number(values.epsilon0)));
-  refresh();
-}
+// ---- moving about ----------------------------------------------------------------------------------
 
 function listen() {
-  $("question").addEventListener("submit", (event) => event.preventDefault());
-  $("kind").addEventListener("change", () => {
-    const entry = known.find((m) => m.name === $("kind").value);
-    if (!entry) return;
-    state.mechanism = read(entry.example ?? "", [entry]) ? write(entry, initial(entry)) : entry.example;
-    fill();
-    refresh();
-  });
-  for (const name of FIELDS) $(name).addEventListener("input", () => {
-    state[name] = $(name).value.trim();
-    if (name in SLIDERS && Number(state[name]) > 0) $(`${name}-slider`).value = String(Math.log10(Number(state[name])));
-    if (name === "mechanism") { const found = read(state.mechanism, known); $("kind").value = found?.entry.name ?? ""; parametersOf(found); }
-    refresh();
-  });
-  for (const [name, { text }] of Object.entries(SLIDERS)) $(`${name}-slider`).addEventListener("input", (event) => {
-    $(name).value = state[name] = text(Number(event.target.value));
-    refresh();
-  });
   $("tabs").addEventListener("click", (event) => event.target.role === "tab" && open(event.target.id.slice(4)));
   $("tabs").addEventListener("keydown", (event) => {
     const here = TABS.indexOf(state.tab);
@@ -240,11 +174,16 @@ function listen() {
     open(TABS.at(next % TABS.length));
     $(`tab-${state.tab}`).focus();
   });
+  $("published-fold").addEventListener("toggle", () => $("published-fold").open && refresh(0));
+  $("use-found").addEventListener("click", () => { if (shown.question) { Object.assign(state, shown.question); open("answer"); } });
   $("take").addEventListener("click", ({ target }) => {
     if (target.dataset.copy) copy(target.dataset.copy);
     if (target.dataset.save) save(target.dataset.save);
   });
-  $("report").addEventListener("click", (event) => { event.preventDefault(); saveReport(); });
+  for (const [id, name, what] of [["report", "report.html", "report"], ["save-setting", "setting.toml", "setting"]]) {
+    $(id).addEventListener("click", (event) => { event.preventDefault(); saveAnswer($(id).href, name, what); });
+  }
+  listenToFiles(() => { fill(); refresh(0); });
   window.addEventListener("popstate", () => { recall(); fill(); refresh(0); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => refresh(0));
 }
@@ -253,23 +192,35 @@ function open(tab) { state.tab = tab; fill(); refresh(0); }
 
 // ---- the address bar -------------------------------------------------------------------------------
 
+const addressOf = (name, asked) =>
+  `/api/${name}?${new URLSearchParams(Object.entries(asked).flatMap(([key, value]) => [value].flat().filter(Boolean).map((one) => [key, one])))}`;
+
+// What the answer of this tab is about: what is found, where something is.
+function settled() {
+  const rest = conditions(state);
+  if (state.tab === "tiers") return { groups: groupsOf(state.groups), dummies: state.dummies, ...rest };
+  const found = state.tab === "rounds" && shown.rounds ? { rounds: shown.rounds } : {};
+  return { mechanism: state.mechanism, n: state.n, ...rest, ...found, ...shown.question };
+}
+
 function remember() {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(state)) {
     if (String(value) !== String(START[key])) query.set(key, String(value));
   }
   history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
-  $("report").hidden = isSum() || state.tab === "tiers";
+  $("report").hidden = state.tab === "tiers"; // there is no document about tiers
   document.querySelector("[data-save=svg]").hidden = !["curve", "rounds"].includes(state.tab);
-  $("report").href = `/api/report?${new URLSearchParams({ mechanism: state.mechanism, n: state.n, delta: state.delta, ...(state.corrupted && { corrupted: state.corrupted }) })}`;
+  $("report").href = addressOf("report", { ...settled(), delta: state.delta });
+  $("save-setting").href = addressOf("setting", settled());
 }
 
 function recall() {
   const query = new URLSearchParams(location.search);
   for (const key of Object.keys(START)) state[key] = query.get(key) ?? START[key];
   if (typeof state.bounds === "string") state.bounds = state.bounds.split(",").filter((name) => /^[a-z_]+$/.test(name));
-  if (!TABS.includes(state.tab)) state.tab = "answer";
-  for (const name of ["against", "task", "view"]) if (![...$(name).options].some((o) => o.value === state[name])) state[name] = START[name];
+  if (!TABS.includes(state.tab)) state.tab = "find";
+  for (const name of ["against", "task", "view", "bound", "want"]) if (![...$(name).options].some((o) => o.value === state[name])) state[name] = START[name];
 }
 
 // ---- taking it along -------------------------------------------------------------------------------
@@ -298,35 +249,24 @@ async function save(kind) {
   download(new Blob([content], { type: kind === "svg" ? "image/svg+xml" : "text/csv" }), `shuffledp-${state.tab}.${kind}`);
 }
 
-function download(content, name) {
-  const address = URL.createObjectURL(content);
-  element("a", "", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
-}
-
 // A document takes seconds, and what is wrong is said here instead of being saved.
-async function saveReport() {
-  say("the report is being written …", 600);
-  const response = await fetch($("report").href).catch(() => null);
-  if (response?.ok) {
-    download(await response.blob(), "report.html");
-    return say("saved: report.html");
+async function saveAnswer(address, name, what) {
+  say(`the ${what} is being written …`, 600);
+  try {
+    download(await fetched(address), name);
+    say(`saved: ${name}`);
+  } catch (error) {
+    complain(error);
+    say(`there is no ${what} of this question`);
   }
-  complain(new Refused(await response?.json() ?? { error: "the server does not answer" }));
-  say("there is no report of this question");
 }
 
 // ---- start -----------------------------------------------------------------------------------------
 
 recall();
-try {
-  known = await load(ask);
-} catch (error) {
-  complain(error);
-}
-$("kind").append(element("option", "(as text)", { value: "" }), ...known.map((m) => element("option", m.name, { value: m.name })));
+const mechanisms = await load(ask).catch((error) => { complain(error); return []; });
+start(mechanisms, refresh);
 fill();
 listen();
-remember();
 await run();
 document.querySelector("main").removeAttribute("aria-busy");

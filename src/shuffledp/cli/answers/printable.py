@@ -10,7 +10,7 @@ import click
 from shuffledp.accounting import Setting
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.parameters import JSON
-from shuffledp.cli.setting import save_setting, take_setting
+from shuffledp.cli.setting_options import save_setting, take_setting
 from shuffledp.cli.terminal import progress
 
 

@@ -139,7 +139,7 @@ class Encoding:
         known = ~np.isnan(numbers)
         place = np.where(known, (numbers - low) / (high - low), 0.0) * (self.points - 1)
         below = np.minimum(np.floor(place), self.points - 2)
-        up = _uniform(bits, numbers.size) < place - below
+        up = uniform(bits, numbers.size) < place - below
         codes: IntArray = below.astype(np.int64) + up
         return np.where(known, codes, self.missing_code)
 
@@ -194,6 +194,6 @@ def _whole(text: str) -> str | None:
     return head if point and rest.strip("0") == "" and _INTEGER.fullmatch(head) else None
 
 
-def _uniform(bits: Bits, size: int) -> NDArray[np.float64]:
+def uniform(bits: Bits, size: int) -> NDArray[np.float64]:
     """Return odd multiples of 2**-54 between 0 and 1, all alike; no guarantee rests on them."""
     return ((bits.words(size) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
