@@ -32,6 +32,9 @@ _UNSEEN, _ROUGH = 0.1, 1e-3
 #: The sums of so few users are listed.
 _FEW_USERS = 6
 
+#: The sums of up to so many others are listed for densities, if no single tilt suits them.
+_LISTED = 100_000
+
 #: Others seldom make up for a loss of more than so many of the largest gains.
 _FAR_BELOW = 2.0
 
@@ -198,10 +201,9 @@ class Sketch:
         if self.n == 1 or self.values[-1] <= 0:
             return np.zeros_like(gains)
         widths = np.abs(np.gradient(gains))
-        if self.n <= _FEW_USERS:
-            others = self._listed_densities(gains, widths)
-        else:
-            others = self._log_densities(gains)
+        others = self._log_densities(gains) if self.n > _FEW_USERS else np.full_like(gains, -math.inf)
+        if self.n <= _FEW_USERS or (self.level < math.inf and self.n <= _LISTED):
+            others = np.maximum(others, self._listed_densities(gains, widths))
         logs = 2 * np.log(widths) - math.log(12) + np.log(masses) + others - log_delta
         loss: FloatArray = np.exp(np.minimum(logs, 300.0))
         return loss
@@ -217,7 +219,8 @@ class Sketch:
         )
         is_large, found = gains > self.level, np.full(gains.shape, -math.inf)
         for chosen, own in ((~is_large, 0), (is_large, 1)):
-            for k in range(_LARGE + 1 if large[1].sum() > 0 and chosen.any() else 1 - own):
+            most = _LARGE if large[1].sum() > 0 and chosen.any() else -own
+            for k in range(int(self.level == own == 0), most + 1):  # without gains nothing is left
                 whole, others = (
                     Doubles([(*law, m) for law, m in ((usual, m0), (large, m1)) if m])
                     for m0, m1 in ((self.n - k - own, k + own), (self.n - 1 - k, k))
