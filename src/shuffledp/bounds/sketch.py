@@ -38,8 +38,9 @@ _LISTED = 100_000
 #: Others seldom make up for a loss of more than so many of the largest gains.
 _FAR_BELOW = 2.0
 
-#: More cells than this are taken together, for estimates.
-_MANY = 128
+#: More cells than this are taken together, for estimates; but not the largest ones, which count
+#: even if they are rare.
+_MANY, _APART = 128, 16
 
 #: Cells reach so far beyond the largest gain of a sketch, in which some are taken together.
 _BEYOND = 1.2
@@ -290,11 +291,12 @@ def _gathered(values: FloatArray, masses: FloatArray) -> tuple[FloatArray, Float
 
 
 def _together(values: FloatArray, masses: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
-    """Take neighbouring values together, at their means."""
+    """Take neighbouring values together, at their means, but for the largest ones."""
     order = np.argsort(values)
     heights = np.cbrt(masses[order])
     shares = heights / heights.sum() + 1 / values.size
     places = np.searchsorted(np.cumsum(shares), np.linspace(0, 2, size, endpoint=False))
-    starts = np.unique(np.minimum(places, values.size - 1))
+    apart = np.arange(values.size - _APART, values.size)
+    starts = np.union1d(np.minimum(places, values.size - 1), apart)
     weights = np.maximum(np.add.reduceat(masses[order], starts), 1e-300)
     return np.add.reduceat((masses * values)[order], starts) / weights, weights
