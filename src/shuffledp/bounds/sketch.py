@@ -71,8 +71,8 @@ class Sketch:
         values = decomposition.rough_gains(epsilon)
         seen = values > -n * values.max(initial=0.0)  # no others make up for less
         values, masses = values[seen], decomposition.weight[seen]
-        if values.size > _MANY and n > _FEW_USERS:
-            values, masses = _together(values, masses, _MANY)
+        if n > _FEW_USERS:
+            values, masses = _together(values, masses)
         residual = float(decomposition.residual)
         return cls(np.append(values, 0.0), np.append(masses, residual), n)
 
@@ -202,7 +202,9 @@ class Sketch:
         if self.n == 1 or self.values[-1] <= 0:
             return np.zeros_like(gains)
         widths = np.abs(np.gradient(gains))
-        others = self._log_densities(gains) if self.n > _FEW_USERS else np.full_like(gains, -math.inf)
+        others = (
+            self._log_densities(gains) if self.n > _FEW_USERS else np.full_like(gains, -math.inf)
+        )
         if self.n <= _FEW_USERS or (self.level < math.inf and self.n <= _LISTED):
             others = np.maximum(others, self._listed_densities(gains, widths))
         logs = 2 * np.log(widths) - math.log(12) + np.log(masses) + others - log_delta
@@ -285,17 +287,20 @@ def _gathered(values: FloatArray, masses: FloatArray) -> tuple[FloatArray, Float
     parts = [(0.0, float(masses[values == 0].sum()))]
     for side in (values < 0, values > 0):
         if side.any():
-            parts += zip(*_together(values[side], masses[side], _MANY), strict=True)
+            parts += zip(*_together(values[side], masses[side]), strict=True)
     gathered = np.array(sorted(parts))
     return gathered[:, 0], gathered[:, 1]
 
 
-def _together(values: FloatArray, masses: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
-    """Take neighbouring values together, at their means, but for the largest ones."""
+def _together(values: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Take neighbouring ones of many values together, at their means, but for the largest ones."""
+    if values.size <= _MANY:
+        return values, masses
     order = np.argsort(values)
     heights = np.cbrt(masses[order])
-    shares = heights / heights.sum() + 1 / values.size
-    places = np.searchsorted(np.cumsum(shares), np.linspace(0, 2, size, endpoint=False))
+    spreads = heights * np.cbrt(np.gradient(values[order])) ** 2  # of which variance is made
+    shares = heights / heights.sum() + spreads / max(spreads.sum(), 1e-300) + 2 / values.size
+    places = np.searchsorted(np.cumsum(shares), np.linspace(0, 4, _MANY, endpoint=False))
     apart = np.arange(values.size - _APART, values.size)
     starts = np.union1d(np.minimum(places, values.size - 1), apart)
     weights = np.maximum(np.add.reduceat(masses[order], starts), 1e-300)
