@@ -185,7 +185,7 @@ def test_a_certificate_is_embedded():
     result = CliRunner().invoke(main, ["report", "krr(k=2, epsilon0=1)", *options])
     assert result.exit_code == 0, result.output
     text = read(result.stdout).text
-    assert '"format": "shuffledp certificate 2"' in text
+    assert '"format": "shuffledp certificate 3"' in text
     assert re.search(r"Its digest is [0-9a-f]{64}\.", text)
 
 
@@ -193,7 +193,7 @@ def test_a_certificate_is_embedded():
     ("options", "message"),
     [
         (["--title", ""], "title must have 1 to 200 characters"),
-        (["--certify", "--corrupted", "3"], "certificates are about honest users"),
+        (["--certify", "--corrupted-adaptively", "3"], "certificates know no reports learned"),
         (["--out", "/no/such/folder/report.html"], "cannot write"),
         (["--from", "nothing.csv"], "'--from' says itself what '--delta' is"),
         (["--attribute", "room"], "it needs --from"),
@@ -286,7 +286,7 @@ def test_the_question_of_a_certificate(tmp_path: Path, asked):
     assert (found.n, found.target, whole) == (20, 1e-2, None)
     assert certificate == Certificate.from_json(made.stdout)
     assert "has proved" in said("--from", file, "--certify")
-    assert "honest users" in said("--from", file, "--corrupted", 3)
+    assert "says itself what is collected" in said("--from", file, "--corrupted", 3)
     assert "chooses a shuffle" in said("--from", file, "--attribute", "x")
     file.write_text(made.stdout.replace('"n": 20', '"n": 21'))
     assert "the certificate was altered" in said("--from", file)

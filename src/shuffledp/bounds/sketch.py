@@ -32,14 +32,18 @@ _UNSEEN, _ROUGH = 0.1, 1e-3
 #: The sums of so few users are listed.
 _FEW_USERS = 6
 
+#: The sums of up to so many others are listed for densities, if no single tilt suits them.
+_LISTED = 100_000
+
 #: Others seldom make up for a loss of more than so many of the largest gains.
 _FAR_BELOW = 2.0
 
 #: Numbers have a logarithm.
 _TINY = 1e-300
 
-#: More cells than this are taken together, for estimates.
-_MANY = 128
+#: More cells than this are taken together, for estimates; but not the largest ones, which count
+#: even if they are rare.
+_MANY, _APART = 128, 16
 
 #: Cells reach so far beyond the largest gain of a sketch, in which some are taken together.
 _BEYOND = 1.2
@@ -70,8 +74,8 @@ class Sketch:
         values = decomposition.rough_gains(epsilon)
         seen = values > -n * values.max(initial=0.0)  # no others make up for less
         values, masses = values[seen], decomposition.weight[seen]
-        if values.size > _MANY and n > _FEW_USERS:
-            values, masses = _together(values, masses, _MANY)
+        if n > _FEW_USERS:
+            values, masses = _together(values, masses)
         residual = float(decomposition.residual)
         return cls(np.append(values, 0.0), np.append(masses, residual), n)
 
@@ -201,10 +205,11 @@ class Sketch:
         if self.n == 1 or self.values[-1] <= 0:
             return np.zeros_like(gains)
         widths = np.maximum(np.abs(np.gradient(gains)), _TINY)
-        if self.n <= _FEW_USERS:
-            others = self._listed_densities(gains, widths)
-        else:
-            others = self._log_densities(gains)
+        others = (
+            self._log_densities(gains) if self.n > _FEW_USERS else np.full_like(gains, -math.inf)
+        )
+        if self.n <= _FEW_USERS or (self.level < math.inf and self.n <= _LISTED):
+            others = np.maximum(others, self._listed_densities(gains, widths))
         logs = 2 * np.log(widths) + np.log(np.maximum(masses, _TINY)) - math.log(12)
         logs += others - log_delta
         loss: FloatArray = np.exp(np.minimum(logs, 300.0))
@@ -221,7 +226,8 @@ class Sketch:
         )
         is_large, found = gains > self.level, np.full(gains.shape, -math.inf)
         for chosen, own in ((~is_large, 0), (is_large, 1)):
-            for k in range(_LARGE + 1 if large[1].sum() > 0 and chosen.any() else 1 - own):
+            most = _LARGE if large[1].sum() > 0 and chosen.any() else -own
+            for k in range(int(self.level == own == 0), most + 1):  # without gains nothing is left
                 whole, others = (
                     Doubles([(*law, m) for law, m in ((usual, m0), (large, m1)) if m])
                     for m0, m1 in ((self.n - k - own, k + own), (self.n - 1 - k, k))
@@ -285,17 +291,21 @@ def _gathered(values: FloatArray, masses: FloatArray) -> tuple[FloatArray, Float
     parts = [(0.0, float(masses[values == 0].sum()))]
     for side in (values < 0, values > 0):
         if side.any():
-            parts += zip(*_together(values[side], masses[side], _MANY), strict=True)
+            parts += zip(*_together(values[side], masses[side]), strict=True)
     gathered = np.array(sorted(parts))
     return gathered[:, 0], gathered[:, 1]
 
 
-def _together(values: FloatArray, masses: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
-    """Take neighbouring values together, at their means."""
+def _together(values: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Take neighbouring ones of many values together, at their means, but for the largest ones."""
+    if values.size <= _MANY:
+        return values, masses
     order = np.argsort(values)
     heights = np.cbrt(masses[order])
-    shares = heights / heights.sum() + 1 / values.size
-    places = np.searchsorted(np.cumsum(shares), np.linspace(0, 2, size, endpoint=False))
-    starts = np.unique(np.minimum(places, values.size - 1))
+    spreads = heights * np.cbrt(np.gradient(values[order])) ** 2  # of which variance is made
+    shares = heights / heights.sum() + spreads / max(spreads.sum(), 1e-300) + 2 / values.size
+    places = np.searchsorted(np.cumsum(shares), np.linspace(0, 4, _MANY, endpoint=False))
+    apart = np.arange(values.size - _APART, values.size)
+    starts = np.union1d(np.minimum(places, values.size - 1), apart)
     weights = np.maximum(np.add.reduceat(masses[order], starts), 1e-300)
     return np.add.reduceat((masses * values)[order], starts) / weights, weights

@@ -73,16 +73,16 @@ def _split(jumps: Jumps, rtol: float) -> Interval:
     """Enclose the mean of a sum, by the number of its large values."""
     parts = [(n, part, _estimate(n, part)) for n, part in jumps.terms(_MAX_JUMPS)]
     whole = max(estimate for *_, estimate in parts)
-    share = min(_LITTLE * rtol * math.exp(min(whole, 700.0)), 1e300)
-    most = 0
-    while most < _MAX_JUMPS and not jumps.rest(most) <= share:
-        most += 1
-    lower, upper = arb(0), jumps.rest(most)
-    for ways, part, estimate in parts[: most + 1]:
+    lower, upper, rest = arb(0), arb(0), arb(0)
+    for most, (ways, part, estimate) in enumerate(parts):
         found = _log_mean(part, min(rtol * math.exp(min(whole - estimate, 20.0)), _LOOSEST))
         lower += ways * (arb(found.lower).exp() if found.lower > -math.inf else arb(0))
         upper += ways * (arb(found.upper).exp() if found.upper > -math.inf else arb(0))
-    return Interval(lower_log(lower), upper_log(upper))
+        rest = jumps.rest(most)
+        size = lower if lower > 0 else arb(min(whole, 700.0)).exp()
+        if rest <= _LITTLE * rtol * size:
+            break
+    return Interval(lower_log(lower), upper_log(upper + rest))
 
 
 def _estimate(ways: int, mean: Sum) -> float:

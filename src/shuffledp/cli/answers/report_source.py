@@ -108,10 +108,18 @@ def _from_certificate(path: Path, text: str) -> Source:
         proof = Certificate.from_json(text)
     except CertificateError as error:
         raise ValueError(f"{str(path)!r} is not a certificate: {error}") from None
-    view: View = "sum" if proof.bound == "exact" else "multiset"
+    view: View = "sum" if proof.is_of_sums else "multiset"
     delta = written_at_most(proof.guarantee.delta)
     mechanism = parse(proof.mechanism, files=False)
-    return Source(Setting(mechanism=mechanism, n=proof.n, view=view), delta, proof)
+    setting = Setting(
+        mechanism=mechanism,
+        n=proof.n,
+        corrupted=proof.corrupted,
+        view=view,
+        rounds=proof.rounds,
+        at_most=proof.at_most,
+    )
+    return Source(setting, delta, proof)
 
 
 def _from_plan(path: Path, attribute: str | None) -> Source:

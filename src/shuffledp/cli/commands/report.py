@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shuffledp.accounting import MixedAccountant, Setting, ShuffleAccountant
+from shuffledp.accounting import MixedAccountant, Setting
 from shuffledp.basics.whole_file import check_writable, write_whole
 from shuffledp.cli.answers.asked import accountant
 from shuffledp.cli.answers.facts import EPILOG
@@ -65,7 +65,7 @@ _PARAMETERS = [
     click.Option(
         ["--certify", "certified"],
         is_flag=True,
-        help="Prove the guarantee, of one round of honest users, and embed the certificate.",
+        help="Prove the guarantee and embed the certificate.",
     ),
     click.Option(
         ["-o", "--out"],
@@ -102,14 +102,13 @@ def report(out: Path | None, certified: bool, kept: str | None, **options: Any) 
     if certified and source.certificate:
         raise click.UsageError("--certify proves what the certificate of --from has proved")
     if certified or source.certificate:
-        refuse(source.setting, "certificates are about one round", "rounds", "at_most")
-        honest = ("corrupted", "corrupted_adaptively")
-        refuse(source.setting, "certificates are about honest users", *honest)
+        why = "certificates know no reports learned adaptively"
+        refuse(source.setting, why, "corrupted_adaptively")
     with progress():
         found, certificate = asked.epsilon_report(source.delta), source.certificate
         if certificate is not None:
             _check(certificate)
-        elif certified and isinstance(asked, ShuffleAccountant):
+        elif certified:
             from shuffledp.certificates import certify
 
             certificate = certify(asked, target_delta=source.delta)
@@ -160,6 +159,9 @@ def _question(options: dict[str, Any]) -> Source:
     refuse(setting, "'--from' says itself what is collected", "mechanism", "n", "groups", "view")
     try:
         source = read_source(name, attribute)
+        if source.certificate is not None:
+            why = "the certificate of '--from' says itself what is collected"
+            refuse(setting, why, "corrupted", "corrupted_adaptively", "rounds", "at_most")
         return replace(source, setting=replace(source.setting, **_besides(setting)))
     except ValueError as error:
         raise click.UsageError(str(error)) from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from shuffledp.accounting.setting import DEFAULT_RTOL, ROUNDS_RTOL
 from shuffledp.basics.rounding import plain
 from shuffledp.certificates.known_sums import why_unknown
 from shuffledp.outputs.review.findings import Findings
@@ -16,32 +15,42 @@ def commands(found: Findings) -> Iterator[str]:
 
     Published analyses are about one round, and so is the comparison with them.
     """
-    setting, report = found.setting, found.report
-    several = "" if found.rounds == 1 else f" --rounds {found.rounds}"
-    if several and setting.at_most is not None:
-        several += f" --at-most {setting.at_most}"
-    usual = DEFAULT_RTOL if found.rounds == 1 else ROUNDS_RTOL
-    rtol = "" if report.rtol == usual else f" --rtol {plain(report.rtol)}"
-    crowd = "".join(
+    setting, report, view = found.setting, found.report, _view(found)
+    rest = f"--bound {setting.bound}{view}{_rounds(found)}{_rtol(found)}{_crowd(found)}"
+    yield f"shuffledp {report.quantity} {_who(found)} {_target(found)} {rest}"
+    rtol = _rtol(found) if found.rounds == 1 else ""
+    rest = f"--delta {plain(found.delta)}{view}{rtol}{_crowd(found)}"
+    yield f"shuffledp compare {_who(found)} {rest}"
+
+
+def proof_command(found: Findings) -> str | None:
+    """Return how a certificate is made, if there is one: nothing learned adaptively, no rtol."""
+    setting, view = found.setting, _view(found)
+    known = not view or why_unknown(found.randomizer, found.crowd.honest) is None
+    if found.crowd.corrupted_adaptively or _rtol(found) or not known:
+        return None
+    rest = f"--bound {setting.bound}{view}{_rounds(found)}{_crowd(found)}"
+    return f"shuffledp certify {_who(found)} {_target(found)} {rest}"
+
+
+def _rounds(found: Findings) -> str:
+    if found.rounds == 1:
+        return ""
+    at_most = found.setting.at_most
+    return f" --rounds {found.rounds}" + ("" if at_most is None else f" --at-most {at_most}")
+
+
+def _rtol(found: Findings) -> str:
+    usual = found.setting.usual_rtol
+    return "" if found.report.rtol == usual else f" --rtol {plain(found.report.rtol)}"
+
+
+def _crowd(found: Findings) -> str:
+    return "".join(
         f" --{name.replace('_', '-')} {count}"
         for name in ("corrupted", "corrupted_adaptively")
         if (count := getattr(found.crowd, name))
     )
-    view = _view(found)
-    rest = f"--bound {setting.bound}{view}{several}{rtol}{crowd}"
-    yield f"shuffledp {report.quantity} {_who(found)} {_target(found)} {rest}"
-    rtol = "" if several else rtol
-    yield f"shuffledp compare {_who(found)} --delta {plain(found.delta)}{view}{rtol}{crowd}"
-
-
-def proof_command(found: Findings) -> str | None:
-    """Return how a certificate is made, if there is one: for honest users, one round, no rtol."""
-    setting, view = found.setting, _view(found)
-    is_usual = found.rounds == 1 and found.report.rtol == DEFAULT_RTOL
-    known = not view or why_unknown(found.randomizer, found.crowd.n) is None
-    if found.crowd.assumptions or not is_usual or not known:
-        return None
-    return f"shuffledp certify {_who(found)} {_target(found)} --bound {setting.bound}{view}"
 
 
 def _who(found: Findings) -> str:
