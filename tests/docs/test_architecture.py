@@ -137,3 +137,13 @@ def test_the_page_shows_the_tree():
     named = set(re.findall(r"(\w+)/", tree)) - {"src", "shuffledp", "paper"}
     folders = {file.parent.name for file in layers.SOURCE.rglob("__init__.py")} - {"shuffledp"}
     assert named == folders
+
+
+def test_the_page_names_files_of_facts():
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("| Where is it said")[2].partition("\n\n")[0]
+    facts = re.findall(r"\| `([a-z_/]+\.py)` \| `(\w+)` \|$", table, flags=re.MULTILINE)
+    assert len(facts) == 10
+    for file, name in facts:
+        body = ast.parse((layers.SOURCE / file).read_text(encoding="utf-8")).body
+        assert name in {getattr(node, "name", None) for node in body}, file

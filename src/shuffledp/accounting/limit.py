@@ -14,7 +14,7 @@ from shuffledp.basics.errors import check_delta, check_users
 from shuffledp.decomposition import Decomposition
 from shuffledp.mechanisms import LocalRandomizer, as_randomizer
 
-_HALVINGS = 60
+_HALVINGS = 60  # beyond the precision of doubles
 
 
 def limiting_mu(randomizer: LocalRandomizer | str, n: int) -> float:

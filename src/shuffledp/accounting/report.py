@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Where there is no worst pair, and no datasets.
 NOBODY = "no two inputs differ"
 
-_MAX_TEXT = 72
+_MAX_TEXT = 72  # characters of a mechanism in a line
 
 
 @dataclass(frozen=True, kw_only=True)

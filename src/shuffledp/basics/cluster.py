@@ -52,7 +52,7 @@ _ADDRESS = re.compile(
 )
 _MAX_PORT = 65535
 _MAX_LOCAL = 256  # processes: more is a mistake, such as the number of a port
-_MAX_ECHO, _MAX_WHY = 60, 200
+_MAX_ECHO, _MAX_WHY = 60, 200  # characters of what was typed, and of what dask says
 _TIMEOUT = 30  # seconds to reach a scheduler
 _PATIENCE = 60  # seconds without a result after which there should be a worker
 

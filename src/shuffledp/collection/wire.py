@@ -25,7 +25,7 @@ from shuffledp.mechanisms.composed.mixture import Mixture
 from shuffledp.mechanisms.composed.parts import without_paths
 from shuffledp.mechanisms.sampling.layout import as_bytes
 
-_VERSION = 1
+_VERSION = 1  # of the format, the first byte of every message
 _HEAD = 9  # bytes before the report
 
 

@@ -36,7 +36,7 @@ from shuffledp.comparison.pool import sweep
 from shuffledp.comparison.question import Question
 from shuffledp.mechanisms import LocalRandomizer
 
-_POINTS = 50
+_POINTS = 50  # of a curve, unless told otherwise
 _SMALL = (4.0, 2.6)  # inches of a picture in a notebook
 _SHOWN_ENDS = 5  # points at each end of a displayed table
 

@@ -30,12 +30,12 @@ from shuffledp.mechanisms.finite.identity import is_foreign
 from shuffledp.mechanisms.pair import Input, Pair
 
 _PAIRS, _OTHERS = 20, 2  # how many are tried; of domains with few inputs all pairs
-_FEW_INPUTS = 64
+_FEW_INPUTS = 64  # all their pairs are tried
 _MOST_NAMED = 300  # with more pairs than these, the others are not compared with all of them
 _SHARES = (-0.5, 0.0, 0.25, 0.5, 0.9)  # epsilons, as shares of the level
 _UNBOUNDED = 3.0  # stands for a level where there is none
-_THRESHOLDS = 16
-_RTOL, _ATOL = 1e-9, 1e-12
+_THRESHOLDS = 16  # at which two laws are compared
+_RTOL, _ATOL = 1e-9, 1e-12  # what a class of your own may lose by its rounding
 
 
 def check_claims(randomizer: LocalRandomizer) -> None:

@@ -70,8 +70,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 _Mechanism = TypeVar("_Mechanism", bound=type[LocalRandomizer])
 
-_MAX_LENGTH = 1_000_000
-_MAX_MESSAGE = 400
+_MAX_LENGTH = 1_000_000  # characters, some matrix of 200 rows
+_MAX_MESSAGE = 400  # characters of an error inside the text
 _MAX_ECHO = 80
 
 

@@ -14,8 +14,8 @@ from shuffledp.planning.plan import judged
 from shuffledp.planning.task import Task
 
 _PUBLISHED = "best published bound"
-_EACH_SIDE = 6
-_STEP = 2**0.5
+_EACH_SIDE = 6  # points on each side of the plan
+_STEP = 2**0.5  # between the epsilons of two points
 
 
 def error_chart(

@@ -26,7 +26,7 @@ from shuffledp.planning.task import Family, Task, spread
 
 _FACTOR = 1.2  # between discrete parameters: 12 random targets lost at most 1% of the error
 _MAX_BUCKETS = 2**32  # with which local hashing runs
-_MAX_SUBSET = 1024
+_MAX_SUBSET = 1024  # values in a report
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from shuffledp.mechanisms import KRR, DiscreteLaplace, LocalRandomizer
 from shuffledp.planning.prediction import Prediction
 from shuffledp.planning.task import Family, Task, spread
 
-_FACTOR = 1.5
+_FACTOR = 1.5  # between two parameters that are tried
 _MAX_BOUND = 256  # beyond it rounding is invisible and the noise that of the continuous law
 _MAX_LEVELS = 64  # of krr: its noise grows with their number
 _MAX_LISTED = 4096  # so many values are looked at one by one; more of them as all of [0, 1]

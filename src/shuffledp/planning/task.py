@@ -13,7 +13,7 @@ from shuffledp.planning.prediction import Prediction
 #: A mechanism with all its parameters but epsilon0.
 Family = Callable[[float], LocalRandomizer]
 
-_ALL_UP_TO = 16
+_ALL_UP_TO = 16  # parameters, before they are spread out
 
 
 @dataclass(frozen=True)

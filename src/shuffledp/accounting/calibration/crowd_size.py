@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_GROWTH = 4
+_GROWTH = 4  # times as many users in each step, until they are enough
 _NUDGE = 1e-3  # beside the guess, of what lies between
-_HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -56,9 +55,9 @@ def _between(unsafe: _Tried, safe: _Tried) -> int:
     if unsafe.n == 0 or not (-math.inf < safe.gap < 0 < unsafe.gap < math.inf):
         return _middle(unsafe, safe)
     share = unsafe.gap / (unsafe.gap - safe.gap)
-    share += _NUDGE if share < _HALF else -_NUDGE
+    share += _NUDGE if share < 0.5 else -_NUDGE
     guess = unsafe.n * math.exp(share * math.log(safe.n / unsafe.n))
-    rounded = math.ceil(guess) if share < _HALF else math.floor(guess)
+    rounded = math.ceil(guess) if share < 0.5 else math.floor(guess)
     return min(max(rounded, unsafe.n + 1), safe.n - 1)
 
 

@@ -15,7 +15,7 @@ SMALLEST_EPSILON0 = 1e-9
 #: How closely the largest safe epsilon0 is looked for, unless said otherwise.
 SEARCH_RTOL = 1e-5
 
-_MIN_FIRST_STEP, _MAX_FIRST_STEP = 2.0**-23, 2.0**-13
+_MIN_FIRST_STEP, _MAX_FIRST_STEP = 2.0**-23, 2.0**-13  # relative, of epsilon0
 
 _DIGITS = 7  # of the levels that are tried: outcomes hang on no last bit, and read well
 _NUDGE, _WIDEN = 0.4, 4.0  # a step beside the guess, of the tolerance, and its growth

@@ -12,7 +12,7 @@ from shuffledp.accounting.setting import ROUNDS_RTOL, Setting
 from shuffledp.basics.errors import wide_is_enough
 from shuffledp.mechanisms import LocalRandomizer
 
-_LITTLE = 2.0**-30
+_LITTLE = 2.0**-30  # relative: only says that delta is missed, not by how much
 _ROUGH = 0.03  # relative width of epsilon, of rounds that may be far from the target
 _FAR = 0.03  # of epsilon: more than rough laws are wrong
 

@@ -22,7 +22,7 @@ from shuffledp.bounds.rounds.loss_law import LossLaw, enclose
 from shuffledp.bounds.rounds.node import START, Node, Point, node_at, reversed_node_at
 from shuffledp.mechanisms import LocalRandomizer
 
-_LARGE = 500.0
+_LARGE = 500.0  # of an exponent: e to that power is still a double
 _NOTHING = -746.0  # a log delta that is 0 in doubles, rounded to the nearest
 _RTOL = 1e-3  # sets the width of cells; laws on any grid are valid
 

@@ -13,8 +13,8 @@ from shuffledp.accounting.rounds.renyi import check_order, renyi_divergence
 from shuffledp.accounting.rounds.rounds import Rounds
 from shuffledp.basics.errors import check_delta, check_total_epsilon
 
-_LEAST_EXCESS = 1e-9
-_DIGITS = 100
+_LEAST_EXCESS = 1e-9  # of the order above 1, where it has a pole
+_DIGITS = 100  # of decimals: errors stay far below the slack
 _SLACK = Decimal(10) ** -60  # far above the errors of a few operations, far below any double
 
 

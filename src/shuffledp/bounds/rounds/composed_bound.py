@@ -10,10 +10,10 @@ from shuffledp.basics.interval import Interval
 from shuffledp.bounds.rounds.curve import ComposedCurve
 from shuffledp.bounds.rounds.profile import REACHES, RoundProfile
 
-_MAX_HALVINGS = 2
-_MAX_RAISES = 60
+_MAX_HALVINGS = 2  # of cells: each takes twice as long
+_MAX_RAISES = 60  # of an epsilon, each twice the one before
 _DEEPEST = REACHES[-1] + 40  # smaller deltas may be beyond the reach of any law
-_FIRST_RAISE = 2.0**-44
+_FIRST_RAISE = 2.0**-44  # relative: a few hundred units of rounding
 
 
 class ComposedBound:

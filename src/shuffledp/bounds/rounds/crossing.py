@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_MAX_STEPS = 60
+_MAX_STEPS = 60  # evaluations; mostly a few are enough
 _PATIENCE = 5  # evaluations above the target, then the end is tried
 _ALMOST_0 = 1e-12  # of the end; nothing is known below but the value at 0
 

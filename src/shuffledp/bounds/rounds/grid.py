@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 
 _WIDTH = 1.0  # of a cell, in s sqrt(rtol)
-_ALMOST_1 = 1 - 1e-9
+_ALMOST_1 = 1 - 1e-9  # of delta: the loss of delta 1 has no scale
 _EVEN = 3.0  # cells grow in proportion to epsilon beyond so many s
 
 

@@ -32,9 +32,9 @@ from shuffledp.bounds.sums.count_cells import Chords, Edge, cell_law, cell_width
 from shuffledp.bounds.sums.counts import Bit, Bounds
 
 _LOOSE = 0.002  # of the noise, what an interval may lose, or more, so that there are not too many
-_MOST_INTERVALS = 100
+_MOST_INTERVALS = 100  # of numbers of others; more take too long
 _GAIN = 0.95  # what is left of a bound for which it is worth to cut on
-_SHALLOWEST = 16.0
+_SHALLOWEST = 16.0  # -log of the probability of counts that are left out, at least
 _RARE = 10.0  # what is left out is smaller than delta by e to that power
 _STEP, _DEEPEST = 4.0, 224.0  # of the depths that laws are computed for
 _FARTHEST, _MOST_PLACES = 0.05, 1500  # neighbouring places, in terms of log f, and how many

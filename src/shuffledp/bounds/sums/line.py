@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from shuffledp.basics.balls import short
 
-_MAX_NODES = 200_000
-_MAX_PERIOD = 2.0**60
+_MAX_NODES = 200_000  # of one line; longer ones take too long
+_MAX_PERIOD = 2.0**60  # in steps of the sum
 _INVISIBLE = 3000.0  # of -log delta: certificates claim no smaller ones
 _STEPS = 100  # of a bisection
 _SHORT = 40  # binary digits of the tilt

@@ -19,8 +19,8 @@ from flint import arb
 from shuffledp.basics.balls import positive_part
 from shuffledp.engine.enclosure import Enclosure, Method, PrecisionError
 
-_MAX_UNDECIDED = 3
-_MAX_STEPS = 2000
+_MAX_UNDECIDED = 3  # thresholds between which balls cannot tell
+_MAX_STEPS = 2000  # binary digits of a threshold
 
 
 class ShiftedSum(ABC):

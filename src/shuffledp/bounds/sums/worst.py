@@ -31,7 +31,7 @@ from shuffledp.engine.progress import Progress
 _SHARE = 1e-4  # of delta, what rare cases may add
 _CUT = 1e-8  # of delta, what rare counts may add
 _DEEPEST = 1000.0  # an even smaller delta is bounded by the probability of what is left out
-_MAX_RECTANGLES = 4000
+_MAX_RECTANGLES = 4000  # a minute or so, as well
 _MAX_WORK = 50_000_000  # counts looked at, a minute or so
 _MAX_LAWS = 100  # that are kept for later
 

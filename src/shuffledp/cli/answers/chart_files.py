@@ -15,7 +15,7 @@ from shuffledp.basics.whole_file import check_writable, write_whole
 from shuffledp.basics.wording import shorten
 
 _NUMBERS = (".csv", ".json")
-_MAX_ECHO = 200
+_MAX_ECHO = 200  # characters of a path in a message
 
 
 def read_outputs(

@@ -33,7 +33,7 @@ from shuffledp.deployment.files.tables import SUFFIXES, parts_of
 from shuffledp.deployment.study import StudyEstimation
 from shuffledp.mechanisms import Relation, parse
 
-_MAX_DECIMALS = 12
+_MAX_DECIMALS = 12  # of an estimate: errors are never smaller
 
 
 def _read_reports(

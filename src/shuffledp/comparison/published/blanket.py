@@ -31,7 +31,7 @@ from shuffledp.mechanisms import LocalRandomizer, pairs_to_compare
 
 _STEP = 0.8  # from one epsilon of the coarse search to the next
 _MAX_STEPS = 400  # to 1e-39 of where delta vanishes
-_RTOL = 1e-10
+_RTOL = 1e-10  # of epsilon
 _SMALL = Decimal("1e-10")
 _ZERO, _ONE = Decimal(0), Decimal(1)
 

@@ -11,8 +11,8 @@ from shuffledp.basics.rounding import plain
 from shuffledp.comparison.published.baseline import Baseline
 from shuffledp.comparison.published.decimals import float_up, precise
 
-_MAX_LEVEL = 0.5
-_MIN_USERS = 1000
+_MAX_LEVEL = 0.5  # epsilon0 in the theorem
+_MIN_USERS = 1000  # n in the theorem
 _MAX_DELTA = Decimal("0.01")
 
 

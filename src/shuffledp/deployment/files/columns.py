@@ -23,7 +23,7 @@ Cells = Sequence[object] | NDArray[Any]
 
 _SHOWN = 5  # labels in a message
 _MAX_ECHO = 60  # characters of a cell in a message
-_MAX_EXACT = 2.0**53
+_MAX_EXACT = 2.0**53  # doubles below it hold every integer
 _INTEGER = re.compile("[+-]?[0-9]+")
 _LIST_LABELS = "if the column holds labels, list them with --values"
 

@@ -12,7 +12,7 @@ from shuffledp.deployment.files.parquet import arrow, cells_of, check_kinds, kin
 from shuffledp.deployment.files.problems import DataError
 
 _MAX_ECHO = 60
-_MAX_TITLES = 200
+_MAX_TITLES = 200  # characters of all names of columns in a message
 _DIMENSIONS = 2  # those of a frame; a series has one
 
 

@@ -21,7 +21,7 @@ Missing = Literal["category", "leave out", "error"]
 MISSING_LABEL = "(missing)"
 
 _YES_NO = ("no", "yes")
-_MAX_LABELS = 2**16
+_MAX_LABELS = 2**16  # two bytes of a report
 _MAX_ECHO = 60
 _FEWEST = 1e-6  # answers that are expected, where what is estimated is about people who answer
 

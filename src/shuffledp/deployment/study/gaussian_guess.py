@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-_HALVINGS = 80
+_HALVINGS = 80  # beyond the precision of doubles
 
 
 def end_of(condition: Callable[[float], bool], low: float, high: float) -> float:

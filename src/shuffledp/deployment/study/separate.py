@@ -21,12 +21,12 @@ from shuffledp.planning.task import Family, Task
 
 _CLOSE = 0.9995  # of the target: nearer is not worth another composition
 _SETTLED = 0.9996  # of the squared error: a smaller gain is not worth one either
-_MARGIN = 0.9998
-_MAX_TRIES = 8
+_MARGIN = 0.9998  # of a spread: what is composed should not miss the target
+_MAX_TRIES = 8  # compositions
 _MOST = 700.0  # logarithms of what is a number
 _LEAST = 1e-100  # errors: smaller ones are 0
 _NEAR, _FAR = 0.02, 0.5  # logarithms of two spreads between which a slope is taken
-_STEEPEST = 50.0
+_STEEPEST = 50.0  # slope of an error, as logarithms: noise looks steeper
 
 
 def best_separate(

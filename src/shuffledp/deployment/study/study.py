@@ -22,7 +22,7 @@ _ATTRIBUTE_FIELDS = {
     "yes/no": ("name", "kind", "missing", "weight", "expected"),
     "number": ("name", "kind", "low", "high", "missing", "weight", "expected"),
 }
-_MAX_ATTRIBUTES = 64
+_MAX_ATTRIBUTES = 64  # of one study
 _MAX_CELLS = 2**20  # of a cross table
 
 

@@ -22,7 +22,7 @@ from shuffledp.mechanisms.sampling import Bits
 from shuffledp.mechanisms.sampling.checks import check_reals
 from shuffledp.mechanisms.sampling.rounded_noise import rounded_normal
 
-_MIN_SIGMA, _MAX_SIGMA = 0.3, 1e6
+_MIN_SIGMA, _MAX_SIGMA = 0.3, 1e6  # of values in [0, 1]
 
 
 @dataclass(frozen=True, repr=False)

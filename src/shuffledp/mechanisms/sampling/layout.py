@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-_MAX_BYTES = 1 << 30
+_MAX_BYTES = 1 << 30  # of one report
 
 
 def unsigned(count: int) -> np.dtype[np.unsignedinteger]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shuffledp.basics.arrays import IntArray
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 16  # reports that are counted at a time
 
 
 def count_values(reports: NDArray[Any], bound: int, candidates: IntArray | None = None) -> IntArray:

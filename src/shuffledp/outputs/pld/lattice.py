@@ -18,7 +18,7 @@ _REACH = -55.0  # log delta beyond which all is counted as infinite loss
 _END = 700.0  # e to this is a double
 _MOST = 2**22  # points on one side: dp_accounting keeps all multiples in between
 
-_INWARDS = 1 - 32 * UNIT
+_INWARDS = 1 - 32 * UNIT  # more than rounding moves an epsilon
 
 
 @dataclass(frozen=True)

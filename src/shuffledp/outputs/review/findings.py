@@ -26,7 +26,7 @@ Asked = ShuffleAccountant | Rounds
 
 #: Of these shares of the users there are fewer, or so many work for the analyst.
 _FEWER = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))
-_COLLUDING = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
+_COLLUDING = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))  # shares of the users
 
 #: How often the same users may be asked: monthly, weekly, daily for a year.
 _ROUNDS = (12, 52, 365)
@@ -37,7 +37,7 @@ _LONGER = (2, 10)
 #: False alarms at which the table tells how many true ones there are.
 FALSE_ALARMS = (0.001, 0.01, 0.05, 0.1, 0.5)
 
-_PROFILE_STEPS, _ALONE_STEPS, _TRADEOFF_STEPS = 16, 12, 50
+_PROFILE_STEPS, _ALONE_STEPS, _TRADEOFF_STEPS = 16, 12, 50  # points of each line
 
 
 @dataclass(frozen=True)

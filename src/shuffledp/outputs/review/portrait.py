@@ -34,7 +34,7 @@ from shuffledp.mechanisms import (
     UnaryEncoding,
 )
 
-_DIGITS = 3
+_DIGITS = 3  # of probabilities in words
 _MAX_CELLS = 16  # of a matrix that is drawn
 _STEPS, _SPREAD = 120, 4  # points of a curve of noise, and how many standard deviations it shows
 
