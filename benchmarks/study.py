@@ -25,7 +25,7 @@ from shuffledp.deployment.study import (
     estimate_study_files,
     randomize_file,
 )
-from shuffledp.deployment.study.option import certified
+from shuffledp.deployment.study.study_option import certified
 from shuffledp.mechanisms import parse
 
 REGIONS = [f"region {letter}" for letter in "ABCDEFGHIJKL"]

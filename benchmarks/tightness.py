@@ -141,7 +141,7 @@ class Point:
         if self.crowd < FEW:
             return f"{self.crowd:.1f} users in the blanket: hardly anybody to swap seats with"
         if self.family in NOISE and self.delta == max(DELTAS):
-            return "tiny epsilon: laws of different pairs nearly tie, their mixtures are loose"
+            return "tiny epsilon: many types nearly tie, their mixtures are loose"
         return "few users: what mixtures and averages over who is examined add"
 
 

@@ -24,7 +24,7 @@ from shuffledp.basics.figures import draw
 from shuffledp.bounds.rounds.profile import Fineness
 from shuffledp.comparison.published import BASELINES
 from shuffledp.planning import error_chart
-from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.frequency_task import Frequency
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import shuffledp
-from shuffledp import Aggregator, Estimate, MatrixRandomizer, audit, parse
+from shuffledp import Aggregator, Estimate, MatrixRandomizer, Setting, audit, parse
 from shuffledp.basics.markup import bar
 from shuffledp.mechanisms import MECHANISMS
 from shuffledp.planning import Candidate, Option, Plan
-from shuffledp.planning.frequency import Frequency
-from shuffledp.planning.search import Found
+from shuffledp.planning.family_search import Found
+from shuffledp.planning.frequency_task import Frequency
 
 ATTACK = "<script>alert(1)</script>"
 
@@ -47,7 +47,7 @@ def test_plans():
     krr, task = parse("krr(k=2, epsilon0=1)"), Frequency(1000, 2)
     ours = Candidate.of(Found(krr, 0.1, "guarantee"), task)
     options = (Option(ours, ours, 1.0), Option(ours, None, None))
-    shown = cells(Plan(task, 1e-3, 0.1, None, options, ()))
+    shown = cells(Plan(task, 1e-3, 0.1, None, options, (), Setting(n=1000)))
     assert shown.count(str(krr)) == 2
     assert {"0.1", "1", "none"} <= set(shown)
     assert any("1,000 users, delta = 0.001" in text for text in shown)

@@ -22,6 +22,7 @@ from shuffledp.accounting import (
     ShuffleAccountant,
     calibrate_epsilon0,
     calibrate_tiers,
+    corrupted_in_batch,
     max_rounds,
     required_users,
 )
@@ -130,6 +131,7 @@ __all__ = [
     "calibrate_tiers",
     "certify",
     "compare",
+    "corrupted_in_batch",
     "curve",
     "estimate_pooled",
     "estimate_tiers",

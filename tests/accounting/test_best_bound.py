@@ -96,7 +96,7 @@ def test_references():
     [
         "gaussian(sigma=1)",
         "discrete_laplace(epsilon0=1, bound=40)",
-        "joint(discrete_laplace(epsilon0=1, bound=5), krr(k=3, epsilon0=1))",
+        "joint(discrete_laplace(epsilon0=1, bound=11), krr(k=3, epsilon0=1))",
         "joint(krr(k=2, epsilon0=1), krr(k=2, epsilon0=1))",
         "matrix([[0.5, 0.5, 0], [0, 0.5, 0.5]])",
     ],

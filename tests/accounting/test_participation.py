@@ -13,7 +13,7 @@ from blankets import blanket_accountant
 from shuffledp import MatrixRandomizer, Rounds, ShuffleAccountant
 from shuffledp.accounting.rounds.many_rounds import largest_sum
 from shuffledp.outputs.pld import renyi_divergence
-from shuffledp.outputs.pld.collected import upper_log_delta
+from shuffledp.outputs.pld.pld import upper_log_delta
 
 Row = tuple[Fraction, ...]
 

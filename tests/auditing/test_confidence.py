@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from shuffledp.deployment.audit.confidence import lower_limit, upper_limit
+from shuffledp.deployment.audit.audit import lower_limit, upper_limit
 
 #: Limits are moved outwards by 1e-9; moved back by more than that they are too narrow.
 NEAR = 1 + 3e-9

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import binom
 
 from shuffledp import audit
-from shuffledp.deployment.audit.confidence import lower_limit, upper_limit
-from shuffledp.deployment.audit.size import MAX_TRIALS, enough_trials
+from shuffledp.deployment.audit.audit import lower_limit, upper_limit
+from shuffledp.deployment.audit.runs import MAX_TRIALS, enough_trials
 
 RISK = 0.0005
 

@@ -81,12 +81,6 @@ def test_assumptions_are_those_of_all_answers() -> None:
     assert certificate().assumptions == (*ASSUMPTIONS, ONE_ROUND, *EXACT_NUMBERS)
 
 
-def test_several_rounds_are_refused() -> None:
-    rounds = ShuffleAccountant(KRR(k=10, epsilon0=2.0), 1000).rounds(52)
-    with pytest.raises(TypeError, match=r"certificates cover one round, got Rounds\("):
-        certify(rounds, target_delta=1e-6)  # type: ignore[arg-type]
-
-
 def test_a_mechanism_may_be_given_as_its_text() -> None:
     question = {"n": 1000, "target_delta": 1e-6, "bound": "blanket"}
     assert certify("krr(k=10, epsilon0=2)", **question) == certificate()  # type: ignore[arg-type]

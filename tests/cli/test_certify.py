@@ -47,7 +47,7 @@ def test_verified(file: Path) -> None:
     assert text.startswith("verified")
     assert "the shuffled reports of 1000 users are (" in text
     assert "two datasets of 1000 users" in text
-    assert "\ncovers       one round\n" in text
+    assert "\ncovers       1 round\n" in text
 
 
 def test_verified_as_json(file: Path) -> None:

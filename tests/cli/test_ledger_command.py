@@ -80,7 +80,7 @@ def test_no_finite_epsilon(path):
         (("new", "x.jsonl", *KIND), 2, "MECHANISM is not for 'ledger new'"),
         (("add", "x.jsonl"), 2, "belong together"),
         (("add", "x.jsonl", KIND[0]), 2, "belong together"),
-        (("add", "x.jsonl", *KIND, "--times", "0"), 2, "times must be at least 1"),
+        (("add", "x.jsonl", *KIND, "--times", "0"), 2, "rounds must be at least 1"),
         (("add", "x.jsonl", *KIND, "--delta", "1"), 2, "--delta is not for 'ledger add'"),
         (("show", "x.jsonl", "--times", "2"), 2, "--times is not for 'ledger show'"),
         (("show", "x.jsonl", "--beyond"), 2, "--beyond is not for 'ledger show'"),

@@ -11,7 +11,7 @@ from command_line import ask, refused
 from shuffledp import Setting, ShuffleAccountant
 from shuffledp.cli import main
 
-TELEMETRY = Setting(mechanism="krr(k=4, epsilon0=2)", n=2000, corrupted=0.02, rounds=2)
+TELEMETRY = Setting(mechanism="krr(k=4, epsilon0=2)", n=200, corrupted=0.05, rounds=2)
 DELTA = ("--delta", "1e-6")
 
 
@@ -32,24 +32,25 @@ def epsilon(setting: Setting) -> float:
 
 def test_a_file_says_what_options_say(file):
     typed = answer(
-        *("epsilon", "krr(k=4, epsilon0=2)", "-n", "2000", "--corrupted", "2%"),
+        *("epsilon", "krr(k=4, epsilon0=2)", "-n", "200", "--corrupted", "5%"),
         *("--rounds", "2", *DELTA),
     )
     read = answer("epsilon", "--setting", str(file), *DELTA)
     assert read == typed
     assert read["guarantee"]["upper"] == epsilon(TELEMETRY)
-    assert read["rounds"][0]["corrupted"] == 40
+    assert read["rounds"][0]["corrupted"] == 10
     assert answer("rounds", "--setting", str(file), *DELTA)["guarantee"] == read["guarantee"]
     assert answer("epsilon", "--setting", str(file), "--times", "2", *DELTA) == read
 
 
+@pytest.mark.heavy
 def test_what_is_typed_counts_instead(file):
     once = answer("epsilon", "--setting", str(file), "--rounds", "1", *DELTA)
-    expected = ShuffleAccountant("krr(k=4, epsilon0=2)", 2000, corrupted=40)
+    expected = ShuffleAccountant("krr(k=4, epsilon0=2)", 200, corrupted=10)
     assert once["guarantee"]["upper"] == expected.get_epsilon(1e-6)
     other = answer("epsilon", "krr(3, 1)", "--setting", str(file), "-n", "500", *DELTA)
     assert other["rounds"][0]["mechanism"] == "krr(k=3, epsilon0=1.0)"
-    assert (other["rounds"][0]["n"], other["rounds"][0]["corrupted"]) == (500, 10)
+    assert (other["rounds"][0]["n"], other["rounds"][0]["corrupted"]) == (500, 25)
 
 
 def test_delta_asked_back(file):
@@ -71,10 +72,11 @@ def test_solutions_are_kept(file, tmp_path):
     made = answer(*plan, "--rounds", "1", *save)
     found = Setting.load(kept)
     assert str(found.randomizer) == made["options"][0]["mechanism"]
-    assert (found.n, found.rounds, found.crowd.corrupted) == (2000, 1, 40)
+    assert (found.n, found.rounds, found.crowd.corrupted) == (200, 1, 10)
     assert epsilon(found) <= 3
 
 
+@pytest.mark.heavy
 def test_groups(tmp_path):
     kept = tmp_path / "tiers.toml"
     groups = ("--group", "krr(k=3, epsilon0=1)=50", "--group", "krr(k=3, epsilon0=2)=50")

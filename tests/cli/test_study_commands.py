@@ -48,7 +48,7 @@ def folder(tmp_path, monkeypatch):
 def quick(monkeypatch):
     """Take a number for certified: what is tested is something else."""
     monkeypatch.setattr(
-        "shuffledp.deployment.study.randomization._certify",
+        "shuffledp.deployment.study.study_randomization._certify",
         lambda design, n: (CERTIFIED, (CERTIFIED,) * len(design.shuffles)),
     )
 

@@ -51,10 +51,8 @@ def run(*arguments: str):
     return CliRunner().invoke(main, arguments, prog_name="shuffledp")
 
 
-def test_results_in_order_and_counted(client):
-    told = {}
-    assert spread(abs, range(-20, 0), client, told.__setitem__) == list(range(20, 0, -1))
-    assert told == {i: 20 - i for i in range(20)}
+def test_results_in_order(client):
+    assert spread(abs, range(-20, 0), client) == list(range(20, 0, -1))
     assert spread(abs, [], client) == []
 
 

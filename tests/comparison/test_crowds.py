@@ -16,7 +16,7 @@ from shuffledp.basics.errors import NoAnswerError
 from shuffledp.cli import main
 from shuffledp.comparison import BOUNDS, OURS, Question
 from shuffledp.comparison.published import BASELINES
-from shuffledp.comparison.published.coverage import users_covered
+from shuffledp.comparison.published.baseline import users_covered
 from shuffledp.comparison.question import answer
 
 N, F = 2000, 300

@@ -112,7 +112,7 @@ def endpoint(question: Question, folder: Path) -> Said:
     asked = {"mechanism": question.mechanism, "n": question.n, "delta": question.delta}
     asked |= {} if not question.corrupted else {"corrupted": question.corrupted}
     asked |= {} if question.view == "multiset" else {"view": question.view}
-    asked |= {} if question.times == 1 else {"times": question.times}
+    asked |= {} if question.times == 1 else {"rounds": question.times}
     name = "epsilon" if question.times == 1 else "rounds"
     (command,) = [one for one in served(main.commands) if one.name == name]
     line = command.arguments((key, str(value)) for key, value in asked.items())
@@ -145,22 +145,21 @@ def page_of(question: Question) -> str:
 
 
 def certificate(question: Question, folder: Path) -> Said | None:
-    """A certificate, which is about honest users and one round."""
-    if question.corrupted or question.times > 1:
-        return None
+    """A certificate."""
+    one = question.accountant
+    asked = one if question.times == 1 else one.rounds(question.times)
     try:
-        proved = certify(question.accountant, target_delta=question.delta)
+        proved = certify(asked, target_delta=question.delta)
     except (NoAnswerError, ValueError):
         return None
     claim, fields = proved.guarantee, json.loads(proved.to_json())
-    assert claim.statement.endswith(f"for neighbouring datasets that {proved.relation}")
+    relation = one.relation.in_rounds if question.times > 1 else proved.relation
+    assert claim.statement.endswith(f"for neighbouring datasets that {relation}")
     return Said(float(claim.epsilon), proved.relation, proved.assumptions, fields=fields)
 
 
 def ledger(question: Question, folder: Path) -> Said | None:
-    """What a ledger says after the rounds, which are of honest users and whole reports."""
-    if question.corrupted or question.view != "multiset":
-        return None
+    """What a ledger says after the rounds."""
     path = folder / "spent.jsonl"
     Ledger.create(path, epsilon=100, delta=question.delta)
     run("ledger", "add", str(path), *question.arguments, *_times(question))
@@ -208,9 +207,14 @@ def distribution(question: Question, folder: Path) -> Said | None:
 
 def comparison(question: Question, folder: Path) -> Said | None:
     """Our row of a comparison."""
-    if question.times > 1:
-        return None
-    line = ["compare", *question.arguments, "--delta", str(question.delta), "--json"]
+    line = [
+        "compare",
+        *question.arguments,
+        *_times(question),
+        "--delta",
+        str(question.delta),
+        "--json",
+    ]
     fields = json.loads(run(*line))
     ours = next(row for row in fields["bounds"] if row["bound"] == "guarantee")
     assert ours["relation"] == fields["relation"]
@@ -219,14 +223,13 @@ def comparison(question: Question, folder: Path) -> Said | None:
 
 def curve(question: Question, folder: Path) -> Said | None:
     """A curve of one point: what ``shuffledp curve --json`` prints."""
-    if question.times > 1:
-        return None
     found = shuffledp.curve(
         question.mechanism,
         x=[question.n],
         target_delta=question.delta,
         view=question.view,
         corrupted=question.corrupted,
+        rounds=question.times,
         bounds="guarantee",
     )
     fields = found.to_dict()

@@ -52,12 +52,8 @@ PROVED = [name for name in QUESTIONS if name != "nested"]
 
 #: Who takes no such question.
 CLOSED = {
-    "certificate": ("rounds", "corrupted"),
-    "ledger": ("corrupted", "sum"),
     "sidecar": ("rounds", "corrupted", "nested"),
     "distribution": ("at_most", "exactly", "sampled", "nested"),
-    "comparison": ("rounds",),
-    "curve": ("rounds",),
     "audit": ("rounds", "corrupted", "sum"),
     "tiers": ("rounds", "sum"),
 }
@@ -95,7 +91,11 @@ def judge(door: str, name: str) -> None:
     if answer.assumptions is not None:
         expected = beside_the_view(truth.assumptions)
         if door == "ledger" and question.times == 1:  # it speaks of rounds in any case
-            expected = {fact for fact in expected if not fact.startswith("neighbouring")}
+            expected = {
+                f"in each round {fact}" if fact.startswith("the analyst") else fact
+                for fact in expected
+                if not fact.startswith("neighbouring")
+            }
         assert expected <= beside_the_view(answer.assumptions)
         (view,) = {fact for fact in answer.assumptions if fact.startswith("the analyst sees")}
         assert ("sum" in view) == (question.view == "sum")

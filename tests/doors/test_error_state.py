@@ -148,7 +148,7 @@ def attributes() -> Sequence[Attribute]:
 def test_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Guarantee(2.0, 1e-6, 1.9)
     monkeypatch.setattr(
-        "shuffledp.deployment.study.randomization._certify", lambda *_: (known, (known,) * 2)
+        "shuffledp.deployment.study.study_randomization._certify", lambda *_: (known, (known,) * 2)
     )
     parts = {"region": "krr(k=4, epsilon0=4.5)", "age": "krr(k=6, epsilon0=4.5)"}
     shuffles = tuple(Shuffle((name,), parse(text)) for name, text in parts.items())

@@ -27,9 +27,8 @@ from shuffledp import (
 )
 from shuffledp.accounting.rounds.renyi import renyi_divergence
 from shuffledp.deployment.files import Column, DataError, Randomization, sidecar_path
-from shuffledp.deployment.files.draft import Draft
+from shuffledp.deployment.files.draft import Draft, lock
 from shuffledp.deployment.ledger import ledger as module
-from shuffledp.deployment.ledger.lock import lock
 
 WEEKLY, N = "krr(k=3, epsilon0=1.0)", 1000
 ONE = ShuffleAccountant(WEEKLY, N)

@@ -10,7 +10,7 @@ import pytest
 from shuffledp.deployment.files import DataError
 from shuffledp.deployment.files.draft import remove_leftovers
 
-MARKED, OLD = ".reports.csv.shuffledp-ab_d1234", ".reports.csv.ab_d1234"
+FOLDER = ".reports.csv.shuffledp-ab_d1234"
 
 
 @pytest.fixture
@@ -29,12 +29,10 @@ def put(out, folder, *files):
 @pytest.mark.parametrize(
     ("folder", "files"),
     [
-        (MARKED, ()),
-        (MARKED, ("reports.csv",)),
-        (MARKED, ("reports.csv.json",)),
-        (MARKED, ("reports.csv", "reports.csv.json", "bucketx1y2z3_4")),
-        (OLD, ("bucket0",)),
-        (OLD, ("bucket3", "bucket12", "reports.csv", "reports.csv.json")),
+        (FOLDER, ()),
+        (FOLDER, ("reports.csv",)),
+        (FOLDER, ("reports.csv.json",)),
+        (FOLDER, ("reports.csv", "reports.csv.json", "bucketx1y2z3_4")),
     ],
 )
 def test_leftovers_are_removed(out, folder, files):
@@ -47,15 +45,14 @@ def test_leftovers_are_removed(out, folder, files):
 @pytest.mark.parametrize(
     ("folder", "files"),
     [
-        (MARKED, ("reports.csv", "notes.txt")),
-        (MARKED.replace("reports", "others"), ("reports.csv",)),
-        (MARKED + "5", ("reports.csv",)),
-        (MARKED.upper(), ("reports.csv",)),
-        (MARKED[1:], ("reports.csv",)),
-        (MARKED.replace("reports.csv", "reportsxcsv"), ("reports.csv",)),
-        (OLD, ()),
-        (OLD, ("reports.csv", "reports.csv.json")),
-        (OLD, ("bucket0", "notes.txt")),
+        (FOLDER, ("reports.csv", "notes.txt")),
+        (FOLDER.replace("reports", "others"), ("reports.csv",)),
+        (FOLDER + "5", ("reports.csv",)),
+        (FOLDER.upper(), ("reports.csv",)),
+        (FOLDER[1:], ("reports.csv",)),
+        (FOLDER.replace("reports.csv", "reportsxcsv"), ("reports.csv",)),
+        (FOLDER.replace("shuffledp-", ""), ("bucket0",)),
+        (FOLDER, ("bucket0", "notes.txt")),
         (".reports.csv.back.up1", ("bucket0",)),
     ],
 )
@@ -66,12 +63,12 @@ def test_foreign_folders_stay(out, folder, files):
 
 
 def test_foreign_things_with_the_right_name_stay(out):
-    out.with_name(MARKED).write_text("mine")
+    out.with_name(FOLDER).write_text("mine")
     elsewhere = put(out, "elsewhere", "reports.csv")
-    out.with_name(MARKED.replace("1234", "link")).symlink_to(elsewhere)
-    nested = put(out, MARKED.replace("1234", "deep"))
+    out.with_name(FOLDER.replace("1234", "link")).symlink_to(elsewhere)
+    nested = put(out, FOLDER.replace("1234", "deep"))
     (nested / "reports.csv").mkdir()
-    linked = put(out, MARKED.replace("1234", "soft"))
+    linked = put(out, FOLDER.replace("1234", "soft"))
     (linked / "reports.csv").symlink_to(elsewhere / "reports.csv")
     before = sorted(out.parent.rglob("*"))
     remove_leftovers(out)
@@ -82,7 +79,7 @@ def test_foreign_things_with_the_right_name_stay(out):
     sys.platform == "win32" or os.geteuid() == 0, reason="nothing is forbidden to this user"
 )
 def test_leftovers_that_cannot_be_removed(out):
-    place = put(out, MARKED, "reports.csv")
+    place = put(out, FOLDER, "reports.csv")
     place.chmod(0o500)
     try:
         with pytest.raises(DataError, match=r"cannot remove .*: Permission denied"):

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from shuffledp.deployment.files import DataError
-from shuffledp.deployment.ledger.lock import lock
+from shuffledp.deployment.files.draft import lock
 
 fcntl = pytest.importorskip("fcntl", reason="Windows has locks of another kind")
 

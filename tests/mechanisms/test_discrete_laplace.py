@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -25,6 +26,8 @@ from oracles import law_of
 
 from shuffledp.engine.sums import Law
 from shuffledp.mechanisms import DiscreteLaplace, Laplace, MatrixRandomizer, Pair
+from shuffledp.mechanisms.base import SlotLaws
+from shuffledp.mechanisms.noise.lattice_types import lattice_types
 
 mp = precision(50)
 
@@ -188,8 +191,8 @@ def test_slot_laws_are_those_of_the_clamped_matrix():
     rows = np.array([[alpha ** abs(x - y) for y in range(bound + 1)] for x in range(bound + 1)])
     rows[:, 1:-1] *= 1 - alpha  # reports beyond an end count as the end
     matrix = MatrixRandomizer(rows / rows.sum(axis=1, keepdims=True))
-    laws = mechanism.slot_laws(Pair(0, bound))
-    assert laws is not None
+    blanket = mechanism.decomposition(Pair(0, bound))
+    laws = SlotLaws(blanket, *lattice_types(Fraction(rate), bound))
     places = [(d, e) for d in range(1, bound + 1) for e in range(d - bound, bound + 1)]
     for x, other, v in itertools.product(range(bound + 1), repeat=3):
         if x < other:
@@ -204,11 +207,22 @@ def test_slot_laws_are_those_of_the_clamped_matrix():
 
 
 def test_pairs_that_reveal_nothing_are_left_out():
-    mechanism = DiscreteLaplace(epsilon0=3.0, bound=3)
-    laws = mechanism.slot_laws(Pair(0, 3))
+    mechanism = DiscreteLaplace(epsilon0=3.0, bound=12)
+    laws = mechanism.slot_laws(Pair(0, 12))
     assert laws is not None
-    assert len(laws.backgrounds) == len(laws.revealing(0.0)) == 4 + 5 + 6
-    assert len(laws.revealing(1.5)) == 4 + 5
+    assert len(laws.backgrounds) == len(laws.revealing(0.0)) == sum(range(13, 25))
+    assert len(laws.revealing(1.5)) == sum(range(13, 19))
     assert laws.revealing(3.1) == ()
     assert DiscreteLaplace(epsilon0=3.0, bound=21).slot_laws(Pair(0, 21)) is None
     assert mechanism.slot_laws(Pair(0, 2)) is None
+
+
+def test_few_inputs_are_looked_at_pair_by_pair():
+    mechanism = DiscreteLaplace(epsilon0=3.0, bound=3)
+    pairs = mechanism.pairs_to_swap()
+    assert pairs is not None
+    assert len(pairs) == 6
+    for pair in pairs:
+        laws = mechanism.slot_laws(pair)
+        assert laws is not None
+        assert len(laws.backgrounds) == 4

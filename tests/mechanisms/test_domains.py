@@ -147,12 +147,12 @@ def test_one_of_does_not_exchange_attributes_of_different_weight():
 
 def test_noise_at_an_inner_pair_is_bounded_by_its_end_points():
     """A matrix compares all pairs; noise of many inputs beside it knows only its end points."""
-    rows = [[0.6, 0.4], [0.55, 0.45], [0.3, 0.7], [0.5, 0.5], [0.4, 0.6], [0.7, 0.3]]
-    mixed = parse(f"parallel(0.5*matrix({rows}), 0.5*discrete_laplace(epsilon0=1, bound=5))")
+    rows = [[x / 16, 1 - x / 16] for x in range(2, 14)]
+    mixed = parse(f"parallel(0.5*matrix({rows}), 0.5*discrete_laplace(epsilon0=1, bound=11))")
     noise = mixed.parts[1]
     assert mixed.common_inputs(Pair(0, 1)) == ()
-    assert mixed.common_inputs(Pair(0, 5)) == (0, 5)
-    inner, ends = noise.decomposition(Pair(0, 1)), noise.decomposition(Pair(0, 5))
+    assert mixed.common_inputs(Pair(0, 11)) == (0, 11)
+    inner, ends = noise.decomposition(Pair(0, 1)), noise.decomposition(Pair(0, 11))
     assert (inner.weight == ends.weight).all()
     with pytest.raises(ValueError, match="end points"):
         noise.decomposition(Pair(0, 1), 0)

@@ -16,7 +16,9 @@ from scipy.stats import norm
 from shuffledp import ShuffleAccountant
 from shuffledp.basics.balls import precision, total
 from shuffledp.bounds.swap.curve import Swapped
+from shuffledp.engine.sums import Atom, Law
 from shuffledp.mechanisms import Gaussian, Pair
+from shuffledp.mechanisms.noise import normal_types as normal_types_module
 from shuffledp.mechanisms.noise.normal_types import normal_types
 
 OUTPUTS = np.linspace(-10, 10, 20001)
@@ -94,6 +96,32 @@ def test_every_slot_is_dominated(sigma, level):
             for i, j in pairs
         )
         assert any(share is not None for share in found), (first, second, held)
+
+
+ATOMS = st.lists(st.tuples(st.integers(-64, 64), st.integers(1, 64)), min_size=1, max_size=6)
+
+
+@given(ATOMS, ATOMS, ATOMS, st.sampled_from([0, 1, 4, 16]))
+def test_the_excess_over_a_mixture_is_that_of_fractions(one, other, target, part):
+    """The largest excess of E(G - t)_+ over that of a mixture, at t >= 0, also between atoms."""
+
+    def mean_above(atoms, t):
+        return sum((p * max(x - t, 0) for x, p in atoms), Fraction(0))
+
+    with precision():
+        laws = [
+            Law(tuple(Atom(arb(x), arb(p)) for x, p in atoms)) for atoms in (one, other, target)
+        ]
+        ends = normal_types_module._Ends.of(laws[:2], 1)
+        means, lost = ends.means_of(laws[2].atoms)
+        found = ends.excess(means, arb(part) / 16)
+    share = Fraction(part, 16)
+    largest = max(
+        mean_above(target, t) - share * mean_above(one, t) - (1 - share) * mean_above(other, t)
+        for t in (Fraction(i, 4) for i in range(4 * 65))
+    )
+    assert lost == 0
+    assert found == float(largest)
 
 
 @given(st.floats(0.72, 1e4), st.floats(1e-6, 0.2))

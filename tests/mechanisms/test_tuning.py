@@ -6,7 +6,7 @@ import mpmath
 import pytest
 
 from shuffledp.mechanisms import LocalHash, SubsetSelection
-from shuffledp.mechanisms.tuning import nearest_share, nearest_to_exp
+from shuffledp.mechanisms.support.support import nearest_share, nearest_to_exp
 
 
 def next_to(x: float) -> list[float]:

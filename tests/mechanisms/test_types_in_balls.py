@@ -9,8 +9,8 @@ import pytest
 
 from shuffledp.basics.balls import precision, total
 from shuffledp.decomposition import Decomposition
-from shuffledp.mechanisms.finite.ldp_types import ldp_types
-from shuffledp.mechanisms.noise.lattice_types import lattice_types
+from shuffledp.mechanisms.finite.any_pure_ldp import ldp_types
+from shuffledp.mechanisms.noise.discrete_laplace import lattice_types
 
 
 def moments(decomposition: Decomposition) -> tuple[float, float, float]:

@@ -9,7 +9,7 @@ import pytest
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.planning import error_chart, plan
 from shuffledp.planning.error_chart import epsilons_around
-from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.frequency_task import Frequency
 
 EPSILONS = (0.0, 0.5, 1.0)
 CALLS = []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from output_laws import MECHANISMS, SIZE, law
 
 from shuffledp import KRR, OUE, Laplace, LocalHash, SubsetSelection
-from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.frequency_task import Frequency
 
 SHARES = [(0.25, 0.25, 0.25, 0.25), (1.0, 0.0, 0.0, 0.0), (0.1, 0.2, 0.3, 0.4)]
 NAMES = [mechanism.name for mechanism in MECHANISMS]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import KRR, DiscreteLaplace, Laplace
-from shuffledp.planning.mean import AnsweredMean, Mean
+from shuffledp.planning.mean_task import AnsweredMean, Mean
 
 
 def rounding(x: float, bound: int) -> float:

@@ -23,9 +23,9 @@ from shuffledp.accounting.calibration.level import Trial
 from shuffledp.basics.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.comparison.published import BASELINES
 from shuffledp.planning.analysis import BestPublished, Guarantee
-from shuffledp.planning.frequency import Frequency
-from shuffledp.planning.mean import Mean
-from shuffledp.planning.search import accurate_epsilon0, least_epsilon, least_error, runs
+from shuffledp.planning.family_search import accurate_epsilon0, least_epsilon, least_error, runs
+from shuffledp.planning.frequency_task import Frequency
+from shuffledp.planning.mean_task import Mean
 
 N, EPSILON, DELTA = 1000, 0.3, 1e-6
 

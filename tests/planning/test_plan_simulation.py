@@ -10,7 +10,7 @@ import pytest
 from shuffledp import KRR
 from shuffledp.collection import simulate
 from shuffledp.planning import plan
-from shuffledp.planning.mean import Mean
+from shuffledp.planning.mean_task import Mean
 
 N, SIZE = 468, 12
 COUNTS = 6 * np.arange(1, SIZE + 1)

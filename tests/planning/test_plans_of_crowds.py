@@ -17,8 +17,8 @@ from shuffledp.cli import main
 from shuffledp.mechanisms import DiscreteLaplace
 from shuffledp.planning import error_chart
 from shuffledp.planning.analysis import BestPublished, Guarantee
-from shuffledp.planning.frequency import Frequency
-from shuffledp.planning.option import _shift
+from shuffledp.planning.candidate import _shift
+from shuffledp.planning.frequency_task import Frequency
 
 N, F, DELTA = 1000, 100, 1e-4
 MEAN = {"n": N, "target_delta": DELTA, "task": "mean", "domain_size": 2}

@@ -11,8 +11,8 @@ import pytest
 
 from shuffledp import AccuracyWarning, ShuffleAccountant
 from shuffledp.accounting.given import as_rounds
-from shuffledp.outputs.pld.collected import upper_log_delta
 from shuffledp.outputs.pld.lattice import lattice_law
+from shuffledp.outputs.pld.pld import upper_log_delta
 
 
 def law_of(collected, width):

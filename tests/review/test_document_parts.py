@@ -19,8 +19,8 @@ from shuffledp.outputs.review.accuracy import accuracy
 from shuffledp.outputs.review.cover import ANSWERS, LINES
 from shuffledp.outputs.review.embedded import address_of
 from shuffledp.outputs.review.findings import Findings
-from shuffledp.outputs.review.mechanism import portrait
 from shuffledp.outputs.review.page import write_page
+from shuffledp.outputs.review.portrait import portrait
 
 pytest.importorskip("matplotlib")
 

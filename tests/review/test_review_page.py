@@ -16,7 +16,7 @@ from shuffledp.basics.rounding import round_up
 from shuffledp.certificates import Certificate
 from shuffledp.cli import main
 from shuffledp.deployment.study import Attribute, Shuffle, Study, StudyDesign
-from shuffledp.deployment.study.option import certified
+from shuffledp.deployment.study.study_option import certified
 from shuffledp.mechanisms import parse
 from shuffledp.outputs.review import Cover, Whole
 from shuffledp.outputs.review.findings import Findings

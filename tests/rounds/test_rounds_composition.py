@@ -13,8 +13,8 @@ from exact_rounds import composed
 from shuffledp.basics.interval import Interval
 from shuffledp.bounds.rounds import ComposedBound, RoundProfile
 from shuffledp.bounds.rounds.composition import Composition
+from shuffledp.bounds.rounds.crossing import Guess, find_crossing
 from shuffledp.bounds.rounds.loss_law import LossLaw, enclose
-from shuffledp.bounds.rounds.search import Guess, find_crossing
 
 SIDES = ("lower", "upper")
 

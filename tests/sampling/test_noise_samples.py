@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from fit import assert_fits, assert_follows
 
+from shuffledp.deployment.study.encoding import uniform
 from shuffledp.mechanisms.sampling import Bits, Exponential, Logistic
-from shuffledp.mechanisms.sampling.doubles import uniform
 from shuffledp.mechanisms.sampling.geometric import geometric, two_sided_geometric
 
 RATES = [Fraction(3), Fraction(1), Fraction(0.7), Fraction(1, 10), Fraction(0.013) / 3]

@@ -17,8 +17,8 @@ from shuffledp.deployment.study import (
     randomize_file,
     randomize_frame,
 )
-from shuffledp.deployment.study.option import certified
 from shuffledp.deployment.study.shuffle import PARTS, Assignment, users_of
+from shuffledp.deployment.study.study_option import certified
 
 ONE = Guarantee(epsilon=2.0, delta=1e-6, lower_bound=1.9)
 CERTIFIED = ONE, (ONE,) * 4
@@ -96,7 +96,7 @@ def test_a_short_last_batch_may_leave_groups_out(tmp_path, monkeypatch):
     made, frame = design("one public attribute per user"), rows(101)
     wanted = users_of(made.shuffles, 101)
     monkeypatch.setattr(
-        "shuffledp.deployment.study.randomization._certify", lambda design, n: CERTIFIED
+        "shuffledp.deployment.study.study_randomization._certify", lambda design, n: CERTIFIED
     )
     assert tuple(one.size for one in randomize_frame(made, frame).reports) == wanted
     frame.to_csv(tmp_path / "people.csv", index=False)

@@ -11,7 +11,7 @@ import pytest
 
 from shuffledp.deployment.files import DataError
 from shuffledp.deployment.study import Attribute, Study
-from shuffledp.deployment.study.cells import Encoding
+from shuffledp.deployment.study.encoding import Encoding
 from shuffledp.deployment.study.frames import chunks
 from shuffledp.mechanisms.sampling import Bits
 

@@ -28,7 +28,7 @@ REPETITIONS = 300
 def guarantees_are_not_the_point(monkeypatch):
     """Simulations need no certificate in every repetition."""
     monkeypatch.setattr(
-        "shuffledp.deployment.study.randomization._certify", lambda design, n: (None, ())
+        "shuffledp.deployment.study.study_randomization._certify", lambda design, n: (None, ())
     )
 
 

@@ -16,7 +16,7 @@ from shuffledp import KRR, OUE
 from shuffledp.deployment.study import estimate_reports, randomize_frame
 from shuffledp.deployment.study.block import Block
 from shuffledp.deployment.study.scoring import Predictions, cross_prediction, sampled_predictions
-from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.frequency_task import Frequency
 
 FRAME = rows()
 REPETITIONS = 60
@@ -26,7 +26,7 @@ REPETITIONS = 60
 def guarantees_are_not_the_point(monkeypatch):
     """Simulations need no certificate in every repetition."""
     monkeypatch.setattr(
-        "shuffledp.deployment.study.randomization._certify", lambda design, n: (None, ())
+        "shuffledp.deployment.study.study_randomization._certify", lambda design, n: (None, ())
     )
 
 

@@ -31,7 +31,7 @@ from shuffledp.deployment.study.expectation import (
 )
 from shuffledp.deployment.study.scoring import Predictions, sampled_predictions
 from shuffledp.mechanisms import DiscreteLaplace, Joint
-from shuffledp.planning.frequency import AnsweredFrequency
+from shuffledp.planning.frequency_task import AnsweredFrequency
 
 N = 50
 REPETITIONS = 60
@@ -208,7 +208,7 @@ EXPECTED = {
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_expected_errors_are_met(strategy, monkeypatch):
     monkeypatch.setattr(
-        "shuffledp.deployment.study.randomization._certify", lambda design, n: (None, ())
+        "shuffledp.deployment.study.study_randomization._certify", lambda design, n: (None, ())
     )
     made, rng, frame = design(strategy), np.random.default_rng(11), factorial()
     asked = replace(

@@ -10,7 +10,7 @@ import pytest
 from enumerated import assignments, delta, released
 
 from shuffledp.deployment.study import Attribute, Shuffle, Study, StudyDesign, randomize_frame
-from shuffledp.deployment.study.option import certified
+from shuffledp.deployment.study.study_option import certified
 from shuffledp.mechanisms import parse
 
 NAMES, SIZES = ("a", "b"), (2, 3)
@@ -46,7 +46,7 @@ def test_guarantees_hold_for_all_neighbours(strategy, n):
 def test_what_is_released_has_the_law_that_is_certified(strategy, monkeypatch):
     """Frequencies of all outcomes together, those of different shuffles included."""
     monkeypatch.setattr(
-        "shuffledp.deployment.study.randomization._certify", lambda design, n: (None, ())
+        "shuffledp.deployment.study.study_randomization._certify", lambda design, n: (None, ())
     )
     people = [(1, 2), (0, 0), (1, 1)]
     study = Study(

@@ -21,14 +21,14 @@ from shuffledp import (
 from shuffledp.deployment.study import Attribute, Study, StudyDesign, plan_study
 from shuffledp.deployment.study.block import blocks_of
 from shuffledp.deployment.study.composed import Design, StudyTask
-from shuffledp.deployment.study.gaussian import gaussian_epsilon, gaussian_spread
-from shuffledp.deployment.study.option import certified
+from shuffledp.deployment.study.gaussian_guess import gaussian_epsilon, gaussian_spread
 from shuffledp.deployment.study.scoring import Predictions, sampled
 from shuffledp.deployment.study.shuffle import Shuffle, users_of
+from shuffledp.deployment.study.study_option import certified
 from shuffledp.mechanisms import Joint
 from shuffledp.planning.analysis import Guarantee
-from shuffledp.planning.frequency import Frequency
-from shuffledp.planning.search import least_error
+from shuffledp.planning.family_search import least_error
+from shuffledp.planning.frequency_task import Frequency
 
 N, EPSILON, DELTA = 1000, 1.0, 1e-6
 TWO = (Attribute.categories("room", range(6)), Attribute.yes_no("member"))

@@ -34,7 +34,7 @@ def quick(monkeypatch):
     def certify(design, n):
         return CERTIFIED, (CERTIFIED,) * len(design.shuffles)
 
-    monkeypatch.setattr("shuffledp.deployment.study.randomization._certify", certify)
+    monkeypatch.setattr("shuffledp.deployment.study.study_randomization._certify", certify)
 
 
 def truth(frame, name):

@@ -14,10 +14,11 @@ from shuffledp.accounting.calibration.tier_calibration import (
     calibrate_tiers,
 )
 from shuffledp.accounting.datasets import Datasets
+from shuffledp.accounting.fleet import corrupted_in_batch
 from shuffledp.accounting.general_clone import GeneralClone
 from shuffledp.accounting.given import as_accountant
 from shuffledp.accounting.mixed import MixedAccountant, Tier
-from shuffledp.accounting.profile import Profile
+from shuffledp.accounting.privacy_profile import Profile
 from shuffledp.accounting.report import Report
 from shuffledp.accounting.rounds.rounds import Rounds
 from shuffledp.accounting.rounds.rounds_report import RoundsReport
@@ -43,6 +44,7 @@ __all__ = [
     "as_accountant",
     "calibrate_epsilon0",
     "calibrate_tiers",
+    "corrupted_in_batch",
     "max_rounds",
     "required_users",
 ]

@@ -9,12 +9,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from shuffledp.accounting.answered import Quantity
+from shuffledp.accounting.answered import OneMechanism, Quantity
 from shuffledp.accounting.choice import Choice, choose
-from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.operational import OperationalTerms
-from shuffledp.accounting.profile import Profile
+from shuffledp.accounting.privacy_profile import Profile
 from shuffledp.accounting.report import Report, check_order
 from shuffledp.accounting.setting import DEFAULT_BOUND, DEFAULT_RTOL, Bound, Setting
 from shuffledp.accounting.sum_view import View
@@ -49,7 +48,7 @@ _MADE = frozenset({"choice", "_roots"})
 _MARGIN = 0.3
 
 
-class ShuffleAccountant(OperationalTerms):
+class ShuffleAccountant(OneMechanism, OperationalTerms):
     """Certified privacy of n users who run a local randomizer behind a shuffler.
 
     n counts all users, the one whose input changes included. Neighbouring datasets replace one
@@ -86,6 +85,8 @@ class ShuffleAccountant(OperationalTerms):
     0.08
     """
 
+    setting: Setting
+
     def __init__(
         self,
         randomizer: LocalRandomizer | str,
@@ -118,29 +119,9 @@ class ShuffleAccountant(OperationalTerms):
         return asked
 
     @property
-    def randomizer(self) -> LocalRandomizer:
-        """What each user runs."""
-        return self.setting.randomizer
-
-    @property
-    def n(self) -> int:
-        """Number of users."""
-        return self.crowd.n
-
-    @property
-    def crowd(self) -> Crowd:
-        """The users, and how many of them are corrupted."""
-        return self.setting.crowd
-
-    @property
     def bound(self) -> Bound:
         """Which bound of the multiset counts."""
         return self.setting.bound
-
-    @property
-    def view(self) -> View:
-        """What the analyst sees."""
-        return self.setting.view
 
     def __getstate__(self) -> dict[str, object]:
         """Return the question: copies in other processes compute their answers themselves."""
@@ -360,7 +341,8 @@ class ShuffleAccountant(OperationalTerms):
         curve = self._computed(upper.proved.proof)
         if curve is None:
             return True
-        low, high = epsilon_below(curve, delta, self.rtol).epsilon, upper.epsilon
+        lower = epsilon_below(curve, delta, self.rtol, upper=upper)
+        low, high = lower.epsilon, upper.epsilon
         if high == math.inf:
             reached, width = low == math.inf, math.inf
         else:

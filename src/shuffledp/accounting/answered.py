@@ -6,12 +6,45 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
+from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.setting import Setting
+from shuffledp.accounting.sum_view import View
 from shuffledp.basics.interval import Interval
 from shuffledp.basics.rounding import DIGITS, above, below, decade, plain, round_down, round_up
+from shuffledp.mechanisms import LocalRandomizer
 
 #: One of epsilon and delta is asked for, the other one is given.
 Quantity = Literal["epsilon", "delta"]
+
+
+class OneMechanism:
+    """What is said about users who all run one mechanism: the parts of its ``setting``."""
+
+    if TYPE_CHECKING:  # a field, an attribute or a property
+
+        @property
+        def setting(self) -> Setting:
+            """What was asked about."""
+
+    @property
+    def randomizer(self) -> LocalRandomizer:
+        """What each user runs."""
+        return self.setting.randomizer
+
+    @property
+    def crowd(self) -> Crowd:
+        """The users, and how many of them are corrupted."""
+        return self.setting.crowd
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return self.crowd.n
+
+    @property
+    def view(self) -> View:
+        """What the analyst sees, "multiset" or "sum"."""
+        return self.setting.view
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -44,13 +44,14 @@ def assumptions_of(
     return (COUNTED, *neighbours_of(known), SEEN[view], *own)
 
 
-def noteworthy(mechanisms: Iterable[LocalRandomizer], bound: str = "best") -> tuple[str, ...]:
+def noteworthy(mechanisms: Iterable[LocalRandomizer]) -> tuple[str, ...]:
     """Return what must be said beside answers about some mechanisms: the help holds the rest.
 
-    >>> noteworthy([AnyPureLDP(1.0)], "blanket")
+    >>> from shuffledp import parse
+    >>> noteworthy([parse("krr(k=2, epsilon0=1)")])
     ()
     """
-    facts = assumptions_of(mechanisms, bound=bound)
+    facts = assumptions_of(mechanisms)
     return tuple(fact for fact in facts if fact not in ASSUMPTIONS)
 
 

@@ -34,7 +34,7 @@ from shuffledp.bounds.curve import (
     smallest,
 )
 from shuffledp.bounds.decomposed import FINEST, Decomposed
-from shuffledp.bounds.sums.curve import NoisySum
+from shuffledp.bounds.sums.sum_curves import NoisySum
 from shuffledp.bounds.swap.curve import Swapped
 from shuffledp.decomposition import Decomposition
 from shuffledp.mechanisms import (

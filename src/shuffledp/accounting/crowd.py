@@ -110,10 +110,6 @@ class Corruption:
         return ", ".join(words)
 
 
-#: Nobody is corrupted.
-HONEST = Corruption()
-
-
 def _whose(value: float | Fraction) -> str:
     return counted(int(value), "user") if value >= 1 else f"{_percent(value)} of the users"
 

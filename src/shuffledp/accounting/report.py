@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shuffledp._version import __version__
-from shuffledp.accounting.answered import Answered
+from shuffledp.accounting.answered import Answered, OneMechanism
 from shuffledp.accounting.assumptions import COUNTED, neighbours_of, particulars
-from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.accounting.setting import Setting
-from shuffledp.accounting.sum_view import View, is_exact, view_in_words
+from shuffledp.accounting.sum_view import is_exact, view_in_words
 from shuffledp.basics.errors import ContradictionError
 from shuffledp.basics.interval import Interval
 from shuffledp.basics.markup import facts
@@ -30,7 +29,7 @@ _MAX_TEXT = 72
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report(Answered):
+class Report(OneMechanism, Answered):
     """A certified guarantee beside what is certainly leaked, and the question they answer.
 
     Attributes:
@@ -75,26 +74,6 @@ class Report(Answered):
         check_order(self.lower_bound, self.guarantee.upper)
         if self.log_guarantee is not None and self.log_lower_bound is not None:
             check_order(self.log_lower_bound, self.log_guarantee.upper)
-
-    @property
-    def randomizer(self) -> LocalRandomizer:
-        """What each user runs."""
-        return self.setting.randomizer
-
-    @property
-    def crowd(self) -> Crowd:
-        """The users, and how many of them are corrupted."""
-        return self.setting.crowd
-
-    @property
-    def view(self) -> View:
-        """What the analyst sees, "multiset" or "sum"."""
-        return self.setting.view
-
-    @property
-    def n(self) -> int:
-        """Number of users."""
-        return self.crowd.n
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.datasets import Datasets
 from shuffledp.bounds.curve import Proof
 from shuffledp.bounds.sums.counts import Bit
-from shuffledp.bounds.sums.curve import (
+from shuffledp.bounds.sums.sum_curves import (
     MAX_USERS,
     BitSum,
     Noise,

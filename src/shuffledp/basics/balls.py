@@ -92,13 +92,13 @@ def lower_double(x: arb) -> float:
 
 
 def upper_log(x: arb) -> float:
-    """Return an upper bound on the logarithm of a number that is at least 0.
+    """Return an upper bound on the logarithm of a number that is at least 0; infinity for NaN.
 
-    >>> upper_log(arb(0)), upper_log(arb(1))
-    (-inf, 0.0)
+    >>> upper_log(arb(0)), upper_log(arb(1)), upper_log(arb("nan"))
+    (-inf, 0.0, inf)
     """
     top = x.upper()
-    return upper_double(top.log()) if top > 0 else -math.inf
+    return -math.inf if top <= 0 else upper_double(top.log())
 
 
 def lower_log(x: arb) -> float:

@@ -215,7 +215,6 @@ def spread(
     function: Callable[[_Argument], _Result],
     arguments: Sequence[_Argument],
     client: Client,
-    report: Callable[[int, _Result], None] | None = None,
 ) -> list[_Result]:
     """Return ``[function(argument) for argument in arguments]``, computed by the workers.
 
@@ -227,7 +226,6 @@ def spread(
         function: what to compute; it, the arguments and the results are pickled.
         arguments: where.
         client: whose workers compute.
-        report: called with the number of an argument and its result as soon as that is there.
 
     Raises:
         ClusterError: if the cluster is lost or without workers, if some task ends all workers that
@@ -236,7 +234,7 @@ def spread(
     if not arguments:
         return []
     with _tasks(function, arguments, client) as futures:
-        results = _each(futures, client, report)
+        results = _each(futures, client)
         return [results[i] for i in range(len(futures))]
 
 
@@ -277,7 +275,7 @@ def merged(
             ]
             futures.extend(both)
             level = both + level[2 * len(both) :]
-        result: _Result = _each(level, client, None)[0]
+        result: _Result = _each(level, client)[0]
         return result
 
 
@@ -330,9 +328,7 @@ def _tasks(
             future.release()
 
 
-def _each(
-    futures: Sequence[Any], client: Any, report: Callable[[int, Any], None] | None
-) -> dict[int, Any]:
+def _each(futures: Sequence[Any], client: Any) -> dict[int, Any]:
     """Return the result of every task by its number."""
     numbers = {future.key: i for i, future in enumerate(futures)}
     results = {}
@@ -341,11 +337,8 @@ def _each(
         future.add_done_callback(done.put)
     for _ in futures:
         future = _next(done, client)
-        number, result = numbers[future.key], _fetched(future, client)
-        results[number] = result
+        results[numbers[future.key]] = _fetched(future, client)
         future.release()
-        if report is not None:
-            report(number, result)
     return results
 
 

@@ -218,9 +218,9 @@ def check_epsilon0(value: object, name: str = "epsilon0") -> float:
     return number
 
 
-def check_size(name: str, value: object, minimum: int = 2) -> int:
-    """Return the size of a finite set, from ``minimum`` to 2**53."""
-    return check_integer(name, value, minimum, MAX_SIZE)
+def check_size(name: str, value: object) -> int:
+    """Return the size of a finite set, from 2 to 2**53."""
+    return check_integer(name, value, 2, MAX_SIZE)
 
 
 def check_users(value: object, name: str = "n") -> int:

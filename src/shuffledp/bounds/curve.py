@@ -123,7 +123,33 @@ class _Unknown(Curve):
 UNKNOWN: Curve = _Unknown()
 
 
-class Remembered(Curve):
+class _Passing(Curve):
+    """A curve that says what another one says, but for what it overrides."""
+
+    curve: Curve
+
+    def above(self, epsilon: float) -> Proved:
+        """Prove an upper bound on log delta."""
+        return self.curve.above(epsilon)
+
+    def below(self, epsilon: float) -> Proved:
+        """Prove a lower bound on log delta."""
+        return self.curve.below(epsilon)
+
+    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
+        """Return log delta in doubles, about."""
+        return self.curve.estimate(epsilon, like)
+
+    @property
+    def end(self) -> Interval:
+        """That of the curve."""
+        return self.curve.end
+
+    def __str__(self) -> str:
+        return str(self.curve)
+
+
+class Remembered(_Passing):
     """A curve that proves every point once."""
 
     def __init__(self, curve: Curve) -> None:
@@ -143,59 +169,32 @@ class Remembered(Curve):
             self._below[epsilon] = self.curve.below(epsilon)
         return self._below[epsilon]
 
-    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
-        """Return log delta in doubles, about."""
-        return self.curve.estimate(epsilon, like)
-
     def quick(self, epsilon: float) -> float:
         """Return what is known, or a quick bound."""
         known = self._above.get(epsilon)
         return self.curve.quick(epsilon) if known is None else known.log
 
     @property
-    def end(self) -> Interval:
-        """That of the curve."""
-        return self.curve.end
-
-    @property
     def floor(self) -> float:
         """That of the curve."""
         return self.curve.floor
 
-    def __str__(self) -> str:
-        return str(self.curve)
 
-
-class Deferred(Curve):
+class Deferred(_Passing):
     """An upper bound that is made when it is first needed."""
 
     def __init__(self, make: Callable[[], Curve], where: object = None) -> None:
         self._make, self.where = make, where
 
     @cached_property
-    def curve(self) -> Curve:
+    def curve(self) -> Curve:  # type: ignore[override]
         """The curve."""
         return self._make()
-
-    def above(self, epsilon: float) -> Proved:
-        """Prove an upper bound on log delta."""
-        return self.curve.above(epsilon)
-
-    def below(self, epsilon: float) -> Proved:
-        """Prove a lower bound on log delta."""
-        return self.curve.below(epsilon)
-
-    def estimate(self, epsilon: float, like: Proved | None = None) -> float:
-        """Return log delta in doubles, about."""
-        return self.curve.estimate(epsilon, like)
 
     @property
     def end(self) -> Interval:
         """Anything, as nothing was made."""
         return Interval(0.0, math.inf)
-
-    def __str__(self) -> str:
-        return str(self.curve)
 
 
 class _Largest(Curve):
@@ -212,24 +211,19 @@ class _Largest(Curve):
 
     def above(self, epsilon: float) -> Proved:
         """Prove the largest; a curve whose quick bound is below what is proved cannot be it."""
-        ranked = sorted(((c.quick(epsilon), i) for i, c in enumerate(self.curves)), reverse=True)
-        best = NOTHING
-        for bound, i in ranked:
-            if best is not NOTHING and bound <= best.log:
-                break
-            proved = self.curves[i].above(epsilon)
-            if best is NOTHING or proved.log > best.log:
-                best = proved
-        return best
+        return self._most(lambda c: c.quick(epsilon), lambda c: c.above(epsilon))
 
     def below(self, epsilon: float) -> Proved:
         """Prove what may be the largest: any of them is a lower bound."""
-        ranked = sorted(((c.estimate(epsilon), i) for i, c in enumerate(self.curves)), reverse=True)
+        return self._most(lambda c: c.estimate(epsilon), lambda c: c.below(epsilon))
+
+    def _most(self, hope: Callable[[Curve], float], prove: Callable[[Curve], Proved]) -> Proved:
+        """Prove curves, the most hopeful first, until no other is hoped to be above the largest."""
         best = NOTHING
-        for estimate, i in ranked:
-            if best is not NOTHING and estimate <= best.log:
+        for log, i in sorted(((hope(c), i) for i, c in enumerate(self.curves)), reverse=True):
+            if best is not NOTHING and log <= best.log:
                 break
-            proved = self.curves[i].below(epsilon)
+            proved = prove(self.curves[i])
             if best is NOTHING or proved.log > best.log:
                 best = proved
         return best
@@ -333,3 +327,19 @@ def smallest(curves: Sequence[Curve]) -> Curve:
     if not curves:
         raise ValueError("smallest needs at least one curve, got none")
     return curves[0] if len(curves) == 1 else _Smallest(curves)
+
+
+class OnlyAbove(_Passing):
+    """The upper bounds of a curve, where the truth may be smaller."""
+
+    def __init__(self, curve: Curve) -> None:
+        self.curve, self.where = curve, curve.where
+
+    def below(self, epsilon: float) -> Proved:
+        """Prove nothing: delta is at least 0."""
+        return NOTHING
+
+    @property
+    def end(self) -> Interval:
+        """At most that of the curve."""
+        return Interval(0.0, self.curve.end.upper)

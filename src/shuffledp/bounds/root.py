@@ -77,10 +77,16 @@ def epsilon_above(curve: Curve, delta: float, rtol: float, most: float = MAX_EPS
 
 
 @usual_errors
-def epsilon_below(curve: Curve, delta: float, rtol: float, most: float = MAX_EPSILON0) -> Root:
+def epsilon_below(
+    curve: Curve,
+    delta: float,
+    rtol: float,
+    most: float = MAX_EPSILON0,
+    upper: Root | None = None,
+) -> Root:
     """Return an epsilon, close to the largest, up to which the curve is proved to be above delta.
 
-    It is 0 if nothing is known.
+    It is 0 if nothing is known. The upper end of the same curve, if it is known, is where to look.
     """
     if delta == 1:
         return Root(0.0, NOTHING)
@@ -89,7 +95,11 @@ def epsilon_below(curve: Curve, delta: float, rtol: float, most: float = MAX_EPS
         return Root(end, NOTHING)
     if delta_below(curve.floor) > delta:
         return Root(math.inf, NOTHING)
-    return _Downwards(curve, delta, rtol, min(most, end)).run()
+    search = _Downwards(curve, delta, rtol, min(most, end))
+    if upper is not None and 0 < upper.epsilon < search.most and upper.proved.log > -math.inf:
+        search.begin = upper.epsilon
+        search.note(upper.epsilon, upper.proved)
+    return search.run()
 
 
 class _Search:
@@ -100,8 +110,12 @@ class _Search:
         self.target = math.log(delta)
         #: Where something was proved, and by how much more than the estimate.
         self.shifts: list[tuple[float, float]] = []
+        #: About where the crossing is, if that is known.
+        self.begin: float | None = None
 
     def first(self) -> float:
+        if self.begin is not None:
+            return self.crossing(self.begin)
         return self.crossing(_first_guess(self.curve, self.delta, self.most))
 
     def tolerance(self, epsilon: float, like: Proved) -> float:
@@ -129,10 +143,12 @@ class _Search:
         return _solve(height, start, min(self.most, MAX_TOTAL_EPSILON))
 
     def note(self, epsilon: float, proved: Proved) -> None:
-        """Keep by how much a proof differs from its estimate."""
+        """Keep by how much a proof differs from its estimate; too close points tell no slope."""
         shift = proved.log - self.curve.estimate(epsilon, proved)
         if math.isfinite(shift):
-            self.shifts = [*self.shifts[-1:], (epsilon, shift)]
+            apart = self.rtol * epsilon
+            before = [both for both in self.shifts[-1:] if abs(both[0] - epsilon) > apart]
+            self.shifts = [*before, (epsilon, shift)]
 
     def _shift(self, epsilon: float) -> float:
         if len(self.shifts) < 2:

@@ -32,11 +32,11 @@ _UNSEEN, _ROUGH = 0.1, 1e-3
 #: The sums of so few users are listed.
 _FEW_USERS = 6
 
-#: The sums of up to so many others are listed for densities, if no single tilt suits them.
-_LISTED = 100_000
-
 #: Others seldom make up for a loss of more than so many of the largest gains.
 _FAR_BELOW = 2.0
+
+#: Numbers have a logarithm.
+_TINY = 1e-300
 
 #: More cells than this are taken together, for estimates.
 _MANY = 128
@@ -200,14 +200,36 @@ class Sketch:
         """
         if self.n == 1 or self.values[-1] <= 0:
             return np.zeros_like(gains)
-        widths = np.abs(np.gradient(gains))
-        if self.n <= _FEW_USERS or (self.level < math.inf and self.n <= _LISTED):
+        widths = np.maximum(np.abs(np.gradient(gains)), _TINY)
+        if self.n <= _FEW_USERS:
             others = self._listed_densities(gains, widths)
         else:
-            others = Doubles([(self.values, self.masses, self.n - 1)]).log_densities(-gains)
-        logs = 2 * np.log(widths) - math.log(12) + np.log(masses) + others - log_delta
+            others = self._log_densities(gains)
+        logs = 2 * np.log(widths) + np.log(np.maximum(masses, _TINY)) - math.log(12)
+        logs += others - log_delta
         loss: FloatArray = np.exp(np.minimum(logs, 300.0))
         return loss
+
+    def _log_densities(self, gains: FloatArray) -> FloatArray:
+        """Return about the logarithms of the density of the sum of others at minus each gain.
+
+        By how many of them are large, each under the tilt of the sum that has the gain, too.
+        """
+        place = int(np.searchsorted(self.values, self.level, side="right"))
+        usual, large = (
+            (self.values[i], self.masses[i]) for i in (slice(place), slice(place, None))
+        )
+        is_large, found = gains > self.level, np.full(gains.shape, -math.inf)
+        for chosen, own in ((~is_large, 0), (is_large, 1)):
+            for k in range(_LARGE + 1 if large[1].sum() > 0 and chosen.any() else 1 - own):
+                whole, others = (
+                    Doubles([(*law, m) for law, m in ((usual, m0), (large, m1)) if m])
+                    for m0, m1 in ((self.n - k - own, k + own), (self.n - 1 - k, k))
+                )
+                others.theta = whole.theta
+                logs = others.log_densities(-gains[chosen]) + math.log(math.comb(self.n - 1, k))
+                found[chosen] = np.logaddexp(found[chosen], logs)
+        return found
 
     def _listed_densities(self, gains: FloatArray, widths: FloatArray) -> FloatArray:
         """Return about the logarithms of the density of the sum of others at minus each gain."""

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 
-from shuffledp.accounting import Report, ShuffleAccountant
+from shuffledp.accounting import Report, Setting, ShuffleAccountant
+from shuffledp.accounting.report import in_words
 from shuffledp.basics.errors import MAX_EPSILON0, NoAnswerError
+from shuffledp.basics.rounding import plain
 from shuffledp.bounds.curve import Proof as Bound
-from shuffledp.certificates.certificate import Certificate, Statement
+from shuffledp.certificates.cases import how_compared
+from shuffledp.certificates.certificate import (
+    FORMAT,
+    Certificate,
+    ProvedPoint,
+    Statement,
+    current_versions,
+)
+from shuffledp.certificates.inputs import inputs_of
+from shuffledp.certificates.mechanism import self_contained
 from shuffledp.certificates.proof import (
     CLAIMED,
+    DOWN,
+    UP,
     Claim,
     Proof,
     double_below,
     prove_guarantee,
     prove_leak,
 )
-from shuffledp.certificates.words import (
-    SLACK,
-    at_least,
-    at_most,
-    claim_about,
-    leak_of,
-    next_double,
-    write_certificate,
-)
+from shuffledp.certificates.words import assumed, guarantee_in_words, leak_in_words
 from shuffledp.engine.progress import Progress
+
+#: What recorded ends, and deltas that are not the accountant's, are farther out than proved: more
+#: than what proposals in doubles change from one machine to another.
+_ROOM, _SLACK = Decimal("1.000000001"), Decimal("1.000001")
 
 #: So often a claim is moved before it is given up.
 _MAX_NUDGES = 8
@@ -90,7 +99,7 @@ def issue_for_epsilon(
     for _ in range(_MAX_NUDGES):
         if proof.upper <= claim.delta:
             break
-        claim = replace(claim, delta=next_double(proof.upper * SLACK, math.inf))
+        claim = replace(claim, delta=next_double(proof.upper * _SLACK, math.inf))
         if claim.bound == "swap":
             blanket = _with_blanket(accountant)
             if not float(claim.delta) < blanket.get_delta(epsilon):
@@ -161,8 +170,101 @@ def _leak_at_epsilon(
         proof = prove_leak(claim, report.datasets, progress, CLAIMED)
         if proof.lower >= claim.delta:
             return leak_of(claim, proof)
-        lower = proof.lower / SLACK
+        lower = proof.lower / _SLACK
         if float(lower) == 0:
             break
         claim = replace(claim, delta=next_double(lower, -math.inf))
     return None
+
+
+def claim_about(
+    accountant: ShuffleAccountant, epsilon: Decimal, delta: Decimal, bound: Bound
+) -> Claim:
+    """Return the claim that the users of an accountant have this delta at an epsilon."""
+    if epsilon > MAX_EPSILON0:
+        raise NoAnswerError(
+            f"no epsilon up to {MAX_EPSILON0:g} is proved at delta = {plain(float(delta))} for "
+            f"{accountant.crowd}"
+        )
+    randomizer = self_contained(accountant.randomizer)
+    return Claim(randomizer, accountant.crowd.honest, epsilon, delta, bound)
+
+
+def at_least(double: float) -> Decimal:
+    """Return a short decimal that is at least a double, and below the next one."""
+    return _next_to(double, Decimal(repr(double)) >= Decimal(double), UP)
+
+
+def at_most(double: float) -> Decimal:
+    """Return a short decimal that is at most a double, and above the one before."""
+    return _next_to(double, Decimal(repr(double)) <= Decimal(double), DOWN)
+
+
+def _next_to(double: float, is_short: bool, rounding: Context) -> Decimal:
+    """Return the shortest decimal of a double, or 18 digits: neighbours differ in 17."""
+    return Decimal(repr(double)) if is_short else rounding.create_decimal(Decimal(double))
+
+
+def next_double(number: Decimal, direction: float) -> Decimal:
+    """Return the decimal of a double on one side of a number."""
+    value = float(number)
+    while Decimal(repr(value)) < number if direction > 0 else Decimal(repr(value)) > number:
+        value = math.nextafter(value, direction)
+    return Decimal(repr(value))
+
+
+def write_certificate(
+    setting: Setting,
+    claim: Claim,
+    proof: Proof,
+    leak: Statement | None,
+    points: tuple[ProvedPoint, ...] = (),
+) -> Certificate:
+    """Write down what was proved, of one round or of several."""
+    if not proof.upper <= claim.delta:
+        raise NoAnswerError(
+            f"delta at epsilon = {claim.epsilon} is proved to be at most {proof.upper} only"
+        )
+    guarantee = _statement(claim, proof)
+    guarantee = replace(guarantee, upper=str(min(Decimal(guarantee.upper), claim.delta)))
+    relation = inputs_of(claim.randomizer).relation
+    found = Certificate(
+        format=FORMAT,
+        mechanism=str(claim.randomizer),
+        n=setting.crowd.n,
+        corrupted=setting.crowd.corrupted,
+        rounds=setting.rounds,
+        at_most=setting.at_most,
+        relation=str(relation),
+        bound=claim.bound,
+        guarantee=guarantee,
+        one_round=points,
+        pairs=how_compared(claim.randomizer),
+        lower_bound=leak,
+        assumptions=(),
+        versions=current_versions(),
+        digest="",
+    )
+    guarantee = replace(guarantee, statement=guarantee_in_words(found, relation))
+    if leak is not None:
+        leak = replace(leak, statement=leak_in_words(found, relation))
+    assumptions = assumed(found, claim.randomizer)
+    found = replace(found, guarantee=guarantee, lower_bound=leak, assumptions=assumptions)
+    return replace(found, digest=found.computed_digest())
+
+
+def leak_of(claim: Claim, proof: Proof) -> Statement:
+    """Return the statement about a lower bound, but for its words."""
+    statement = _statement(claim, proof)
+    return replace(statement, lower=str(max(Decimal(statement.lower), claim.delta)))
+
+
+def _statement(claim: Claim, proof: Proof) -> Statement:
+    return Statement(
+        statement="",
+        epsilon=str(claim.epsilon),
+        delta=str(claim.delta),
+        where=in_words(proof.where),
+        lower=str(DOWN.divide(proof.lower, _ROOM)) if proof.lower else "0",
+        upper=str(min(UP.multiply(proof.upper, _ROOM), Decimal(1))),
+    )

@@ -34,11 +34,11 @@ def certify(
     :class:`shuffledp.Rounds`, and there is no lower bound.
 
     With ``bound="best"`` the swap bound is proved where it is smaller and known to the prover: for
-    support mechanisms, matrices of few rows, binary noise and compositions of these, and normal
-    noise. Elsewhere the certificate proves the blanket bound; its field ``bound`` says which. Of
-    sums alone (``view="sum"``) it can be proved what sums of noise reveal, and sums of independent
-    bits (unary encodings, hashing by all functions) of up to ten million users; other sums have the
-    certificate of the multiset.
+    support mechanisms, matrices of few rows, binary noise and compositions of these. Elsewhere, as
+    for noise on an interval, the certificate proves the blanket bound; its field ``bound`` says
+    which. Of sums alone (``view="sum"``) it can be proved what sums of noise reveal, and sums of
+    independent bits (unary encodings, hashing by all functions) of up to ten million users; other
+    sums have the certificate of the multiset.
 
     Args:
         accountant: who answers, of one round or of several; or the mechanism, or its text.
@@ -66,7 +66,7 @@ def certify(
         )
     from shuffledp.certificates.derivation import check_known
     from shuffledp.certificates.issue import issue_for_delta, issue_for_epsilon
-    from shuffledp.certificates.repeated import issue_rounds
+    from shuffledp.certificates.issue_rounds import issue_rounds
 
     several = accountant if isinstance(accountant, Rounds) else None
     if isinstance(accountant, Rounds):

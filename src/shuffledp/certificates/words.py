@@ -1,12 +1,7 @@
-"""What certificates say: numbers as decimals on their safe side, words, and all fields together."""
+"""What certificates say in words, which are made again when they are checked."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-from decimal import Context, Decimal
-
-from shuffledp.accounting import Setting, ShuffleAccountant
 from shuffledp.accounting.assumptions import (
     COUNTED,
     EXACT_NUMBERS,
@@ -18,26 +13,10 @@ from shuffledp.accounting.assumptions import (
     particulars,
 )
 from shuffledp.accounting.crowd import Corruption
-from shuffledp.accounting.report import in_words
-from shuffledp.basics.errors import MAX_EPSILON0, NoAnswerError
-from shuffledp.basics.rounding import plain
 from shuffledp.bounds.curve import Proof as Bound
-from shuffledp.certificates.cases import how_compared
-from shuffledp.certificates.certificate import (
-    FORMAT,
-    Certificate,
-    ProvedPoint,
-    Statement,
-    current_versions,
-)
+from shuffledp.certificates.certificate import Certificate
 from shuffledp.certificates.inputs import inputs_of
-from shuffledp.certificates.mechanism import self_contained
-from shuffledp.certificates.proof import DOWN, UP, Claim, Proof
 from shuffledp.mechanisms import LocalRandomizer, Relation
-
-#: What recorded ends, and deltas that are not the accountant's, are farther out than proved: more
-#: than what proposals in doubles change from one machine to another.
-_ROOM, SLACK = Decimal("1.000000001"), Decimal("1.000001")
 
 
 def assumed(certificate: Certificate, randomizer: LocalRandomizer) -> tuple[str, ...]:
@@ -104,96 +83,3 @@ def leak_in_words(certificate: Certificate, relation: Relation) -> str:
 def _users(certificate: Certificate) -> str:
     users = "1 user" if certificate.n == 1 else f"{certificate.n} users"
     return f"{users}, {certificate.corrupted} of them corrupted" if certificate.corrupted else users
-
-
-def claim_about(
-    accountant: ShuffleAccountant, epsilon: Decimal, delta: Decimal, bound: Bound
-) -> Claim:
-    """Return the claim that the users of an accountant have this delta at an epsilon."""
-    if epsilon > MAX_EPSILON0:
-        raise NoAnswerError(
-            f"no epsilon up to {MAX_EPSILON0:g} is proved at delta = {plain(float(delta))} for "
-            f"{accountant.crowd}"
-        )
-    randomizer = self_contained(accountant.randomizer)
-    return Claim(randomizer, accountant.crowd.honest, epsilon, delta, bound)
-
-
-def at_least(double: float) -> Decimal:
-    """Return a short decimal that is at least a double, and below the next one."""
-    return _next_to(double, Decimal(repr(double)) >= Decimal(double), UP)
-
-
-def at_most(double: float) -> Decimal:
-    """Return a short decimal that is at most a double, and above the one before."""
-    return _next_to(double, Decimal(repr(double)) <= Decimal(double), DOWN)
-
-
-def _next_to(double: float, is_short: bool, rounding: Context) -> Decimal:
-    """Return the shortest decimal of a double, or 18 digits: neighbours differ in 17."""
-    return Decimal(repr(double)) if is_short else rounding.create_decimal(Decimal(double))
-
-
-def next_double(number: Decimal, direction: float) -> Decimal:
-    """Return the decimal of a double on one side of a number."""
-    value = float(number)
-    while Decimal(repr(value)) < number if direction > 0 else Decimal(repr(value)) > number:
-        value = math.nextafter(value, direction)
-    return Decimal(repr(value))
-
-
-def write_certificate(
-    setting: Setting,
-    claim: Claim,
-    proof: Proof,
-    leak: Statement | None,
-    points: tuple[ProvedPoint, ...] = (),
-) -> Certificate:
-    """Write down what was proved, of one round or of several."""
-    if not proof.upper <= claim.delta:
-        raise NoAnswerError(
-            f"delta at epsilon = {claim.epsilon} is proved to be at most {proof.upper} only"
-        )
-    guarantee = _statement(claim, proof)
-    guarantee = replace(guarantee, upper=str(min(Decimal(guarantee.upper), claim.delta)))
-    relation = inputs_of(claim.randomizer).relation
-    found = Certificate(
-        format=FORMAT,
-        mechanism=str(claim.randomizer),
-        n=setting.crowd.n,
-        corrupted=setting.crowd.corrupted,
-        rounds=setting.rounds,
-        at_most=setting.at_most,
-        relation=str(relation),
-        bound=claim.bound,
-        guarantee=guarantee,
-        one_round=points,
-        pairs=how_compared(claim.randomizer),
-        lower_bound=leak,
-        assumptions=(),
-        versions=current_versions(),
-        digest="",
-    )
-    guarantee = replace(guarantee, statement=guarantee_in_words(found, relation))
-    if leak is not None:
-        leak = replace(leak, statement=leak_in_words(found, relation))
-    assumptions = assumed(found, claim.randomizer)
-    found = replace(found, guarantee=guarantee, lower_bound=leak, assumptions=assumptions)
-    return replace(found, digest=found.computed_digest())
-
-
-def leak_of(claim: Claim, proof: Proof) -> Statement:
-    """Return the statement about a lower bound, but for its words."""
-    statement = _statement(claim, proof)
-    return replace(statement, lower=str(max(Decimal(statement.lower), claim.delta)))
-
-
-def _statement(claim: Claim, proof: Proof) -> Statement:
-    return Statement(
-        statement="",
-        epsilon=str(claim.epsilon),
-        delta=str(claim.delta),
-        where=in_words(proof.where),
-        lower=str(DOWN.divide(proof.lower, _ROOM)) if proof.lower else "0",
-        upper=str(min(UP.multiply(proof.upper, _ROOM), Decimal(1))),
-    )

@@ -16,7 +16,6 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from flint import arb
@@ -30,9 +29,8 @@ from shuffledp.decomposition.decomposition import Decomposition
 from shuffledp.engine.progress import Progress
 from shuffledp.engine.proposals import Doubles
 from shuffledp.engine.sums import Sum
-from shuffledp.mechanisms import Gaussian, LocalRandomizer, Pair
+from shuffledp.mechanisms import LocalRandomizer, Pair
 from shuffledp.mechanisms.base import SlotLaws
-from shuffledp.mechanisms.noise.normal_types import normal_types
 
 #: With more pairs, or more types of others, a proof of the swap bound takes too long.
 _MAX_PAIRS, _MAX_TYPES = 32, 16
@@ -143,11 +141,6 @@ def _swaps(randomizer: LocalRandomizer) -> tuple[Candidate, ...]:
 
 
 def _cases(randomizer: LocalRandomizer) -> Iterator[Candidate]:
-    if type(randomizer) is Gaussian:  # of the types of normal noise there is one derivation
-        ends = Pair(0, 1)
-        laws = normal_types(Fraction(randomizer.sigma))
-        yield Candidate(ends, blanket(randomizer, ends), laws)
-        return
     for case in cases_to_swap(randomizer, _MAX_PAIRS, _MAX_TYPES):
         backgrounds = tuple(background(randomizer, case.pair, v) for v in case.others)
         own = blanket(randomizer, case.pair)

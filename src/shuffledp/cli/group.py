@@ -3,22 +3,60 @@
 from __future__ import annotations
 
 import errno
+import os
+import platform
+import shlex
+import traceback
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import IO, Any
 
 import click
+import numpy as np
 
 from shuffledp._version import __version__
 from shuffledp.basics.cluster import ClusterError
 from shuffledp.basics.errors import ClaimError, NoAnswerError
 from shuffledp.basics.extras import MissingExtraError
+from shuffledp.basics.wording import closest, did_you_mean
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.commands import Commands
-from shuffledp.cli.internal_error import InternalError
-from shuffledp.cli.misspelling import with_guess
+
+#: Set it to see the traceback of an internal error.
+TRACEBACK = "SHUFFLEDP_TRACEBACK"
+
+_EX_SOFTWARE = 70  # "internal software error" in sysexits.h
 
 _INTERRUPTED = 130  # what shells report after Ctrl-C
+
 _ARGUMENTS = "shuffledp.arguments"
+
+
+class InternalError(click.ClickException):
+    """A mistake of the package: no answer, and one line with all that a report of it needs."""
+
+    exit_code = _EX_SOFTWARE
+
+    def __init__(self, error: Exception, arguments: Sequence[str]) -> None:
+        self.error = error
+        where = (
+            f"shuffledp {__version__}, numpy {np.__version__}, Python {platform.python_version()}, "
+            f"{platform.machine()}"
+        )
+        command = shlex.join(["shuffledp", *arguments])
+        line = (
+            "no answer because of an error in shuffledp itself, please report it: "
+            f"{error!r} in {command} ({where}; {TRACEBACK}=1 shows more)"
+        )
+        super().__init__(" ".join(line.split()))
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line, after the traceback if that is wanted."""
+        if os.environ.get(TRACEBACK, "0") not in ("", "0"):
+            click.echo(
+                "".join(traceback.format_exception(self.error)), file=file, err=True, nl=False
+            )
+        super().show(file)
 
 
 class TidyGroup(click.Group):
@@ -73,3 +111,26 @@ def main() -> None:
     n people each randomize their own answer, and a shuffler hides who sent which report. How much
     privacy is there really?
     """
+
+
+def with_guess(error: click.NoSuchOption, typed: Sequence[str]) -> click.NoSuchOption:
+    """Return the error with the option as typed, and those that look like it.
+
+    click reads ``-delta`` as the short option ``-d``, and takes ``--n`` for ``--json``.
+
+    Args:
+        error: what click says.
+        typed: the arguments of the command.
+    """
+    words = [word.partition("=")[0] for word in typed]
+    word = next((word for word in words if word.startswith(error.option_name)), error.option_name)
+    context = error.ctx
+    options: dict[str, str] = {}
+    if context is not None:
+        known = (name for p in context.command.get_params(context) for name in p.opts)
+        options = {name.lstrip("-"): name for name in known if name.startswith("-")}
+    name = word.lstrip("-")
+    exact = options.get(name) or options.get(name.lower().replace("_", "-"))
+    meant = [exact] if exact else [options[found] for found in closest(name, options)]
+    message = f"No such option {word!r}{did_you_mean(meant)}"
+    return click.NoSuchOption(word, message=message, ctx=context)

@@ -16,8 +16,8 @@ from shuffledp.basics.sealed import seal, unseal
 from shuffledp.basics.whole_file import write_whole
 from shuffledp.collection.combination import combination
 from shuffledp.collection.estimate import Estimate, Estimates
-from shuffledp.collection.families import Candidates, tally_for
 from shuffledp.collection.moments import Moments, Results, finish
+from shuffledp.collection.tallies import Candidates, tally_for
 from shuffledp.collection.tally import Subject, Total, Truth, check_some, number_of
 from shuffledp.mechanisms import LocalRandomizer, as_randomizer
 from shuffledp.mechanisms.composed.parts import without_paths

@@ -14,7 +14,7 @@ from shuffledp.collection.estimate import FloatArray
 from shuffledp.collection.moments import Moments
 from shuffledp.collection.tally import State, Tally, check_some
 from shuffledp.mechanisms.base import Values
-from shuffledp.mechanisms.noise.noise import SymmetricNoise
+from shuffledp.mechanisms.noise.symmetric_noise import SymmetricNoise
 
 #: Integers are summed in two halves of so many bits, which cannot overflow.
 _BITS = 26

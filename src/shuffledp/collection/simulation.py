@@ -11,9 +11,9 @@ import numpy as np
 
 from shuffledp.basics.errors import check_integer
 from shuffledp.collection.estimate import FloatArray
-from shuffledp.collection.families import tally_for
 from shuffledp.collection.moments import finish
 from shuffledp.collection.shuffler import shuffle
+from shuffledp.collection.tallies import tally_for
 from shuffledp.mechanisms import LocalRandomizer, as_randomizer
 
 T = TypeVar("T")

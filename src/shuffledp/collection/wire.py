@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.basics.errors import check_several
-from shuffledp.collection.families import tally_for
+from shuffledp.collection.tallies import tally_for
 from shuffledp.mechanisms import Joint, LocalRandomizer, Subsample, as_randomizer
 from shuffledp.mechanisms.composed.mixture import Mixture
 from shuffledp.mechanisms.composed.parts import without_paths

@@ -5,16 +5,13 @@
 ('shuffledp, guarantee', True)
 """
 
-from shuffledp.comparison.axis import AXES, Axis
+from shuffledp.comparison.axis import AXES, Axis, Course, Families, end_of_profile, read_families
 from shuffledp.comparison.bounds import BOUNDS, OURS, Bound
 from shuffledp.comparison.comparison import Comparison, Row, compare
-from shuffledp.comparison.course import Course, end_of_profile
-from shuffledp.comparison.curve import Curve
 from shuffledp.comparison.curves import Curves, curve, trace
-from shuffledp.comparison.families import Families, read_families
-from shuffledp.comparison.pool import compute
+from shuffledp.comparison.drawn_curve import Curve
+from shuffledp.comparison.pool import compute, sweep
 from shuffledp.comparison.question import Question, Value
-from shuffledp.comparison.sweep import sweep
 
 __all__ = [
     "AXES",

@@ -13,18 +13,18 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting.answered import OneMechanism
 from shuffledp.accounting.assumptions import ROUNDS, assumptions_in, particulars
-from shuffledp.accounting.crowd import Crowd
 from shuffledp.accounting.report import level_fields
 from shuffledp.accounting.setting import Conditions, Setting
-from shuffledp.accounting.sum_view import View, view_in_words
+from shuffledp.accounting.sum_view import view_in_words
 from shuffledp.basics.errors import AccuracyWarning, check_delta, check_rtol, check_users
 from shuffledp.basics.figures import Dot, plot_dots
 from shuffledp.basics.markup import Markup, bar, grid
 from shuffledp.basics.rounding import given_or_up, nearest, plain, round_down, round_up
 from shuffledp.basics.wording import counted, fill, shorten
 from shuffledp.comparison.bounds import BOUNDS, OURS, relation_of
-from shuffledp.comparison.frame import to_frame
+from shuffledp.comparison.curves import to_frame
 from shuffledp.comparison.question import Question, answer
 from shuffledp.mechanisms import LocalRandomizer, Relation, as_randomizer
 
@@ -76,7 +76,7 @@ class Row:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(OneMechanism):
     """All analyses of one mechanism, ours first; :func:`compare` makes it.
 
     ``print`` shows the table of the command line, and a notebook shows it as well.
@@ -92,26 +92,6 @@ class Comparison:
     target_delta: float
     rtol: float
     rows: tuple[Row, ...]
-
-    @property
-    def randomizer(self) -> LocalRandomizer:
-        """What each user runs."""
-        return self.setting.randomizer
-
-    @property
-    def crowd(self) -> Crowd:
-        """The users, and how many of them are corrupted."""
-        return self.setting.crowd
-
-    @property
-    def view(self) -> View:
-        """What the analyst sees, "multiset" or "sum"."""
-        return self.setting.view
-
-    @property
-    def n(self) -> int:
-        """The number of users."""
-        return self.crowd.n
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -235,18 +215,25 @@ class Comparison:
         most = max((row.epsilon for row in self.rows if row.epsilon), default=1.0)
         return grid(self.title, (*_HEAD, ""), (_shown(row, most) for row in self.rows))
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields that the command line prints as JSON."""
+    @property
+    def _asked(self) -> dict[str, object]:
+        """The users, the rounds and delta."""
         return {
-            "mechanism": str(self.randomizer),
-            "relation": self.relation.to_dict(),
-            **level_fields(self.randomizer),
             "n": self.n,
             "corrupted": self.crowd.corrupted,
             "corrupted_adaptively": self.crowd.corrupted_adaptively,
             "rounds": self.setting.rounds,
             "at_most": self.setting.at_most,
             "target_delta": self.target_delta,
+        }
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields that the command line prints as JSON."""
+        return {
+            "mechanism": str(self.randomizer),
+            "relation": self.relation.to_dict(),
+            **level_fields(self.randomizer),
+            **self._asked,
             "quantity": "epsilon",
             "view": self.view,
             "rtol": self.rtol,
@@ -256,16 +243,7 @@ class Comparison:
     def to_csv(self) -> str:
         """Return one line per analysis with all digits; what is missing is empty."""
         text = io.StringIO()
-        question = {
-            "mechanism": str(self.randomizer),
-            "n": self.n,
-            "corrupted": self.crowd.corrupted,
-            "corrupted_adaptively": self.crowd.corrupted_adaptively,
-            "rounds": self.setting.rounds,
-            "at_most": self.setting.at_most,
-            "target_delta": self.target_delta,
-            "view": self.view,
-        }
+        question = {"mechanism": str(self.randomizer), **self._asked, "view": self.view}
         rows = [question | row.to_dict() for row in self.rows]
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
         writer.writeheader()

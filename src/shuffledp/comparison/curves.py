@@ -16,18 +16,24 @@ from shuffledp.accounting.assumptions import assumptions_in, noteworthy
 from shuffledp.accounting.setting import Conditions, Setting
 from shuffledp.accounting.sum_view import View, is_exact, view_in_words
 from shuffledp.basics.errors import AccuracyWarning, check_rtol, check_several
+from shuffledp.basics.extras import import_extra
 from shuffledp.basics.figures import Chart, picture, plot
 from shuffledp.basics.markup import Markup, grid
 from shuffledp.basics.rounding import plain, round_down, round_up
 from shuffledp.basics.wording import closest, counted, did_you_mean
-from shuffledp.comparison.axis import AXES, AxisName
+from shuffledp.comparison.axis import (
+    AXES,
+    AxisName,
+    Course,
+    Families,
+    Mechanism,
+    end_of_profile,
+    read_families,
+)
 from shuffledp.comparison.bounds import BOUNDS, OURS, bound_names, relation_of
-from shuffledp.comparison.course import Course, end_of_profile
-from shuffledp.comparison.curve import Curve
-from shuffledp.comparison.families import Families, Mechanism, read_families
-from shuffledp.comparison.frame import to_frame
+from shuffledp.comparison.drawn_curve import Curve
+from shuffledp.comparison.pool import sweep
 from shuffledp.comparison.question import Question
-from shuffledp.comparison.sweep import sweep
 from shuffledp.mechanisms import LocalRandomizer
 
 _POINTS = 50
@@ -344,3 +350,13 @@ def _seen(series: Mapping[str, Sequence[Question]]) -> tuple[str, ...]:
         for last in [questions[-1].setting]
         if not is_exact(last.randomizer, last.crowd)
     )
+
+
+def to_frame(rows: Sequence[Mapping[str, object]], index: str | None = None) -> Any:
+    """Return a DataFrame with one row per mapping, indexed by one of the columns if asked.
+
+    Raises:
+        MissingExtraError: if pandas is not installed.
+    """
+    frame = import_extra("pandas").DataFrame(list(rows))
+    return frame if index is None else frame.set_index(index)

@@ -7,10 +7,12 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import TypeVar
 
 from shuffledp.basics.cluster import interrupts_later
+from shuffledp.comparison.question import Question, Value, answer
 
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")
@@ -18,6 +20,8 @@ _Result = TypeVar("_Result")
 _TRIAL = 0.5  # seconds: long enough to tell how long a point takes
 _WORTHWHILE = 3.0  # seconds of work left that pay for starting processes
 _MAX_CHUNK = 16  # so that progress is seen and no process idles at the end
+
+_Name = TypeVar("_Name")
 
 
 def compute(
@@ -140,3 +144,27 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def sweep(
+    series: Mapping[_Name, Sequence[Question]],
+    *,
+    processes: int | None = None,
+    on_done: Callable[[int, int], None] | None = None,
+) -> dict[_Name, list[tuple[Value, ...]]]:
+    """Return what the bounds of all questions say, in the same series and order.
+
+    Args:
+        series: the questions.
+        processes: as for :func:`shuffledp.comparison.compute`.
+        on_done: called with the numbers of finished and of all questions.
+
+    >>> from shuffledp import Setting
+    >>> settings = [Setting(mechanism="krr(k=10, epsilon0=2)", n=n) for n in (100, 1000)]
+    >>> series = {"krr": [Question(one, "epsilon", 1e-6, ("guarantee",)) for one in settings]}
+    >>> [round(value.number, 2) for (value,) in sweep(series)["krr"]]
+    [0.88, 0.27]
+    """
+    questions = [question for own in series.values() for question in own]
+    answers = iter(compute(answer, questions, processes=processes, on_done=on_done))
+    return {name: list(islice(answers, len(own))) for name, own in series.items()}

@@ -9,22 +9,22 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.answered import OneMechanism
 from shuffledp.accounting.setting import Bound as BoundName
 from shuffledp.accounting.setting import Setting
 from shuffledp.accounting.sum_view import View, tells_less
 from shuffledp.basics.errors import NoAnswerError, wide_is_enough
 from shuffledp.comparison.bounds import OURS
 from shuffledp.comparison.published import BASELINES, Baseline
-from shuffledp.comparison.published.coverage import users_covered
+from shuffledp.comparison.published.baseline import users_covered
 from shuffledp.comparison.published.numeric import NumericBaseline
-from shuffledp.mechanisms import LocalRandomizer
 
 #: Which accountant says what each of our bounds is.
 KINDS = {"guarantee": "best", "lower_bound": "best", "blanket": "blanket"}
 
 
 @dataclass(frozen=True)
-class Question:
+class Question(OneMechanism):
     """What some bounds say about n users: the ``quantity`` at a ``target`` of the other one.
 
     Attributes:
@@ -42,11 +42,6 @@ class Question:
     target: float
     bounds: tuple[str | type[Baseline], ...]
     rtol: float = 1e-4
-
-    @property
-    def randomizer(self) -> LocalRandomizer:
-        """What each user runs."""
-        return self.setting.randomizer
 
 
 @dataclass(frozen=True)

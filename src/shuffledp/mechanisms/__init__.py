@@ -14,7 +14,7 @@ from shuffledp.mechanisms.noise.continuous_noise import ContinuousNoise
 from shuffledp.mechanisms.noise.discrete_laplace import DiscreteLaplace
 from shuffledp.mechanisms.noise.gaussian import Gaussian
 from shuffledp.mechanisms.noise.laplace import Laplace
-from shuffledp.mechanisms.noise.noise import SymmetricNoise
+from shuffledp.mechanisms.noise.symmetric_noise import SymmetricNoise
 from shuffledp.mechanisms.pair import Input, Pair
 from shuffledp.mechanisms.relation import Relation
 from shuffledp.mechanisms.support.hadamard import HadamardResponse

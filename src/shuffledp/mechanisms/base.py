@@ -49,12 +49,14 @@ class SlotLaws:
             up; beyond it the pair needs no bound. Empty if all belong to one pair.
         rest: returns by how much, at an epsilon, delta may be larger than what these laws give;
             None if nothing is left out, and no ratio is so large that its gain should be.
+        least: below this epsilon that is infinite.
     """
 
     blanket: Decomposition
     backgrounds: tuple[Decomposition, ...]
     levels: tuple[float, ...] = ()
     rest: Callable[[float], float] | None = None
+    least: float = 0.0
 
     @property
     def is_singular(self) -> bool:

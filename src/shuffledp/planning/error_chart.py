@@ -37,7 +37,7 @@ def error_chart(
         setting: the users and all else, but for the mechanism; None for honest users and one round.
         on_done: called with the numbers of finished and of all points.
 
-    >>> from shuffledp.planning.frequency import Frequency
+    >>> from shuffledp.planning.frequency_task import Frequency
     >>> chart = error_chart(Frequency(n=1000, domain_size=3), (1.0,), 1e-6)
     >>> {line.label: round(line.y[0], 3) for line in chart.lines if line.label in ("krr", "oue")}
     {'krr': 0.007, 'oue': 0.02}

@@ -11,8 +11,8 @@ from shuffledp.accounting.setting import Setting
 from shuffledp.basics.errors import MAX_EPSILON0
 from shuffledp.basics.rounding import plain, round_down
 from shuffledp.planning.analysis import Analysis, BestPublished, Guarantee
-from shuffledp.planning.option import Candidate, LeftOut, Option
-from shuffledp.planning.search import Found, least_epsilon, least_error, runs
+from shuffledp.planning.candidate import Candidate, LeftOut, Option
+from shuffledp.planning.family_search import Found, least_epsilon, least_error, runs
 from shuffledp.planning.task import Family, Task
 
 _COMMON_EPSILON0 = 1.0  # at which every mechanism runs whose reports can be written down

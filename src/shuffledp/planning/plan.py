@@ -22,11 +22,11 @@ from shuffledp.basics.markup import bar, grid
 from shuffledp.basics.rounding import given_or_up, plain, round_down, round_up
 from shuffledp.basics.wording import shorten
 from shuffledp.comparison import compute
+from shuffledp.planning.candidate import LeftOut, Option
 from shuffledp.planning.distribution import check_distribution
-from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.frequency_task import Frequency
 from shuffledp.planning.goal import Goal, LeastEpsilon, LeastError
-from shuffledp.planning.mean import Mean
-from shuffledp.planning.option import LeftOut, Option
+from shuffledp.planning.mean_task import Mean
 from shuffledp.planning.task import Task
 
 #: What a plan can be made for, by name.

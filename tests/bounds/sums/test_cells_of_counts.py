@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from shuffledp import OUE, RAPPOR, BinaryLocalHash, UnaryEncoding
 from shuffledp.accounting.sum_view import sum_of_bits
 from shuffledp.basics.balls import ball, precision, upper_log
-from shuffledp.bounds.sums.cells import Chords, cell_law
 from shuffledp.bounds.sums.common import CommonBits
+from shuffledp.bounds.sums.count_cells import Chords, cell_law
+from shuffledp.bounds.sums.count_cover import CellLaws, CellSearch, cells_depth
 from shuffledp.bounds.sums.counts import Bit, count_law, counts_delta
-from shuffledp.bounds.sums.cover import CellLaws, CellSearch, cells_depth
 from shuffledp.bounds.sums.worst import CountSearch
 from shuffledp.engine.enclosure import PrecisionError
 from shuffledp.engine.progress import silent

@@ -11,10 +11,10 @@ from flint import arb, ctx, fmpq
 
 from shuffledp.bounds.root import epsilon_above, epsilon_below
 from shuffledp.bounds.sums import noise as noise_sum
-from shuffledp.bounds.sums.curve import NoisySum, laplace_noise
 from shuffledp.bounds.sums.few import FewGeometric
 from shuffledp.bounds.sums.noise import enclose_geometric_sum, enclose_laplace_sum
 from shuffledp.bounds.sums.shift import enclose_shift
+from shuffledp.bounds.sums.sum_curves import NoisySum, laplace_noise
 from shuffledp.engine.enclosure import PrecisionError
 
 mpmath = pytest.importorskip("mpmath")

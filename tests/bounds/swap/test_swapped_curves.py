@@ -15,9 +15,9 @@ from shuffledp.bounds.swap.slots import Slots
 from shuffledp.decomposition import Decomposition
 from shuffledp.mechanisms import Laplace, Pair
 from shuffledp.mechanisms.base import SlotLaws
-from shuffledp.mechanisms.finite.ldp_types import ldp_types
+from shuffledp.mechanisms.finite.any_pure_ldp import ldp_types
+from shuffledp.mechanisms.noise.discrete_laplace import lattice_types
 from shuffledp.mechanisms.noise.interval_types import interval_types
-from shuffledp.mechanisms.noise.lattice_types import lattice_types
 
 ROWS = [[Fraction(x, 20) for x in row] for row in ([10, 4, 6], [4, 10, 6], [4, 4, 12])]
 

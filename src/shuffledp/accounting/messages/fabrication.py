@@ -13,10 +13,9 @@ from shuffledp.accounting.messages.counts_setting import Change, CountsSetting, 
 from shuffledp.basics.balls import precision
 from shuffledp.basics.errors import check_integer, check_rtol, check_users
 from shuffledp.bounds.counts.copies import Copies
-from shuffledp.bounds.counts.only_above import OnlyAbove
+from shuffledp.bounds.counts.message_slots import Message, Number, Slots
 from shuffledp.bounds.counts.shifted import OneCount, TwoCounts
-from shuffledp.bounds.counts.slots import Message, Number, Slots
-from shuffledp.bounds.curve import Curve, largest
+from shuffledp.bounds.curve import Curve, OnlyAbove, largest
 from shuffledp.bounds.tiers.pool import Pool
 from shuffledp.mechanisms import KRR, Pair
 from shuffledp.mechanisms.messages.count_noise import PoissonNoise

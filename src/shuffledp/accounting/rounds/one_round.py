@@ -27,7 +27,7 @@ from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.bounds.root import delta_below
 from shuffledp.bounds.rounds import RoundProfile
 from shuffledp.bounds.rounds.grid import scale_of
-from shuffledp.bounds.sums.curve import BitSum
+from shuffledp.bounds.sums.sum_curves import BitSum
 from shuffledp.mechanisms import LocalRandomizer
 from shuffledp.mechanisms.aggregate import SeparateSums
 from shuffledp.mechanisms.noise.continuous_noise import ContinuousNoise

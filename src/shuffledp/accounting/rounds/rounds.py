@@ -9,7 +9,7 @@ from functools import cached_property
 
 from shuffledp.accounting.accountant import ShuffleAccountant
 from shuffledp.accounting.operational import OperationalTerms
-from shuffledp.accounting.profile import Profile
+from shuffledp.accounting.privacy_profile import Profile
 from shuffledp.accounting.report import check_order
 from shuffledp.accounting.rounds.many_rounds import ManyRounds, largest_sum
 from shuffledp.accounting.rounds.round_kind import merge_kinds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ class RoundsReport(Answered):
     >>> from shuffledp import ShuffleAccountant
     >>> year = ShuffleAccountant("krr(k=10, epsilon0=2)", n=10_000).rounds(52)
     >>> print(year.epsilon_report(1e-6))
-    epsilon <= 0.6607 at delta = 1e-6 for 52 rounds: 52 x krr(k=10, epsilon0=2.0), n = 10,000
+    epsilon <= 0.6609 at delta = 1e-6 for 52 rounds: 52 x krr(k=10, epsilon0=2.0), n = 10,000
     (no analysis can prove less than 0.6602)
     """
 
@@ -84,10 +85,10 @@ class RoundsReport(Answered):
         at_most = self.rounds.at_most
         accountants = [kind.accountant for kind in self.rounds.kinds]
         facts = [
-            *self._corruption,
+            *corruption_in(self.rounds.kinds),
             *(fact for one in accountants for fact in particulars(one.randomizer, one.bound)),
         ]
-        views = dict.fromkeys(f"the analyst sees {view}" for view in self.views_in_words)
+        views = views_in(self.rounds.kinds)
         return (
             COUNTED,
             *views,
@@ -107,28 +108,6 @@ class RoundsReport(Answered):
     def neighbours(self) -> str:
         """What neighbouring datasets do, in words."""
         return neighbours_in_rounds(kind.accountant.randomizer for kind in self.rounds.kinds)
-
-    @property
-    def _corruption(self) -> list[str]:
-        """Who is corrupted in each kind of round; of which mechanism, if there are several."""
-        several = len(self.rounds.kinds) > 1
-        return [
-            f"in each round{f' of {shorten(str(one.randomizer))}' if several else ''} {fact}"
-            for kind in self.rounds.kinds
-            for one in [kind.accountant]
-            for fact in one.crowd.assumptions
-        ]
-
-    @property
-    def views_in_words(self) -> list[str]:
-        """What the analyst sees in each kind of round; of which mechanism, if that is a sum."""
-        several = len(self.rounds.kinds) > 1
-        return [
-            view_in_words(one.randomizer, one.view, one.crowd)
-            + (f" (of {shorten(str(one.randomizer))})" if several and one.view == "sum" else "")
-            for kind in self.rounds.kinds
-            for one in [kind.accountant]
-        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of JSON answers, which docs/json.md explains; None for infinity."""
@@ -213,6 +192,23 @@ class RoundsReport(Answered):
             "neighbours": self.neighbours,
         }
         return facts(rows)
+
+
+def corruption_in(kinds: Sequence[RoundKind]) -> Iterator[str]:
+    """Yield who is corrupted in each kind of round; of which mechanism, if there are several."""
+    for one in (kind.accountant for kind in kinds):
+        where = f" of {shorten(str(one.randomizer))}" if len(kinds) > 1 else ""
+        yield from (f"in each round{where} {fact}" for fact in one.crowd.assumptions)
+
+
+def views_in(kinds: Sequence[RoundKind]) -> Sequence[str]:
+    """Return what the analyst sees in each kind of round; of which mechanism, if that is a sum."""
+    views = []
+    for one in (kind.accountant for kind in kinds):
+        seen = f"the analyst sees {view_in_words(one.randomizer, one.view, one.crowd)}"
+        several = len(kinds) > 1 and one.view == "sum"
+        views.append(f"{seen} (of {shorten(str(one.randomizer))})" if several else seen)
+    return list(dict.fromkeys(views))
 
 
 def _ends(interval: Interval) -> dict[str, float | None]:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from shuffledp.basics.interval import Interval, exp_up
 from shuffledp.bounds.rounds.composition import Composition
+from shuffledp.bounds.rounds.crossing import Guess, find_crossing
 from shuffledp.bounds.rounds.loss_law import Side
 from shuffledp.bounds.rounds.profile import REACHES, Fineness, RoundProfile, reach_for
-from shuffledp.bounds.rounds.search import Guess, find_crossing
 
 _EVALUATION = 0.1  # of rtol is what one evaluation may err, of epsilon
 _COARSEST = 1e-2  # what it may err of delta

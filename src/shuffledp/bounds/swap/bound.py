@@ -49,6 +49,10 @@ _SHARE_OF_ATOMS = 0.25
 #: With more types only those that may decide are evaluated in balls.
 _FEW_TYPES = 5
 
+#: Where mixtures add more than was asked for, nodes are too many to look at them closely: more
+#: smoothing, by this factor and up to this much, needs fewer.
+_COARSER, _COARSEST = 8, 0.05
+
 #: Mixtures that add so many times what smoothing adds make less smoothing useless.
 _FAR_MORE = 20
 
@@ -72,13 +76,16 @@ def swap_log_delta(slots: Slots, n: int, rtol: float) -> float:
             slots = _with_few_atoms(slots, n, _SHARE_OF_ATOMS * rtol)
         proposal = Proposal.of(slots, n)
         plan = proposal.plan(rtol) if proposal.is_promising else None
-        best = math.inf
+        best, excess = math.inf, 0.0
         for _ in range(_ROUNDS):
             found = None if plan is None else evaluate(slots, n, plan)
             if plan is None or found is None:
                 break
             best = min(best, found.log_delta)
             plan = None if found.excess > _FAR_MORE * found.bias else plan.smoother(found.bias)
+            excess = found.excess
+        if excess > rtol and _COARSER * rtol < _COARSEST:
+            best = min(best, swap_log_delta(slots, n, _COARSER * rtol))
         return best
 
 

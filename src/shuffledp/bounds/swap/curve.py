@@ -30,7 +30,7 @@ _RARE, _LOOKS, _STILL = 3e-2, 12, 0.1
 #: Where gains are cut off, what that and all else may add, in units of what is allowed for.
 _MORE, _LESS = 10.0, 4.0
 
-#: Epsilons have a logarithm. With this share of delta left out the blanket is better.
+#: Means have a logarithm. With this share of delta left out the blanket is better.
 _TINY, _TOO_MUCH = 1e-12, 0.5
 
 
@@ -46,6 +46,8 @@ class Swapped(Curve):
 
     def __init__(self, laws: SlotLaws, n: int, rtol: float, where: object = None) -> None:
         self.laws, self.n, self.rtol, self.where = laws, n, rtol, where
+        #: From here on too much is left out: estimates believe what a proof found.
+        self._most = math.inf
 
     def above(self, epsilon: float) -> Proved:
         """Prove the bound; infinite where nothing better than the blanket can be expected."""
@@ -54,8 +56,9 @@ class Swapped(Curve):
         log = self.estimate(epsilon)
         if not log < math.inf:
             return Proved(math.inf, self.where, "swap")
-        rest = self._rest(epsilon)
-        if rest == 1:
+        rest = 0.0 if self.laws.rest is None else self.laws.rest(epsilon)
+        if rest > _TOO_MUCH * math.exp(min(log, 0.0)):
+            self._most = min(self._most, epsilon)
             return Proved(math.inf, self.where, "swap")
         slots = Slots.of(self.laws.blanket, self.laws.revealing(epsilon), epsilon)
         if self.laws.rest is None:
@@ -82,18 +85,10 @@ class Swapped(Curve):
     def estimate(self, epsilon: float, like: Proved | None = None) -> float:
         """Return the saddle-point formula of the worst type at the tilt."""
         backgrounds = self.laws.revealing(epsilon)
-        if not backgrounds:
+        if not backgrounds or not self.laws.least <= epsilon < self._most:
             return math.inf
-        if self.laws.rest is None:
-            return _estimate(self.laws.blanket, backgrounds, self.n, epsilon)
-        found = _capped_estimate(self.laws.blanket, backgrounds, self.n, epsilon)
-        # What is left out is known at few places: it says where nothing can be expected.
-        place = 2.0 ** (math.ceil(4 * math.log2(max(epsilon, _TINY))) / 4)
-        return found if self._rest(place) < _TOO_MUCH * math.exp(min(found, 0.0)) else math.inf
-
-    def _rest(self, epsilon: float) -> float:
-        """Return what is left out, at most 1."""
-        return 0.0 if self.laws.rest is None else min(self.laws.rest(epsilon), 1.0)
+        estimate = _estimate if self.laws.rest is None else _capped_estimate
+        return estimate(self.laws.blanket, backgrounds, self.n, epsilon)
 
     @cached_property
     def end(self) -> Interval:

@@ -28,10 +28,11 @@ Usually A is a third of J: then the leading type alone is the worst background. 
 set K of users that were examined in vain, with n - 1 - k users in place of n - 1.
 
 More precisely A is a mean of sums :math:`A_v` of the types, weighted by their shares of r. So the
-mixture exceeds J by at most :math:`\frac{1-e^{-r}}r\sum r_v(A_v-J)`, of which only types with
-:math:`A_v>J` count. Their part s of r is at most N times the largest of their :math:`m_v`, and
-:math:`\frac{1-e^{-r}}r\le\frac{1-e^{-s}}s`: the excess is at most
-:math:`(1-e^{-s})\max(A_v-J)`. Where a type nearly ties with the leading one, s is small.
+mixture exceeds J by at most :math:`\frac{1-e^{-r}}r\sum r_v(A_v-J)_+`, the integral over t > 0 of
+:math:`\frac{1-e^{-r}}r` times the part of r of the types with :math:`A_v-J>t`. That part is at most
+:math:`s_t`, N times the largest of their :math:`m_v`, and :math:`\frac{1-e^{-r}}r` falls with r, so
+the excess is at most :math:`\int_0^\infty(1-e^{-s_t})\,dt`. Types that nearly tie with the leading
+one may have a large :math:`A_v`: their part is small.
 
 If a few types *contend*, the same argument replaces all others by the leading type, whichever few
 are kept beside it. Those that it leads least are kept, since they would make A large. With shares
@@ -154,11 +155,13 @@ class _Block:
         bent = np.minimum(((self.last - self.first) * lengths) ** 2 / 8, 2.0)
         alone = min(_sum(nodes, lead, self.others - k) for k in (self.first, self.last))
         excess = gap.sums(self) * UP - (alone - float(self.height @ bent) * UP)
-        above = ~(excess <= 0)
-        if not above.any():
-            return 0.0
-        replaced = (self.others - self.first) * float(gap.margins[above].max())
-        return float(excess[above].max()) * -math.expm1(-replaced) * UP
+        order = np.argsort(-excess)
+        heights = np.maximum(excess[order], 0.0)
+        if not heights[0] < math.inf:
+            return math.inf
+        replaced = (self.others - self.first) * np.maximum.accumulate(gap.margins[order])
+        steps = heights - np.append(heights[1:], 0.0)
+        return float(-np.expm1(-replaced) @ steps) * UP
 
 
 def _blocks(nodes: Nodes, kept: list[int], examined: Examined, size: int) -> Iterator[_Block]:

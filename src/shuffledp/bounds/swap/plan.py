@@ -12,8 +12,8 @@ from shuffledp.basics.arrays import FloatArray, usual_errors
 from shuffledp.bounds.swap.slots import Slots
 from shuffledp.engine.proposals import Doubles, Plan
 
-#: The tilt is looked for up to this factor: a few percent do not matter.
-_CLOSE = 0.03
+#: By how much the logarithm of the largest transform may miss its minimum, but for rounding.
+_CLOSE, _CLOSEST = 0.01, 1e-9
 
 #: Exponentials of the tilt times a value stay below that of this.
 _MOST_GROWTH = 500.0
@@ -98,6 +98,9 @@ class SwapPlan:
 class Proposal:
     """The tilt at which the largest transform of any background is smallest.
 
+    There two types may tie, one of which leads on either side of the tilt. Then that tilt is the
+    saddle point of a mixture of both, which reveals most.
+
     Args:
         first: slot 0.
         types: the slots of all types.
@@ -115,9 +118,13 @@ class Proposal:
             and gamma * n > _FEWEST_BLANKET_USERS
         )
         if self.is_promising:
-            theta = self._theta(Doubles([(*first, 1), (*types[0], n - 1)]).theta)
-            lead = int(self._stack.cumulants(theta)[0].argmax())
-            self._doubles = Doubles([(*first, 1), (*types[lead], n - 1)])
+            low, high = self._tilts(Doubles([(*first, 1), (*types[0], n - 1)]).theta)
+            theta = math.sqrt(low * high)
+            (falling, falls), (rising, rises) = self._lead(low), self._lead(high)
+            share = 0.0 if falling == rising else max(rises, 0.0) / (rises - falls)
+            times = round((n - 1) * share)
+            blocks = [(*types[falling], times), (*types[rising], n - 1 - times)]
+            self._doubles = Doubles([(*first, 1), *(block for block in blocks if block[2])])
             self._doubles.theta = theta
 
     @classmethod
@@ -140,25 +147,30 @@ class Proposal:
             return math.inf
         return self._doubles.log_measured - math.log(self._n)
 
-    def _theta(self, start: float) -> float:
-        """Return where the largest transform is smallest; it is convex."""
+    def _tilts(self, start: float) -> tuple[float, float]:
+        """Return two tilts between which the largest transform is smallest; it is convex."""
         most = _MOST_GROWTH / float(self._stack.values.max())
         low = high = min(start, most)
-        ratio = 1 + _CLOSE
-        while self._slope(low) > 0:
+        ratio = 1.03
+        while self._lead(low)[1] > 0:
             high, low, ratio = low, low / ratio, ratio**2
-        while high < most and self._slope(high) < 0:
+        while high < most and self._lead(high)[1] < 0:
             low, high, ratio = high, min(high * ratio, most), ratio**2
-        while high > low * (1 + _CLOSE):
+        falls, rises = -self._lead(low)[1], self._lead(high)[1]
+        while (high - low) * max(falls, rises) > _CLOSE and high > low * (1 + _CLOSEST):
             middle = math.sqrt(low * high)
-            low, high = (middle, high) if self._slope(middle) < 0 else (low, middle)
-        return math.sqrt(low * high)
+            slope = self._lead(middle)[1]
+            if slope < 0:
+                low, falls = middle, -slope
+            else:
+                high, rises = middle, slope
+        return low, high
 
-    def _slope(self, theta: float) -> float:
-        """Return the derivative of the largest transform's logarithm, less 2 log theta."""
+    def _lead(self, theta: float) -> tuple[int, float]:
+        """Return the type of the largest transform, and its logarithm's slope less 2 / theta."""
         logs, means = self._stack.cumulants(theta)
-        first = float(self._first.cumulants(theta)[1][0])
-        return (self._n - 1) * float(means[logs.argmax()]) + first - 2 / theta
+        lead, first = int(logs.argmax()), float(self._first.cumulants(theta)[1][0])
+        return lead, (self._n - 1) * float(means[lead]) + first - 2 / theta
 
     def plan(self, rtol: float) -> SwapPlan:
         """Return a plan that should add about ``rtol`` to log delta."""

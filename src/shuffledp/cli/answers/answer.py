@@ -9,8 +9,7 @@ from shuffledp.accounting.assumptions import particulars
 from shuffledp.accounting.report import in_words
 from shuffledp.basics.rounding import below, gap, plain, round_down, round_up
 from shuffledp.basics.wording import fill
-from shuffledp.cli.answers.document import envelope
-from shuffledp.cli.answers.shown import is_private, shown_guarantee, what_is_seen
+from shuffledp.cli.answers.shown import envelope, is_private, shown_guarantee, what_is_seen
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from shuffledp.basics.errors import NoAnswerError
 from shuffledp.basics.rounding import plain, round_down
 from shuffledp.basics.wording import counted, shorten
 from shuffledp.cli.answers.answer import Answer
-from shuffledp.cli.answers.question import Printable
+from shuffledp.cli.answers.printable import Printable
 from shuffledp.cli.answers.rounds_answer import RoundsAnswer
 from shuffledp.cli.answers.tiers_answer import TiersAnswer
 

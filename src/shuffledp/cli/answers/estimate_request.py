@@ -22,7 +22,7 @@ from shuffledp.deployment.files import (
     sidecar_path,
 )
 from shuffledp.deployment.study import estimate_study_files
-from shuffledp.deployment.study.estimation import is_study
+from shuffledp.deployment.study.study_estimation import is_study
 from shuffledp.mechanisms import LocalRandomizer
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from shuffledp.accounting import Setting
 from shuffledp.accounting.assumptions import (
     COUNTED,
     PLANNED,
@@ -14,10 +15,10 @@ from shuffledp.accounting.assumptions import (
     particulars,
 )
 from shuffledp.accounting.rounds.round_kind import RoundKind
+from shuffledp.accounting.rounds.rounds_report import corruption_in, views_in
 from shuffledp.basics.rounding import plain, round_down, round_up
 from shuffledp.basics.wording import counted, fill, shorten
-from shuffledp.cli.answers.document import envelope
-from shuffledp.cli.answers.shown import BY_ROUND, is_private
+from shuffledp.cli.answers.shown import BY_ROUND, envelope, is_private
 from shuffledp.deployment.files import Ledger
 from shuffledp.deployment.ledger.ledger import FILTER, NO_FILTER
 from shuffledp.mechanisms import Relation
@@ -31,12 +32,12 @@ class LedgerAnswer:
         ledger: the ledger.
         spent: the epsilon spent at the budget's delta, and the delta at its epsilon; None for an
             adaptive ledger, of which only the whole budget is a guarantee.
-        fitting: a mechanism, a number of users, and how many such rounds still fit.
+        fitting: a setting of one round, and how many such rounds still fit.
     """
 
     ledger: Ledger
     spent: tuple[float, float] | None
-    fitting: tuple[str, int, int] | None
+    fitting: tuple[Setting, int] | None
 
     @property
     def setting(self) -> None:
@@ -44,7 +45,7 @@ class LedgerAnswer:
         return None
 
     @classmethod
-    def of(cls, ledger: Ledger, fitting: tuple[str, int, int] | None) -> LedgerAnswer:
+    def of(cls, ledger: Ledger, fitting: tuple[Setting, int] | None) -> LedgerAnswer:
         """Ask the ledger."""
         planned = ledger.budget.filter is None
         spent = (ledger.spent_epsilon(), ledger.spent_delta()) if planned else None
@@ -60,7 +61,8 @@ class LedgerAnswer:
         own = [fact for one in accountants for fact in particulars(one.randomizer, one.bound)]
         planned = (PLANNED, NO_FILTER) if budget.filter is None else (FILTER,)
         neighbours = neighbours_in_rounds(one.randomizer for one in accountants)
-        return (*ROUNDS, neighbours, *planned, *dict.fromkeys(own))
+        who = dict.fromkeys((*corruption_in(self._kinds), *own))
+        return (*ROUNDS, neighbours, *planned, *who)
 
     @property
     def _relation(self) -> Relation | None:
@@ -76,7 +78,8 @@ class LedgerAnswer:
             (
                 "" if place else "rounds",
                 f"{kind.times:,} of {shorten(str(kind.accountant.randomizer))} "
-                f"with {counted(kind.accountant.n, 'user')}",
+                f"with {kind.accountant.crowd}"
+                f"{', only the sum' if kind.accountant.view == 'sum' else ''}",
             )
             for place, kind in enumerate(self._kinds)
         ] or [("rounds", "none")]
@@ -92,8 +95,8 @@ class LedgerAnswer:
             ]
         rows.append(("left", f"epsilon = {round_down(self.ledger.left_epsilon())}"))
         if self.fitting is not None:
-            mechanism, n, times = self.fitting
-            kind = f"{shorten(mechanism)} with {counted(n, 'user')}"
+            asked, times = self.fitting
+            kind = f"{shorten(str(asked.randomizer))} with {asked.crowd}"
             rows.append(("still fit", f"{times:,} of {kind}"))
         lines = [label.ljust(_WIDTH) + value for label, value in rows]
         facts = [fill(fact, "- ", "  ") for fact in self._assumptions]
@@ -115,12 +118,19 @@ class LedgerAnswer:
         relation = self._relation
         neighbours = BY_ROUND if relation is None else relation.in_rounds
         claim = (
-            f"After {counted(self.ledger.times, 'round')} all shuffled reports together are "
+            f"After {counted(self.ledger.times, 'round')} {self._seen} "
             f"{is_private(round_up(self.spent[0]), delta, neighbours)}."
         )
         if not math.isfinite(self.spent[0]):
             claim = f"No finite epsilon can be certified at delta = {delta}."
         return f"{claim} The budget is exceeded." if self.ledger.is_exceeded else claim
+
+    @property
+    def _seen(self) -> str:
+        views = {kind.accountant.view for kind in self._kinds}
+        if views == {"multiset"}:
+            return "all shuffled reports together are"
+        return "all sums together are" if views == {"sum"} else "all that is seen is"
 
     def to_json(self, command: str) -> str:
         """Return one JSON object; docs/json.md documents its fields."""
@@ -133,6 +143,9 @@ class LedgerAnswer:
                     "mechanism": str(kind.accountant.randomizer),
                     "relation": kind.accountant.relation.to_dict(),
                     "n": kind.accountant.n,
+                    "corrupted": kind.accountant.crowd.corrupted,
+                    "corrupted_adaptively": kind.accountant.crowd.corrupted_adaptively,
+                    "view": kind.accountant.view,
                     "times": kind.times,
                 }
                 for kind in self._kinds
@@ -159,8 +172,17 @@ class LedgerAnswer:
                 "allowed": budget.filter.allowed,
             }
         if self.fitting is not None:
-            fields["fitting"] = dict(zip(("mechanism", "n", "times"), self.fitting, strict=True))
-        return envelope(command, fields, (COUNTED, SEEN["multiset"], *self._assumptions))
+            asked, times = self.fitting
+            fields["fitting"] = {
+                "mechanism": str(asked.randomizer),
+                "n": asked.crowd.n,
+                "corrupted": asked.crowd.corrupted,
+                "corrupted_adaptively": asked.crowd.corrupted_adaptively,
+                "view": asked.view,
+                "times": times,
+            }
+        seen = views_in(self._kinds) or (SEEN["multiset"],)
+        return envelope(command, fields, (COUNTED, *seen, *self._assumptions))
 
 
 _WIDTH = len("still fit") + 2

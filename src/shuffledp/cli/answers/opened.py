@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shuffledp.accounting import Group, OpenGroup, Setting
-from shuffledp.cli.answers.document import to_json
+from shuffledp.cli.answers.shown import to_json
 from shuffledp.cli.answers.verified import verified
 from shuffledp.cli.group_option import DUMMIES, GROUP
 from shuffledp.cli.parameters import JSON
-from shuffledp.cli.setting import FILES, SETTING, take_setting
+from shuffledp.cli.setting_options import FILES, SETTING, take_setting
 from shuffledp.mechanisms import parse
 
 if TYPE_CHECKING:

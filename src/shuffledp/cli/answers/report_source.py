@@ -13,8 +13,8 @@ from shuffledp.certificates import Certificate, CertificateError
 from shuffledp.deployment.files import DataError, Sidecar
 from shuffledp.deployment.files.sidecar import read_sidecar, sidecar_path
 from shuffledp.deployment.study import StudyDesign
-from shuffledp.deployment.study.option import certified
 from shuffledp.deployment.study.shuffle import users_of
+from shuffledp.deployment.study.study_option import certified
 from shuffledp.mechanisms import parse
 from shuffledp.outputs.review import Whole
 

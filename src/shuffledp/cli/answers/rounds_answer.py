@@ -9,8 +9,7 @@ from shuffledp.accounting import RoundsReport, Setting
 from shuffledp.accounting.assumptions import ASSUMPTIONS
 from shuffledp.basics.rounding import gap, plain, round_up
 from shuffledp.basics.wording import counted, fill
-from shuffledp.cli.answers.document import envelope
-from shuffledp.cli.answers.shown import BY_ROUND, is_private, shown_guarantee
+from shuffledp.cli.answers.shown import BY_ROUND, envelope, is_private, shown_guarantee
 
 
 @dataclass(frozen=True, kw_only=True)

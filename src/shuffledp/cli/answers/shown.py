@@ -1,9 +1,12 @@
-"""The guarantee of an answer, as people read it, and what it is about."""
+"""The guarantee of an answer, as people read it, and the JSON around it for programs."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+from shuffledp._version import __version__
 from shuffledp.accounting import Setting
 from shuffledp.accounting.sum_view import View
 from shuffledp.basics.rounding import plain
@@ -31,9 +34,9 @@ def is_private(epsilon: str, delta: str, neighbours: str) -> str:
 def what_holds(setting: Setting, epsilon: str, delta: str) -> str:
     """Return the claim about a setting of one mechanism.
 
-    >>> print(what_holds(Setting(mechanism="krr(3, 1)", n=9, rounds=2, view="sum"), "1", "1e-6"))
-    after 2 rounds all sums together are (1, 1e-6)-differentially private for neighbouring datasets
-    that replace the inputs of one user in all rounds
+    >>> asked = Setting(mechanism="krr(3, 1)", n=9, rounds=2, view="sum")
+    >>> what_holds(asked, "1", "1e-6").partition(" for ")[0]
+    'after 2 rounds all sums together are (1, 1e-6)-differentially private'
     """
     relation = setting.randomizer.relation
     if setting.rounds == 1:
@@ -52,3 +55,25 @@ def shown_guarantee(guarantee: Decimal, rounded: str, met: float | None) -> str:
     if met is None or guarantee > met or Decimal(rounded) < Decimal(plain(met)):
         return rounded
     return plain(met)
+
+
+def envelope(command: str, fields: Mapping[str, object], assumptions: Sequence[str]) -> str:
+    """Return the answer of a command, with what it assumes and the version that gave it.
+
+    >>> print(envelope("plan", {"n": 10}, assumptions=["nobody lies"]).replace(__version__, "..."))
+    {
+      "command": "plan",
+      "n": 10,
+      "assumptions": [
+        "nobody lies"
+      ],
+      "version": "..."
+    }
+    """
+    facts = {"assumptions": assumptions, "version": __version__}
+    return to_json({"command": command, **fields} | facts)
+
+
+def to_json(fields: Mapping[str, object]) -> str:
+    """Return one JSON object; its numbers must be finite, as JSON knows no others."""
+    return json.dumps(fields, indent=2, allow_nan=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shuffledp.accounting import Report, RoundsReport
 from shuffledp.cli.answers.answer import Answer
-from shuffledp.cli.answers.question import Printable
+from shuffledp.cli.answers.printable import Printable
 from shuffledp.cli.answers.rounds_answer import RoundsAnswer
 
 

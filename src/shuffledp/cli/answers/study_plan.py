@@ -16,8 +16,7 @@ from shuffledp.basics.rounding import plain, round_up
 from shuffledp.basics.whole_file import check_writable
 from shuffledp.basics.wording import counted, fill
 from shuffledp.cli.answers.chart_files import keep_apart, write_chart
-from shuffledp.cli.answers.document import envelope
-from shuffledp.cli.answers.shown import is_private
+from shuffledp.cli.answers.shown import envelope, is_private
 from shuffledp.cli.terminal import counter
 from shuffledp.deployment.study import (
     Predictions,

@@ -10,8 +10,7 @@ import click
 
 from shuffledp.basics.rounding import nearest, plain, round_up
 from shuffledp.basics.wording import counted, fill, shorten
-from shuffledp.cli.answers.document import to_json
-from shuffledp.cli.answers.shown import is_private
+from shuffledp.cli.answers.shown import is_private, to_json
 from shuffledp.deployment.files import Estimation, Sidecar
 from shuffledp.deployment.study import Place, StudyDesign, StudyEstimation
 from shuffledp.mechanisms import Relation

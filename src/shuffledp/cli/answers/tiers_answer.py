@@ -12,7 +12,7 @@ from shuffledp.accounting.report import level_fields
 from shuffledp.basics.interval import Interval
 from shuffledp.basics.rounding import plain, round_down, round_up
 from shuffledp.basics.wording import fill, shorten
-from shuffledp.cli.answers.document import envelope
+from shuffledp.cli.answers.shown import envelope
 
 _WIDEST = 56  # characters of a mechanism in the table: tiers must be told apart
 

@@ -12,8 +12,8 @@ import numpy as np
 from shuffledp.accounting.assumptions import noteworthy
 from shuffledp.basics.rounding import percent, plain, round_down, round_up
 from shuffledp.basics.wording import counted, fill, shorten
-from shuffledp.cli.answers.document import envelope
 from shuffledp.cli.answers.facts import EPILOG
+from shuffledp.cli.answers.shown import envelope
 from shuffledp.cli.parameters import (
     DELTA,
     EPSILON,
@@ -23,11 +23,11 @@ from shuffledp.cli.parameters import (
     reading,
     whole,
 )
-from shuffledp.cli.setting import SETTING, complete, refuse, save_setting, take_setting
+from shuffledp.cli.setting_options import SETTING, complete, refuse, save_setting, take_setting
 from shuffledp.cli.terminal import counter
 from shuffledp.deployment.audit import Audit
 from shuffledp.deployment.audit import audit as run_audit
-from shuffledp.deployment.audit.size import MAX_TRIALS
+from shuffledp.deployment.audit.runs import MAX_TRIALS
 
 _PARAMETERS = [
     *SETTING[:2],

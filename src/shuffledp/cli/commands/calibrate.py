@@ -7,10 +7,10 @@ import click
 from shuffledp.accounting import Calibration, Setting, calibrate_epsilon0
 from shuffledp.basics.rounding import plain, round_down
 from shuffledp.basics.wording import shorten
-from shuffledp.cli.answers.question import Printable, question
+from shuffledp.cli.answers.printable import Printable, question
 from shuffledp.cli.answers.solution import solution
 from shuffledp.cli.parameters import DELTA, EPSILON, FAMILY, USERS, optional
-from shuffledp.cli.setting import CONDITIONS, refuse
+from shuffledp.cli.setting_options import CONDITIONS, refuse
 
 
 @question(FAMILY, optional(USERS), EPSILON, DELTA, *CONDITIONS)

@@ -10,7 +10,7 @@ from shuffledp.accounting import MixedAccountant
 from shuffledp.cli.answers.asked import accountant
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, EPSILON, optional
-from shuffledp.cli.setting import SETTING, complete, refuse, save_setting, take_setting
+from shuffledp.cli.setting_options import SETTING, complete, refuse, save_setting, take_setting
 from shuffledp.cli.terminal import proving
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.answers.document import envelope
 from shuffledp.cli.answers.facts import EPILOG
+from shuffledp.cli.answers.shown import envelope
 from shuffledp.cli.parameters import DELTA, JSON, RTOL
-from shuffledp.cli.setting import SHOWN, complete, refuse, save_setting, take_setting
+from shuffledp.cli.setting_options import SHOWN, complete, refuse, save_setting, take_setting
 from shuffledp.cli.terminal import progress
 from shuffledp.comparison import compare as compare_bounds
 

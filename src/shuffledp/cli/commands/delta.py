@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from shuffledp.accounting import Setting
 from shuffledp.cli.answers.asked import delta_answer
-from shuffledp.cli.answers.question import Printable, question
+from shuffledp.cli.answers.printable import Printable, question
 from shuffledp.cli.parameters import EPSILON, RTOL
-from shuffledp.cli.setting import SETTING, complete
+from shuffledp.cli.setting_options import SETTING, complete
 
 
 @question(*SETTING[:2], EPSILON, RTOL, *SETTING[2:])

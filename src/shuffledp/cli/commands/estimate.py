@@ -19,14 +19,14 @@ from shuffledp.basics.errors import MAX_SIZE
 from shuffledp.basics.rounding import decade, plain, round_down, round_up, share_up
 from shuffledp.basics.wording import counted, fill, shorten
 from shuffledp.cli.answers.chart_files import read_outputs, write_chart
-from shuffledp.cli.answers.document import envelope
 from shuffledp.cli.answers.estimate_chart import estimate_chart
 from shuffledp.cli.answers.estimate_request import EstimateRequest
 from shuffledp.cli.answers.facts import EPILOG
+from shuffledp.cli.answers.shown import envelope
 from shuffledp.cli.answers.study_reports import largest, read_given, study_notes, top_notes
-from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.group_option import read_groups
 from shuffledp.cli.parameters import JSON, confidence_option, count_or_share, reading, whole
+from shuffledp.cli.signals import CLUSTER, workers
 from shuffledp.cli.terminal import progress
 from shuffledp.deployment.files import DataError, Estimation, PooledEstimation, Section
 from shuffledp.deployment.files.tables import SUFFIXES, parts_of

@@ -11,8 +11,8 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import click
 
 from shuffledp._version import __version__
-from shuffledp.cli.answers.document import to_json
 from shuffledp.cli.answers.facts import EPILOG
+from shuffledp.cli.answers.shown import to_json
 from shuffledp.cli.parameters import JSON
 from shuffledp.mechanisms import COMPOSITIONS, MECHANISMS, LocalRandomizer, parameters
 

@@ -22,8 +22,8 @@ from shuffledp.accounting.messages.solve import KINDS, NoiseKind
 from shuffledp.basics.errors import check_integer, check_positive
 from shuffledp.basics.rounding import gap, plain, round_down, round_up
 from shuffledp.basics.wording import fill
-from shuffledp.cli.answers.document import envelope
-from shuffledp.cli.answers.question import question
+from shuffledp.cli.answers.printable import question
+from shuffledp.cli.answers.shown import envelope
 from shuffledp.cli.parameters import (
     DELTA,
     EPSILON,
@@ -33,7 +33,7 @@ from shuffledp.cli.parameters import (
     reading,
     whole,
 )
-from shuffledp.cli.setting import CORRUPTED
+from shuffledp.cli.setting_options import CORRUPTED
 from shuffledp.mechanisms.messages.fabricated import (
     Fabricated,
     FixedNumber,

@@ -14,12 +14,12 @@ from shuffledp.accounting import Setting
 from shuffledp.accounting.assumptions import assumptions_in
 from shuffledp.basics.errors import MAX_SIZE, check_delta, check_positive
 from shuffledp.cli.answers.chart_files import Written, read_outputs, write_chart
-from shuffledp.cli.answers.document import envelope
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.answers.plan_text import to_text
+from shuffledp.cli.answers.shown import envelope
 from shuffledp.cli.answers.study_plan import plan_of_study
 from shuffledp.cli.parameters import DELTA, EPSILON, JSON, number, optional, reading, whole
-from shuffledp.cli.setting import SETTING, refuse, save_setting, take_setting
+from shuffledp.cli.setting_options import SETTING, refuse, save_setting, take_setting
 from shuffledp.cli.terminal import counter
 from shuffledp.planning import TASKS, Candidate, Option, Plan, error_chart
 from shuffledp.planning import plan as make_plan

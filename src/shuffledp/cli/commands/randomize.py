@@ -17,10 +17,9 @@ from shuffledp.basics.wording import fill, shorten
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.answers.shown import is_private
 from shuffledp.cli.answers.study_reports import plan_json, plan_text
-from shuffledp.cli.cluster import CLUSTER, workers
 from shuffledp.cli.parameters import DELTA, JSON, MECHANISM, optional, reading, whole
-from shuffledp.cli.setting import VIEW
-from shuffledp.cli.signals import ending_tidily
+from shuffledp.cli.setting_options import VIEW
+from shuffledp.cli.signals import CLUSTER, ending_tidily, workers
 from shuffledp.cli.terminal import progress, row_counter
 from shuffledp.deployment.files import (
     Column,

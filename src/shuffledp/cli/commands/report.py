@@ -13,7 +13,7 @@ from shuffledp.basics.whole_file import check_writable, write_whole
 from shuffledp.cli.answers.asked import accountant
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.parameters import DELTA, RTOL, optional, reading
-from shuffledp.cli.setting import SETTING, complete, refuse, save_setting, take_setting
+from shuffledp.cli.setting_options import SETTING, complete, refuse, save_setting, take_setting
 from shuffledp.cli.terminal import progress
 from shuffledp.outputs.review.cover import ANSWERS, LINES, Cover
 

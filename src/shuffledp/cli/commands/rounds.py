@@ -10,10 +10,10 @@ from shuffledp.basics.errors import MAX_ROUNDS, MAX_USERS, check_rtol, check_tot
 from shuffledp.basics.rounding import plain
 from shuffledp.basics.wording import shorten
 from shuffledp.cli.answers.asked import delta_of_rounds, epsilon_of_rounds
-from shuffledp.cli.answers.question import question
+from shuffledp.cli.answers.printable import question
 from shuffledp.cli.answers.rounds_answer import RoundsAnswer
 from shuffledp.cli.parameters import DELTA, EPSILON, number, optional, reading, whole
-from shuffledp.cli.setting import SETTING, complete, is_typed, refuse
+from shuffledp.cli.setting_options import SETTING, complete, is_typed, refuse
 from shuffledp.mechanisms import LocalRandomizer, parse
 
 _read_times, _read_users = whole("times", 1, MAX_ROUNDS), whole("n", 1, MAX_USERS)

@@ -8,11 +8,11 @@ import click
 
 from shuffledp.accounting import Group, OpenGroup, Setting, calibrate_tiers
 from shuffledp.cli.answers.asked import delta_answer, epsilon_answer
-from shuffledp.cli.answers.question import Printable, question
+from shuffledp.cli.answers.printable import Printable, question
 from shuffledp.cli.answers.tiers_answer import TiersAnswer
 from shuffledp.cli.group_option import DUMMIES, GROUP
 from shuffledp.cli.parameters import DELTA, EPSILON, optional
-from shuffledp.cli.setting import CORRUPTED, FILES
+from shuffledp.cli.setting_options import CORRUPTED, FILES
 
 
 @question(GROUP, optional(DELTA), optional(EPSILON), DUMMIES, CORRUPTED, *FILES)

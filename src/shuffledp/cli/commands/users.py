@@ -8,10 +8,10 @@ from shuffledp.accounting import Setting, required_users
 from shuffledp.basics.errors import MAX_USERS
 from shuffledp.basics.rounding import plain
 from shuffledp.basics.wording import shorten
-from shuffledp.cli.answers.question import Printable, question
+from shuffledp.cli.answers.printable import Printable, question
 from shuffledp.cli.answers.solution import solution
 from shuffledp.cli.parameters import DELTA, EPSILON, MECHANISM, optional
-from shuffledp.cli.setting import CONDITIONS, complete, refuse
+from shuffledp.cli.setting_options import CONDITIONS, complete, refuse
 
 
 @question(optional(MECHANISM), EPSILON, DELTA, *CONDITIONS)

@@ -7,8 +7,8 @@ from typing import TextIO
 
 import click
 
-from shuffledp.cli.answers.document import to_json
 from shuffledp.cli.answers.facts import EPILOG
+from shuffledp.cli.answers.shown import to_json
 from shuffledp.cli.answers.verified import verified
 from shuffledp.cli.parameters import JSON
 from shuffledp.cli.terminal import proving

@@ -13,7 +13,7 @@ and outside its regime raises :class:`shuffledp.NoAnswerError`.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from shuffledp.comparison.published.base import Baseline
+from shuffledp.comparison.published.baseline import Baseline
 from shuffledp.comparison.published.blanket import (
     BlanketBennett,
     BlanketHoeffding,

@@ -24,9 +24,9 @@ from typing import ClassVar
 
 from shuffledp.basics.errors import MAX_EPSILON0, NoAnswerError
 from shuffledp.basics.rounding import plain, round_down
-from shuffledp.comparison.published.base import Baseline
+from shuffledp.comparison.published.baseline import Baseline
+from shuffledp.comparison.published.blanket_moments import Assumed, Measured, Moments, View
 from shuffledp.comparison.published.decimals import float_up, power_down, power_up, precise
-from shuffledp.comparison.published.moments import Assumed, Measured, Moments, View
 from shuffledp.mechanisms import LocalRandomizer, pairs_to_compare
 
 _STEP = 0.8  # from one epsilon of the coarse search to the next

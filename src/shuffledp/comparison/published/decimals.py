@@ -35,15 +35,6 @@ def float_up(number: Decimal) -> float:
         return result if Decimal(result) >= target else math.nextafter(result, math.inf)
 
 
-def float_down(number: Decimal) -> float:
-    """Return a double that is at most ``number`` and at most a few ulps below.
-
-    >>> float_down(Decimal("0.1")) <= Decimal("0.1"), float_down(Decimal("1e-400"))
-    (True, 0.0)
-    """
-    return -float_up(-number)
-
-
 def power_up(base: Decimal, exponent: int) -> Decimal:
     """Return an upper bound on base**exponent for a base of at least 0, good to many digits.
 

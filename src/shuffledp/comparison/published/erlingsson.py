@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.basics.rounding import plain
-from shuffledp.comparison.published.base import Baseline
+from shuffledp.comparison.published.baseline import Baseline
 from shuffledp.comparison.published.decimals import float_up, precise
 
 _MAX_LEVEL = 0.5

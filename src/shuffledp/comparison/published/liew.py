@@ -9,7 +9,7 @@ from flint import arb
 
 from shuffledp.basics.balls import precision, total, upper_double
 from shuffledp.basics.errors import NoAnswerError
-from shuffledp.comparison.published.base import Baseline
+from shuffledp.comparison.published.baseline import Baseline
 from shuffledp.mechanisms.noise.gaussian import Gaussian
 
 #: The largest order.

@@ -9,7 +9,7 @@ from shuffledp.basics.errors import MAX_EPSILON0, NoAnswerError, check_rtol
 from shuffledp.basics.rounding import plain
 from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.bounds.root import delta_above, delta_below, epsilon_above, epsilon_below
-from shuffledp.comparison.published.base import Baseline
+from shuffledp.comparison.published.baseline import Baseline
 from shuffledp.decomposition import Decomposition
 from shuffledp.mechanisms import LocalRandomizer
 

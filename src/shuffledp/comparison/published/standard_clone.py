@@ -10,7 +10,7 @@ from flint import arb
 from shuffledp.basics.balls import precision
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.basics.rounding import plain, round_down
-from shuffledp.comparison.published.base import Baseline
+from shuffledp.comparison.published.baseline import Baseline
 from shuffledp.comparison.published.decimals import float_up, precise
 from shuffledp.comparison.published.numeric import NumericBaseline
 from shuffledp.decomposition import Component, Decomposition

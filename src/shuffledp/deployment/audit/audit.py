@@ -23,9 +23,7 @@ from shuffledp.basics.rounding import plain, round_down
 from shuffledp.basics.wording import shorten
 from shuffledp.bounds.decomposed import Decomposed
 from shuffledp.bounds.root import delta_below
-from shuffledp.deployment.audit.confidence import lower_limit, upper_limit
-from shuffledp.deployment.audit.runs import inputs, run
-from shuffledp.deployment.audit.size import MAX_TRIALS, enough_trials
+from shuffledp.deployment.audit.runs import MAX_TRIALS, enough_trials, inputs, run
 from shuffledp.mechanisms import LocalRandomizer
 from shuffledp.mechanisms.sampling import Bits
 
@@ -34,6 +32,9 @@ MAX_USERS = 10**6
 
 #: At most so many events are tried.
 _EVENTS = 500
+
+#: Quantiles are good to more digits than this; confidence limits are moved by it, outwards.
+_ACCURACY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -228,3 +229,33 @@ def _choose(first: FloatArray, second: FloatArray, target: _Target, risk: float)
     events = np.unique(ordered0[runs - ranks])
     hits = [runs - np.searchsorted(ordered, events) for ordered in (ordered0, ordered1)]
     return float(events[np.argmax(target.bound(hits[0], hits[1], runs, risk))])
+
+
+def lower_limit(hits: IntArray | int, runs: int, risk: float) -> FloatArray:
+    r"""Return a p that is at most the probability of the event, except with probability ``risk``.
+
+    The limit of Clopper and Pearson (1934): at p the event is seen as often or more often with
+    probability ``risk``.
+
+    >>> bool(0.4 < lower_limit(50, 100, 0.05) < 0.5), float(lower_limit(0, 100, 0.05))
+    (True, 0.0)
+    """
+    from scipy.special import betaincinv
+
+    seen = np.asarray(hits)
+    # The parameter 0 of a Beta law is no number for scipy; the limit of "never seen" is 0.
+    quantile = betaincinv(np.maximum(seen, 1), runs - seen + 1, risk)
+    return np.where(seen == 0, 0.0, quantile) * (1 - _ACCURACY)
+
+
+def upper_limit(hits: IntArray | int, runs: int, risk: float) -> FloatArray:
+    """Return a p that is at least the probability of the event, except with probability ``risk``.
+
+    >>> bool(0.5 < upper_limit(50, 100, 0.05) < 0.6), float(upper_limit(100, 100, 0.05))
+    (True, 1.0)
+    """
+    from scipy.special import betainccinv
+
+    seen = np.asarray(hits)
+    quantile = betainccinv(seen + 1, np.maximum(runs - seen, 1), risk)
+    return np.minimum(np.where(seen == runs, 1.0, quantile) * (1 + _ACCURACY), 1.0)

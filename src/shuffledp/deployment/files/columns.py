@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shuffledp.basics.rounding import written
 from shuffledp.basics.wording import counted, shorten
-from shuffledp.collection.families import Candidates
+from shuffledp.collection.tallies import Candidates
 from shuffledp.deployment.files.attributes import Attribute, Shape, arrange, leaves, shape_of
 from shuffledp.deployment.files.problems import DataError
 from shuffledp.mechanisms import LocalRandomizer

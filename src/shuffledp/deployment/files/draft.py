@@ -9,17 +9,49 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from shuffledp.deployment.files.problems import DataError, naming
 from shuffledp.deployment.files.sidecar import sidecar_path
-from shuffledp.deployment.ledger.lock import lock
 
-#: A bucket of reports, which has a name for a moment at most; in version 0.1 it kept its name.
+#: A bucket of reports, which has a name for a moment at most.
 _BUCKET = re.compile("bucket[a-z0-9_]*")
 
 _TRIES, _PAUSE = 20, 0.05  # seconds between two
+
+
+@contextmanager
+def lock(out: Path, patience: float = 0.0) -> Iterator[None]:
+    """Let one run at a time write ``out``: another one fails after so many seconds.
+
+    The lock is on an empty hidden file beside ``out``. If the process is killed the file may stay,
+    but its lock does not, and the next run takes the file over.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, lock(Path(folder) / "reports.csv"):
+    ...     print(os.listdir(folder))
+    ['.reports.csv.shuffledp-lock']
+
+    Raises:
+        DataError: if another run holds it.
+        OSError: if files cannot be created or locked in this folder.
+    """
+    path = out.with_name(f".{out.name}.shuffledp-lock")
+    os.scandir(out.parent).close()  # a folder that is missing is an error, and not made here
+    held = FileLock(path, patience, mode=0o600, fallback_to_soft=False)
+    try:
+        held.acquire()
+    except Timeout:
+        raise DataError(f"cannot write {str(out)!r}: another run is writing it") from None
+    try:
+        yield
+    finally:
+        with suppress(PermissionError):  # Windows cannot remove a file that is open
+            path.unlink(missing_ok=True)  # while it is held: whoever opened it sees that it is gone
+        held.release()
 
 
 class Draft:
@@ -129,24 +161,20 @@ def remove_leftovers(out: Path) -> None:
     Raises:
         DataError: if such a folder cannot be removed.
     """
-    # Before folders were marked as ours, their names had eight random characters only.
-    pattern = re.compile(rf"\.{re.escape(out.name)}\.(?P<mark>shuffledp-)?[a-z0-9_]{{8}}")
+    pattern = re.compile(rf"{re.escape(_folder_prefix(out))}[a-z0-9_]{{8}}")
     for folder in out.parent.iterdir():
-        match = pattern.fullmatch(folder.name)
-        if match is None or folder.is_symlink() or not folder.is_dir():
+        if not pattern.fullmatch(folder.name) or folder.is_symlink() or not folder.is_dir():
             continue
         with naming(folder, "remove"):
             files = list(folder.iterdir())
-            if _are_ours(files, out, is_marked=match["mark"] is not None):
+            if _are_ours(files, out):
                 for file in files:
                     file.unlink(missing_ok=True)  # a worker that was given up may remove it, too
                 folder.rmdir()
 
 
-def _are_ours(files: list[Path], out: Path, *, is_marked: bool) -> bool:
-    """Whether a run that wrote ``out`` made these files; a folder without mark needs a bucket."""
+def _are_ours(files: list[Path], out: Path) -> bool:
+    """Whether a run that wrote ``out`` made these files."""
     drafts = {out.name, sidecar_path(out).name}
-    buckets = [file for file in files if _BUCKET.fullmatch(file.name)]
-    known = all(file.name in drafts or file in buckets for file in files)
-    plain = all(file.is_file() and not file.is_symlink() for file in files)
-    return known and plain and (is_marked or bool(buckets))
+    known = all(file.name in drafts or _BUCKET.fullmatch(file.name) for file in files)
+    return known and all(file.is_file() and not file.is_symlink() for file in files)

@@ -18,7 +18,7 @@ from shuffledp.basics.errors import check_types
 from shuffledp.basics.wording import counted
 from shuffledp.collection import Aggregator, Estimate
 from shuffledp.collection.estimate import FloatArray
-from shuffledp.collection.families import tally_for
+from shuffledp.collection.tallies import tally_for
 from shuffledp.deployment.files.attributes import arrange, leaves
 from shuffledp.deployment.files.chunk import rows_per_chunk
 from shuffledp.deployment.files.columns import Column, candidates_of, readers_for

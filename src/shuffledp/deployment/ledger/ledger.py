@@ -9,13 +9,16 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import TypedDict, Unpack
 
-from shuffledp.accounting import Rounds, ShuffleAccountant
+from shuffledp.accounting import Rounds
 from shuffledp.accounting.calibration.max_rounds import largest_times
 from shuffledp.accounting.rounds.renyi_filter import natural_order
-from shuffledp.accounting.setting import DEFAULT_BOUND, Bound
+from shuffledp.accounting.setting import DEFAULT_BOUND, Bound, Setting
+from shuffledp.accounting.sum_view import View
 from shuffledp.basics.errors import (
     MAX_ROUNDS,
     check_delta,
@@ -27,10 +30,10 @@ from shuffledp.basics.errors import (
 from shuffledp.basics.rounding import plain, round_down, round_up
 from shuffledp.basics.whole_file import write_whole
 from shuffledp.basics.wording import counted, shorten
+from shuffledp.deployment.files.draft import lock
 from shuffledp.deployment.files.mechanism_text import self_contained
 from shuffledp.deployment.files.problems import DataError, naming
 from shuffledp.deployment.ledger.ledger_entries import Budget, Entries, RecordedRounds, kinds_of
-from shuffledp.deployment.ledger.lock import lock
 from shuffledp.mechanisms import LocalRandomizer, parse
 
 _PATIENCE = 60.0  # seconds to wait for another writer
@@ -47,6 +50,14 @@ FILTER = (
     "holds for all rounds of this ledger together, as long as every one was added before it "
     "happened and none beyond the budget; what is spent so far is no guarantee of its own"
 )
+
+
+class OneRound(TypedDict, total=False):
+    """What else is said of a round: the keywords of all who ask a ledger about one."""
+
+    corrupted: float | Fraction
+    corrupted_adaptively: float | Fraction
+    view: View
 
 
 class BudgetExceededError(DataError):
@@ -181,9 +192,11 @@ class Ledger:
         left = self.budget.epsilon - self.spent_epsilon()
         return max(math.nextafter(left, -math.inf), 0.0) if self.recorded else left
 
-    def fitting(self, mechanism: str | LocalRandomizer, n: int) -> int:
+    def fitting(
+        self, mechanism: str | LocalRandomizer, n: int, **conditions: Unpack[OneRound]
+    ) -> int:
         """Return how many rounds of this kind still fit into the budget, up to 1e9 in all."""
-        one = ShuffleAccountant(_text(mechanism), check_users(n), bound=self.budget.bound)
+        one = self._new(mechanism, n, 1, None, conditions).accountant(self.budget.bound)
         most, before = MAX_ROUNDS - self.times, kinds_of(self.recorded, self.budget.bound)
         if most < 1:
             return 0
@@ -196,13 +209,19 @@ class Ledger:
             most,
         )
 
-    def check(self, mechanism: str | LocalRandomizer, n: int, times: int = 1) -> None:
+    def check(
+        self,
+        mechanism: str | LocalRandomizer,
+        n: int,
+        times: int = 1,
+        **conditions: Unpack[OneRound],
+    ) -> None:
         """Find out whether some rounds still fit; record nothing.
 
         Raises:
             BudgetExceededError: if they do not.
         """
-        self._check(self._entries, [self._new(mechanism, n, times, None)])
+        self._check(self._entries, [self._new(mechanism, n, times, None, conditions)])
 
     def check_all(self, kinds: Iterable[tuple[str | LocalRandomizer, int]]) -> None:
         """Find out whether one round of each kind, a mechanism and n, still fits; record nothing.
@@ -210,7 +229,7 @@ class Ledger:
         Raises:
             BudgetExceededError: if they do not.
         """
-        self._check(self._entries, [self._new(*kind, 1, None) for kind in kinds])
+        self._check(self._entries, [self._new(*kind, 1, None, {}) for kind in kinds])
 
     def add(
         self,
@@ -220,6 +239,7 @@ class Ledger:
         *,
         reports: str | None = None,
         beyond: bool = False,
+        **conditions: Unpack[OneRound],
     ) -> None:
         """Record rounds. Do so before anybody sees their reports.
 
@@ -229,12 +249,14 @@ class Ledger:
             times: how many rounds.
             reports: the SHA-256 of the file of reports, if there is one.
             beyond: record rounds that happened already, even if they exceed the budget.
+            conditions: ``corrupted``, ``corrupted_adaptively`` and ``view`` of each round, as in
+                :class:`shuffledp.Setting`.
 
         Raises:
             BudgetExceededError: if they would exceed the budget; nothing is recorded.
             DataError: if the ledger is damaged or cannot be written.
         """
-        self._record([self._new(mechanism, n, times, reports)], beyond=beyond)
+        self._record([self._new(mechanism, n, times, reports, conditions)], beyond=beyond)
 
     def add_all(self, kinds: Iterable[tuple[str | LocalRandomizer, int, str | None]]) -> None:
         """Record one round of each kind, all of them or none.
@@ -247,7 +269,7 @@ class Ledger:
             BudgetExceededError: if they would exceed the budget; nothing is recorded.
             DataError: if the ledger is damaged or cannot be written.
         """
-        new = [self._new(mechanism, n, 1, reports) for mechanism, n, reports in kinds]
+        new = [self._new(mechanism, n, 1, reports, {}) for mechanism, n, reports in kinds]
         self._record(new, beyond=False)
 
     def _record(self, new: Sequence[RecordedRounds], *, beyond: bool) -> None:
@@ -268,10 +290,25 @@ class Ledger:
         return Rounds(kinds) if kinds else None
 
     def _new(
-        self, mechanism: str | LocalRandomizer, n: int, times: int, reports: str | None
+        self,
+        mechanism: str | LocalRandomizer,
+        n: int,
+        times: int,
+        reports: str | None,
+        conditions: OneRound,
     ) -> RecordedRounds:
-        users, count = check_users(n), check_rounds(times, "times")
-        return RecordedRounds(_text(mechanism), users, count, _now(), reports)
+        count, setting = check_rounds(times, "times"), Setting(n=check_users(n), **conditions)
+        crowd = setting.crowd
+        return RecordedRounds(
+            _text(mechanism),
+            crowd.n,
+            count,
+            _now(),
+            crowd.corrupted,
+            crowd.corrupted_adaptively,
+            setting.view,
+            reports,
+        )
 
     def _check(self, entries: Entries, new: Sequence[RecordedRounds]) -> None:
         budget, kinds = entries.budget, kinds_of([*entries.rounds, *new], entries.budget.bound)
@@ -313,7 +350,12 @@ class Ledger:
 
 def _described(new: Sequence[RecordedRounds]) -> str:
     more = counted(sum(one.times for one in new), "more round")
-    kinds = ", ".join(f"{shorten(one.mechanism)} with n = {one.n}" for one in new)
+    kinds = ", ".join(
+        f"{shorten(one.mechanism)} with n = {one.accountant('blanket').crowd.in_figures}"
+        if one.corrupted or one.corrupted_adaptively
+        else f"{shorten(one.mechanism)} with n = {one.n}"
+        for one in new
+    )
     return f"{more} of {kinds}"
 
 

@@ -8,9 +8,17 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
 from shuffledp.accounting import ShuffleAccountant
+from shuffledp.accounting.crowd import crowd_of
 from shuffledp.accounting.rounds.renyi_filter import RenyiFilter
 from shuffledp.accounting.setting import BOUNDS, Bound
-from shuffledp.basics.errors import check_delta, check_rounds, check_total_epsilon, check_users
+from shuffledp.accounting.sum_view import View, check_view
+from shuffledp.basics.errors import (
+    check_delta,
+    check_integer,
+    check_rounds,
+    check_total_epsilon,
+    check_users,
+)
 from shuffledp.basics.sealed import checksum_of, no_number
 from shuffledp.mechanisms import parse
 
@@ -66,6 +74,9 @@ class RecordedRounds:
         n: the number of users.
         times: how many such rounds.
         when: when they were recorded, in ISO 8601.
+        corrupted: how many of the users the analyst controls in each round.
+        corrupted_adaptively: of how many more the analyst learns the reports afterwards.
+        view: what the analyst sees of a round.
         reports: the SHA-256 of the file of reports, if this package wrote one.
     """
 
@@ -73,6 +84,9 @@ class RecordedRounds:
     n: int
     times: int
     when: str
+    corrupted: int = 0
+    corrupted_adaptively: int = 0
+    view: View = "multiset"
     reports: str | None = None
 
     def __post_init__(self) -> None:
@@ -80,6 +94,10 @@ class RecordedRounds:
         _check_text("mechanism", self.mechanism)
         parse(self.mechanism, files=False)
         check_users(self.n)
+        for name in ("corrupted", "corrupted_adaptively"):
+            check_integer(name, getattr(self, name), 0, self.n)
+        check_view(self.view)
+        crowd_of(self.n, self.corrupted, self.corrupted_adaptively)
         check_rounds(self.times, "times")
         _check_text("when", self.when)
         if self.reports is not None:
@@ -87,7 +105,14 @@ class RecordedRounds:
 
     def accountant(self, bound: Bound) -> ShuffleAccountant:
         """Return one of the rounds."""
-        return ShuffleAccountant(self.mechanism, self.n, bound=bound)
+        return ShuffleAccountant(
+            self.mechanism,
+            self.n,
+            bound=bound,
+            corrupted=self.corrupted,
+            corrupted_adaptively=self.corrupted_adaptively,
+            view=self.view,
+        )
 
 
 @dataclass(frozen=True)

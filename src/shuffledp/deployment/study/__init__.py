@@ -2,19 +2,23 @@
 
 from shuffledp.deployment.study.answers import Answers, Place, Quantile
 from shuffledp.deployment.study.attribute import Attribute
-from shuffledp.deployment.study.estimation import (
+from shuffledp.deployment.study.planner import LeftOutStrategy, StudyPlan, plan_study
+from shuffledp.deployment.study.scoring import Predictions
+from shuffledp.deployment.study.shuffle import Shuffle
+from shuffledp.deployment.study.study import Study
+from shuffledp.deployment.study.study_design import StudyDesign
+from shuffledp.deployment.study.study_estimation import (
     StudyEstimate,
     StudyEstimation,
     estimate_reports,
     estimate_study_files,
 )
-from shuffledp.deployment.study.option import StudyOption
-from shuffledp.deployment.study.planner import LeftOutStrategy, StudyPlan, plan_study
-from shuffledp.deployment.study.randomization import StudyReports, randomize_file, randomize_frame
-from shuffledp.deployment.study.scoring import Predictions
-from shuffledp.deployment.study.shuffle import Shuffle
-from shuffledp.deployment.study.study import Study
-from shuffledp.deployment.study.study_design import StudyDesign
+from shuffledp.deployment.study.study_option import StudyOption
+from shuffledp.deployment.study.study_randomization import (
+    StudyReports,
+    randomize_file,
+    randomize_frame,
+)
 
 __all__ = [
     "Answers",

@@ -18,7 +18,7 @@ from shuffledp.collection.combination import combination
 from shuffledp.collection.cross import CrossTable
 from shuffledp.collection.moments import Moments
 from shuffledp.deployment.study.attribute import Attribute
-from shuffledp.deployment.study.cells import encoding_of, support_of
+from shuffledp.deployment.study.encoding import encoding_of, support_of
 from shuffledp.mechanisms import DiscreteLaplace, LocalRandomizer
 
 _FEWEST = 4.0  # standard errors by which the share of a part must exceed 0

@@ -13,7 +13,7 @@ from shuffledp.deployment.study.scoring import Predictions, task_of, total_weigh
 from shuffledp.deployment.study.study import Study
 from shuffledp.mechanisms import LocalRandomizer
 from shuffledp.planning.analysis import BlanketOnly
-from shuffledp.planning.search import Found, least_error
+from shuffledp.planning.family_search import Found, least_error
 from shuffledp.planning.task import Family, Task
 
 #: Its reports do not support all triples of values alike, so the errors of sums are not known.

@@ -9,15 +9,15 @@ from typing import Literal
 
 from shuffledp.accounting import Setting
 from shuffledp.basics.errors import NoAnswerError
-from shuffledp.deployment.study.option import StudyOption
 from shuffledp.deployment.study.scoring import Predictions, cross_prediction, sampled
 from shuffledp.deployment.study.shuffle import Shuffle
 from shuffledp.deployment.study.study import Study
+from shuffledp.deployment.study.study_option import StudyOption
 from shuffledp.mechanisms import Joint, LocalRandomizer, OneOf
 from shuffledp.planning import Prediction
 from shuffledp.planning.analysis import BlanketOnly, Guarantee
-from shuffledp.planning.frequency import Frequency
-from shuffledp.planning.search import Found, least_error
+from shuffledp.planning.family_search import Found, least_error
+from shuffledp.planning.frequency_task import Frequency
 from shuffledp.planning.task import Family, Task
 
 #: How the shares of the attributes are changed in each round of the search.

@@ -15,13 +15,13 @@ import numpy as np
 from shuffledp.basics.arrays import FloatArray
 from shuffledp.collection.combination import Covariances, unit_variances
 from shuffledp.deployment.study.attribute import Attribute
-from shuffledp.deployment.study.cells import encoding_of, support_of
+from shuffledp.deployment.study.encoding import encoding_of, support_of
 from shuffledp.deployment.study.scoring import Predictions
 from shuffledp.deployment.study.shuffle import Shuffle, users_of
 from shuffledp.deployment.study.study import Study
 from shuffledp.mechanisms import DiscreteLaplace, Joint, LocalRandomizer, OneOf
 from shuffledp.planning import Prediction
-from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.frequency_task import Frequency
 
 _LEVELS = 2**16  # that stand for all numbers from low to high
 

@@ -10,7 +10,7 @@ import numpy as np
 from shuffledp.basics.wording import closest, did_you_mean
 from shuffledp.deployment.files.columns import Cells
 from shuffledp.deployment.study.attribute import Attribute, Missing, label_text
-from shuffledp.deployment.study.cells import is_missing
+from shuffledp.deployment.study.encoding import is_missing
 
 _MAX_LABELS = 100  # of a column that is taken for categories
 

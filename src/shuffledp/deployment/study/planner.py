@@ -9,12 +9,12 @@ from shuffledp.basics.arrays import usual_errors
 from shuffledp.basics.errors import NoAnswerError, check_type
 from shuffledp.deployment.study.block import best_start, blocks_of, choices, shuffled_apart
 from shuffledp.deployment.study.composed import best_composed
-from shuffledp.deployment.study.gaussian import gaussian_epsilon, gaussian_spread
-from shuffledp.deployment.study.option import StudyOption
+from shuffledp.deployment.study.gaussian_guess import gaussian_epsilon, gaussian_spread
 from shuffledp.deployment.study.scoring import task_of
 from shuffledp.deployment.study.separate import best_separate
 from shuffledp.deployment.study.shared_out import best_shared_out
 from shuffledp.deployment.study.study import Study
+from shuffledp.deployment.study.study_option import StudyOption
 
 _NO_CROSSES = "its reports cannot give cross tables"
 

@@ -12,8 +12,8 @@ from shuffledp.deployment.study.attribute import Attribute
 from shuffledp.deployment.study.study import Study
 from shuffledp.mechanisms import LocalRandomizer
 from shuffledp.planning import Prediction
-from shuffledp.planning.frequency import AnsweredFrequency, Frequency
-from shuffledp.planning.mean import AnsweredMean, Mean
+from shuffledp.planning.frequency_task import AnsweredFrequency, Frequency
+from shuffledp.planning.mean_task import AnsweredMean, Mean
 from shuffledp.planning.task import Task
 
 

@@ -10,13 +10,13 @@ from shuffledp.accounting import Setting
 from shuffledp.basics.errors import NoAnswerError
 from shuffledp.basics.rounding import plain
 from shuffledp.deployment.study.block import Block, Start
-from shuffledp.deployment.study.gaussian import end_of, gaussian_epsilon, gaussian_spread
-from shuffledp.deployment.study.option import StudyOption
+from shuffledp.deployment.study.gaussian_guess import end_of, gaussian_epsilon, gaussian_spread
 from shuffledp.deployment.study.scoring import Predictions
 from shuffledp.deployment.study.shuffle import Shuffle
 from shuffledp.deployment.study.study import Study
+from shuffledp.deployment.study.study_option import StudyOption
 from shuffledp.planning.analysis import Analysis, Guarantee
-from shuffledp.planning.search import Found, least_error
+from shuffledp.planning.family_search import Found, least_error
 from shuffledp.planning.task import Family, Task
 
 _CLOSE = 0.9995  # of the target: nearer is not worth another composition

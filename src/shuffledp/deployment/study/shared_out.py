@@ -10,14 +10,14 @@ from shuffledp.basics.errors import NoAnswerError
 from shuffledp.basics.wording import counted
 from shuffledp.deployment.study.block import Block, Start
 from shuffledp.deployment.study.composed import rounded_shares
-from shuffledp.deployment.study.gaussian import end_of
-from shuffledp.deployment.study.option import StudyOption
+from shuffledp.deployment.study.gaussian_guess import end_of
 from shuffledp.deployment.study.scoring import Predictions, sampled_predictions
 from shuffledp.deployment.study.separate import least_error_of
 from shuffledp.deployment.study.shuffle import Assignment, Shuffle
 from shuffledp.deployment.study.study import Study
+from shuffledp.deployment.study.study_option import StudyOption
 from shuffledp.planning.analysis import BlanketOnly, Guarantee
-from shuffledp.planning.search import Found
+from shuffledp.planning.family_search import Found
 
 _ROUNDS = 3  # of fitting the errors and choosing shares anew
 

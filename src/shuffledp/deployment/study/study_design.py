@@ -12,10 +12,10 @@ from shuffledp._version import __version__
 from shuffledp.basics.errors import check_epsilon, check_type, check_types
 from shuffledp.basics.sealed import seal, unseal
 from shuffledp.basics.whole_file import write_whole
-from shuffledp.deployment.study.cells import Encoding, encoding_of
-from shuffledp.deployment.study.option import StudyOption
+from shuffledp.deployment.study.encoding import Encoding, encoding_of
 from shuffledp.deployment.study.shuffle import Shuffle, is_shared_out, users_of
 from shuffledp.deployment.study.study import Study
+from shuffledp.deployment.study.study_option import StudyOption
 from shuffledp.mechanisms import Joint, parse
 from shuffledp.planning import Prediction
 

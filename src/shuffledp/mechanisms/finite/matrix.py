@@ -23,7 +23,7 @@ from shuffledp.decomposition import Decomposition
 from shuffledp.mechanisms.aggregate import Aggregate, SameAsMultiset
 from shuffledp.mechanisms.base import LocalRandomizer, Values
 from shuffledp.mechanisms.domain import Domain, Integers
-from shuffledp.mechanisms.finite.channel import Extreme, exact_sum, extreme
+from shuffledp.mechanisms.finite.extremes import Extreme, exact_sum, extreme
 from shuffledp.mechanisms.input_types import InputTypes, NamedTypes
 from shuffledp.mechanisms.pair import Input, Pair
 from shuffledp.mechanisms.sampling import Bits, Categorical
@@ -159,12 +159,6 @@ class MatrixRandomizer(LocalRandomizer):
         """Return the exact largest probability of every output over all inputs."""
         return extreme(self.matrix, self.row_sums, largest=True).law
 
-    def probabilities(self) -> FloatArray:
-        """Return all output probabilities, to two units of round-off."""
-        totals = np.array([float(total) for total in self.row_sums])
-        laws: FloatArray = self.matrix / totals[:, None]
-        return laws
-
     def law(self, x: Input) -> list[Fraction]:
         """Return the exact output probabilities of input x.
 
@@ -186,10 +180,6 @@ class MatrixRandomizer(LocalRandomizer):
     def unchanged(self) -> Sequence[Pair]:
         """Return every input."""
         return tuple(Pair(x, x) for x in range(self.matrix.shape[0]))
-
-    def distinct_rows(self) -> list[int]:
-        """Return the numbers of the rows that differ from all rows before them."""
-        return sorted(set(self._first_equal))
 
     def common_inputs(self, pair: Pair) -> Sequence[Input]:
         """Return all inputs."""

@@ -12,7 +12,7 @@ import numpy as np
 from shuffledp.basics.arrays import FloatArray, IntArray
 from shuffledp.basics.errors import check_integer
 from shuffledp.mechanisms.base import Values
-from shuffledp.mechanisms.noise.noise import SymmetricNoise
+from shuffledp.mechanisms.noise.symmetric_noise import SymmetricNoise
 from shuffledp.mechanisms.sampling import Bits
 
 #: Steps of the grid per scale of the noise: at least, unless something else is asked for, at most.

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shuffledp.basics.arrays import FloatArray, IntArray
+from shuffledp.basics.balls import ball, precision, upper_double
 from shuffledp.basics.errors import check_epsilon0, check_integer
-from shuffledp.decomposition import Decomposition
+from shuffledp.decomposition.decomposition import Component, Decomposition
 from shuffledp.mechanisms.aggregate import Aggregate, GeometricSum, OnlyMultiset
 from shuffledp.mechanisms.base import SlotLaws, Values
 from shuffledp.mechanisms.input_types import InputTypes, NamedTypes
-from shuffledp.mechanisms.noise.lattice_types import lattice_types
-from shuffledp.mechanisms.noise.noise import SymmetricNoise
 from shuffledp.mechanisms.noise.noise_laws import Place, discrete_laplace_decomposition
+from shuffledp.mechanisms.noise.symmetric_noise import SymmetricNoise
 from shuffledp.mechanisms.pair import Input, Pair
 from shuffledp.mechanisms.sampling import Bits
 from shuffledp.mechanisms.sampling.checks import check_integers
@@ -28,8 +28,8 @@ from shuffledp.mechanisms.sampling.geometric import two_sided_geometric
 #: With more inputs there are too many types of background for the swap bound.
 _MAX_SWAPPED = 20
 
-#: With more inputs a composition has too many combinations of them.
-_MAX_COMBINED = 4
+#: With more inputs pairs are not looked at one by one, nor combined with other attributes.
+_MAX_COMBINED = 10
 
 #: Slower decay makes noise that does not fit into 64 bits.
 _SLOWEST = Fraction(1, 1 << 40)
@@ -121,11 +121,12 @@ class DiscreteLaplace(SymmetricNoise):
     def slot_laws(self, pair: Pair) -> SlotLaws | None:
         """Return the laws of all pairs x < x' and all backgrounds v; reflection gives the rest.
 
-        Noise does not depend on the input, so a law depends on x' - x and v - x alone. Slot 0 is
-        that of the end points, which dominates the others.
+        Few inputs are looked at pair by pair instead. Noise does not depend on the input, so a law
+        depends on x' - x and v - x alone. Slot 0 is that of the end points, which dominates the
+        others.
         """
         # Exactly this class: one derived from it may state another law.
-        if type(self) is not DiscreteLaplace:
+        if type(self) is not DiscreteLaplace or self._is_combined:
             return super().slot_laws(pair)
         if self.bound > _MAX_SWAPPED or pair not in self.neighbours():
             return None
@@ -148,14 +149,61 @@ class DiscreteLaplace(SymmetricNoise):
             return super().input_types(pair)
         return NamedTypes({x: x for x in range(self.bound + 1)})
 
-    def changes_to_swap(self) -> Sequence[Pair] | None:
+    def pairs_to_swap(self) -> Sequence[Pair] | None:
         """Return all pairs x < x', if inputs are few: reflection gives the others."""
         if not self._is_combined:
-            return super().changes_to_swap() if self.bound == 1 else None
+            return super().pairs_to_swap()
         return tuple(Pair(x, y) for x, y in combinations(range(self.bound + 1), 2))
+
+    def changes_to_swap(self) -> Sequence[Pair] | None:
+        """Return the same pairs; None if inputs are many."""
+        return self.pairs_to_swap() if self._is_combined or self.bound == 1 else None
 
     def stays_to_swap(self) -> Sequence[Pair]:
         """Return the inputs up to the middle, if they are few."""
         if not self._is_combined:
             return super().stays_to_swap()
         return tuple(Pair(x, x) for x in range(self.bound // 2 + 1))
+
+
+def lattice_types(
+    rate: Fraction, bound: int
+) -> tuple[tuple[Decomposition, ...], tuple[float, ...]]:
+    r"""Return the types of background, and for each the epsilon at which its pair reveals nothing.
+
+    They are those of all pairs x < x' and all inputs v. Noise does not depend on the input, so a
+    law depends on x' - x and v - x alone, and reflection gives the other pairs.
+
+    Args:
+        rate: :math:`\kappa`; noise z has a probability proportional to :math:`e^{-\kappa|z|}`.
+        bound: inputs are 0, 1, ... up to this.
+
+    >>> types, levels = lattice_types(Fraction(1, 2), 2)
+    >>> len(types), sorted(set(levels))
+    (7, [0.5, 1.0])
+    """
+    pairs = [(d, v) for d in range(1, bound + 1) for v in range(d - bound, bound + 1)]
+    with precision():
+        types = tuple(_decompose(rate, distance, holder) for distance, holder in pairs)
+        return types, tuple(upper_double(ball(rate * distance)) for distance, _ in pairs)
+
+
+def _decompose(rate: Fraction, distance: int, holder: int) -> Decomposition:
+    """Return the decomposition with c = R(holder) for the pair of 0 and ``distance``.
+
+    All outputs beyond all three inputs have the same ratios as the outermost input.
+    """
+    kappa = ball(rate)
+    share = 1 / (1 + (-kappa).exp())
+    lowest, highest = min(0, holder), max(distance, holder)
+    components = []
+    for output in range(lowest, highest + 1):
+        far = abs(output - holder)
+        first, second = (rate * (far - abs(output - x)) for x in (0, distance))
+        log0 = ball(first)
+        log1 = log0 if first == second else ball(second)
+        mass = share * (-kappa * far).exp()
+        if lowest < output < highest:
+            mass = -mass * (-kappa).expm1()
+        components.append(Component(log0, log1, mass))
+    return Decomposition(tuple(components), ball(0))

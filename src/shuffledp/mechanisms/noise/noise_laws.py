@@ -228,12 +228,12 @@ def _count(level: float) -> int:
 
 
 def _exponential_points(place: Place, low: Fraction, high: Fraction, rate: float) -> list[float]:
-    """Cut an interval evenly in the square root of the ratios, which grow away from the middle."""
+    """Cut an interval evenly in the square root of the ratios, which grow away from the holder."""
     length, start = float(high - low), float(low)
     count = _count(rate * length)
     grown = math.expm1(rate * length)
     steps = [math.log1p(grown * i / count) / rate for i in range(1, count)]
-    if low + high < place.kinks[0] + place.kinks[-1]:
+    if place.holder((low + high) / 2) >= high:
         steps = [length - step for step in reversed(steps)]
     return [y for step in steps if low < (y := start + step) < high]
 

@@ -28,16 +28,12 @@ the least R(1)(S'); S is an interval, and :math:`R(\xi)(S)\le R(0)(S)` if its mi
 dominated by (0, 1) if :math:`\varepsilon\le-\log(1-d)-\frac{s^2}2d`. Let d* be such a d, from which
 on that grows. Nearer pairs are compared with mixtures of the types 0 and 1, those between
 :math:`d_2=(1-\tau)d_1` and d1 with one of them. For t >= 0 their :math:`E(G-t)_+` is at most that
-of d1, because R(d)(S) falls with d for an upper half-line S. For t < 0 their :math:`E(t-G)_+` is at
+of d1, because R(d)(S) falls with d for a lower half-line S. For t < 0 their :math:`E(t-G)_+` is at
 most that of R(0) less :math:`\lambda e^{(d_1s)^2/8}` times the larger one of R(d1) and
 :math:`(1-\tau)R(d_1)+\tau R(0)`: log R(d) is quadratic in d, and the geometric mean of R(d1) and
 R(0) below the arithmetic one. What these exceed those of the mixture by, at one of its atoms, E(G -
-t)_+ exceeds nowhere by more, and n slots together add no more than that to delta.
-
-In a cell of outputs, in which log h/R(v) is linear, the ratios :math:`(R(0)/h,R(d)/h)` run along a
-curve :math:`(e^{\alpha y},e^{\beta y})`, which bends in one direction only. It lies in the triangle
-of its ends and the point where the tangents at them meet, among whose corners the mass is split
-with the same mean: a law above the true one in convex order.
+t)_+ exceeds nowhere by more, and n slots together add no more than that to delta. Doubles propose
+the mixture; what it falls short by is computed in balls.
 
 The ratios are unbounded. Outputs more than :math:`z\sigma` away from the pair count as the
 outermost ones. Where the gain falls by that, a slot loses at most :math:`E[G_+]` there, which is
@@ -48,24 +44,21 @@ what the user in question has there: since :math:`(a+b)_+\le a_++b_+`, delta los
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 
 from shuffledp.basics.arrays import FloatArray
 from shuffledp.basics.balls import ball, precision, total, upper_double
-from shuffledp.decomposition.decomposition import Component, Decomposition
+from shuffledp.decomposition.decomposition import Decomposition
+from shuffledp.engine.sums import Atom, Law
 from shuffledp.mechanisms.base import SlotLaws
-
-#: z, and how far from a pair cells begin to grow, in standard deviations.
-_FAR, _NEAR = 12.0, 3.0
-
-#: Width of cells near a pair, in standard deviations.
-_WIDTH = 0.12
+from shuffledp.mechanisms.noise.normal_slots import FAR, NormalType, beyond, decompose
 
 #: The distance of an end point and the next input that has a type, in standard deviations.
 _STEP = 0.1
@@ -73,50 +66,9 @@ _STEP = 0.1
 #: Shares of the type 0 in mixtures that nearer pairs are compared with; beyond this level none are.
 _SHARES, _MOST_EPSILON = np.geomspace(1e-6, 0.5, 24), 1.0
 
-#: Bits that are needed where a triangle is small: with much noise its ratios hardly change.
-_PRECISION = 256
-
-#: Sums of positive doubles are known better than that, relatively.
-_SURE = 1e-11
-
-#: Distances of nearer pairs. Ranges of them are two steps long; the last of so many holds all
-#: others.
+#: Distances of nearer pairs. Ranges are so many steps long; the last of so many holds all others.
 _DISTANCES = [Fraction(2.0 ** (-i / 4)) for i in range(1, 200)]
-_RANGES = 8
-
-
-@dataclass(frozen=True)
-class _Type:
-    """h = R(holder) e^(-x): the pair is (0, distance).
-
-    Attributes:
-        distance: of the pair.
-        holder: the input whose law is thinned.
-        spans: ranges of inputs that end at the holder, or one whose middle it is: then h is the
-            smaller one of the laws of its ends.
-    """
-
-    distance: Fraction
-    holder: Fraction
-    spans: tuple[tuple[Fraction, Fraction], ...]
-
-    @property
-    def is_middle(self) -> bool:
-        """Whether h is the smaller one of two laws."""
-        return sum(self.spans[0]) == 2 * self.holder
-
-    def lost(self, y: fmpq, variance: fmpq) -> fmpq:
-        """Return x at an output, rounded up."""
-        if self.is_middle:
-            width = _exact(self.spans[0][1] - self.spans[0][0])
-            return (4 * abs(y - _exact(self.holder)) * width + width * width) / (8 * variance)
-        largest = 0.0
-        for low, high in self.spans:
-            far = _exact((low + high) / 2) - y
-            q = arb((far if self.holder == low else -far) * _exact(high - low) / variance)
-            if q > 0:
-                largest = max(largest, upper_double(q - q.log1p()))
-        return _exact(Fraction(largest))
+_STEPS, _RANGES = 4, 3
 
 
 def normal_types(sigma: Fraction) -> SlotLaws:
@@ -129,13 +81,18 @@ def normal_types(sigma: Fraction) -> SlotLaws:
     inputs = _inputs(sigma)
     spans = list(pairwise(inputs))
     kinds = [
-        _Type(Fraction(1), v, tuple(spans[max(i - 1, 0) : i + 1])) for i, v in enumerate(inputs)
+        NormalType(Fraction(1), v, tuple(spans[max(i - 1, 0) : i + 1]))
+        for i, v in enumerate(inputs)
     ]
-    blanket = _decompose(sigma, _middle(Fraction(1), Fraction(0), Fraction(1)))
-    types = tuple(_decompose(sigma, kind) for kind in kinds)
+    blanket = decompose(sigma, _middle(Fraction(1), Fraction(0), Fraction(1)))
+    types = tuple(decompose(sigma, kind) for kind in kinds)
     with precision():
-        tail = upper_double(_beyond(arb(_FAR)) * (20 + 2 / blanket.mass))
-    return SlotLaws(blanket, types, rest=_Rest(sigma, types[0], types[-1], tail))
+        tail = upper_double(beyond(arb(FAR)) * (20 + 2 / blanket.mass))
+        half = 1 / (2 * ball(sigma) ** 2)
+        least = 0.0 if half <= 1 else upper_double(half - 1 - half.log())
+    return SlotLaws(
+        blanket, types, rest=_Rest(sigma, types[0], types[-1], tail, least), least=least
+    )
 
 
 def _inputs(sigma: Fraction) -> list[Fraction]:
@@ -145,9 +102,9 @@ def _inputs(sigma: Fraction) -> list[Fraction]:
     return [Fraction(0), *inner, Fraction(1)]
 
 
-def _middle(distance: Fraction, low: Fraction, high: Fraction) -> _Type:
+def _middle(distance: Fraction, low: Fraction, high: Fraction) -> NormalType:
     """Return the type of the smaller one of two laws."""
-    return _Type(distance, (low + high) / 2, ((low, high),))
+    return NormalType(distance, (low + high) / 2, ((low, high),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,34 +116,28 @@ class _Rest:
         near: the type of 0.
         far: the type of 1.
         tail: what outputs far from a pair may add.
+        least: below this epsilon slots on the left are not dominated.
     """
 
     sigma: Fraction
     near: Decomposition
     far: Decomposition
     tail: float
+    least: float
 
     @lru_cache(maxsize=256)  # noqa: B019
     def __call__(self, epsilon: float) -> float:
         """Return it at an epsilon; infinite if it is not known."""
         with precision():
-            half = 1 / (2 * ball(self.sigma) ** 2)
-            known = half <= 1 or half - 1 - half.log() <= epsilon
             distances = self._distances(epsilon)
-            if not (0 <= epsilon <= _MOST_EPSILON and known and distances):
+            if not (self.least <= epsilon <= _MOST_EPSILON and distances):
                 return math.inf
-            mean = 1 - arb(epsilon).exp()
             laws = [part.at(epsilon).upper for part in (self.near, self.far)]
-            missing = upper_double(max((mean - law.mean).upper() for law in laws))
-        doubles = [(law.values, law.masses) for law in laws]
-        found = 0.0
-        for distance, following in pairwise([*distances, Fraction(0)]):
-            with precision():
-                stretch = upper_double((ball(distance / self.sigma) ** 2 / 8 + epsilon).exp())
-                near = upper_double(1 - ball(following / distance))
-            apart = _decompose(self.sigma, _middle(distance, distance - 1, distance - 1)).swap()
-            found = max(found, _excess(apart, doubles, epsilon, stretch, near))
-        return found + max(missing, 0.0) + self.tail
+            missing = max(upper_double(1 - arb(epsilon).exp() - law.mean) for law in laws)
+            above, below = (_Ends.of(laws, sign) for sign in (1, -1))
+            ranges = pairwise([*distances, Fraction(0)])
+            excess = max(self._excess(above, below, epsilon, *both) for both in ranges)
+            return upper_double(arb(max(excess, 0.0)) + max(missing, 0.0) + self.tail)
 
     def _distances(self, epsilon: float) -> list[Fraction]:
         """Return d* and the ends of ranges of nearer pairs; none if no d* is known."""
@@ -197,141 +148,104 @@ class _Rest:
             if not level >= epsilon:
                 break
             dominated += 1
-        return _DISTANCES[dominated - 1 :: 2][:_RANGES] if dominated else []
+        return _DISTANCES[dominated - 1 :: _STEPS][:_RANGES] if dominated else []
 
+    def _excess(
+        self, above: _Ends, below: _Ends, epsilon: float, distance: Fraction, following: Fraction
+    ) -> float:
+        """Bound by how much E(G - t)_+ of nearer pairs exceeds that of a mixture, for a good share.
 
-def _excess(
-    apart: Decomposition,
-    ends: list[tuple[FloatArray, FloatArray]],
-    epsilon: float,
-    stretch: float,
-    near: float,
-) -> float:
-    """Bound by how much E(G - t)_+ of nearer pairs exceeds that of a mixture, for the best share.
-
-    Args:
-        apart: the law of the farthest of these pairs.
-        ends: the laws of G of the types 0 and 1.
-        epsilon: the level.
-        stretch: the factor of what R(d) is below, and of lambda.
-        near: tau, rounded up.
-    """
-    at = np.concatenate([*(values for values, _ in ends), [0.0]])
-    above, below = at[at >= 0][:, None], at[at <= 0][:, None]
-    first, second = apart.ratio0, apart.ratio1
-    gains = first - math.exp(epsilon) * second
-    upper = np.maximum(gains - above, 0.0) @ apart.weight
-    largest = np.maximum(second, (1 - near) * second + near * first)
-    lower = np.maximum(below + stretch * largest - first, 0.0) @ apart.weight
-    calls = [np.maximum(values - above, 0.0) @ masses for values, masses in ends]
-    puts = [np.maximum(below - values, 0.0) @ masses for values, masses in ends]
-    excesses = [
-        max(
-            float((side * (1 + _SURE) - (share * x + (1 - share) * y) * (1 - _SURE)).max())
-            for side, (x, y) in ((upper, calls), (lower, puts))
-        )
-        for share in _SHARES
-    ]
-    return max(min(excesses), 0.0)
-
-
-def _exact(x: Fraction) -> fmpq:
-    return fmpq(*x.as_integer_ratio())
-
-
-def _beyond(z: arb) -> arb:
-    """Return the mass of the standard normal law beyond z."""
-    return (z / arb(2).sqrt()).erfc() / 2
-
-
-def _outputs(kind: _Type, sigma: float) -> list[Fraction]:
-    """Cut evenly near the pair, and in ever longer steps farther out."""
-    width = _WIDTH * sigma
-    half, far, centre = float(kind.distance) / 2, _FAR * sigma, kind.distance / 2
-    count = math.ceil((half + _NEAR * sigma) / width)
-    steps = [(half + _NEAR * sigma) * i / count for i in range(1, count + 1)]
-    while steps[-1] - half < far:
-        steps.append(steps[-1] + (steps[-1] - half) * width / (_NEAR * sigma))
-    sides = (centre + sign * Fraction(step) for step in steps for sign in (-1, 1))
-    return sorted({centre, kind.holder, *sides})
+        Args:
+            above: the laws of G of the types 0 and 1.
+            below: those of -G.
+            epsilon: the level.
+            distance: that of the farthest of these pairs.
+            following: that of the nearest one, or 0.
+        """
+        cost = arb(epsilon).exp()
+        stretch = cost * (ball(distance / self.sigma) ** 2 / 8).exp()
+        near = 1 - ball(following / distance)  # tau
+        gains, losses = [], []
+        for first, second, mass in _ratios(self.sigma, distance):
+            gains.append(Atom(first - cost * second, mass))
+            losses.append(
+                Atom(stretch * second.max(second + near * (first - second)) - first, mass)
+            )
+        means = [(above, *above.means_of(gains)), (below, *below.means_of(losses))]
+        rough = np.max([ends.rough_excesses(found) for ends, found, _ in means], axis=0)
+        share = arb(float(_SHARES[int(rough.argmin())]))
+        return max(upper_double(ends.excess(found, share) + lost) for ends, found, lost in means)
 
 
 @lru_cache(maxsize=1024)
-def _decompose(sigma: Fraction, kind: _Type) -> Decomposition:
-    """Return the law of a type, its cells split between the corners of triangles."""
-    scale, v = _exact(sigma), _exact(kind.holder)
-    variance, inputs = scale * scale, (fmpq(0), _exact(kind.distance))
-    outputs = [_exact(y) for y in _outputs(kind, float(sigma))]
-    with precision(_PRECISION):
-        lost = [kind.lost(y, variance) for y in outputs]
-        tails = [[_Tail.of(y, x, scale) for y in outputs] for x in inputs]
-        logs = [
-            [arb((x - v) * (2 * y - x - v) / (2 * variance) + less) for x in inputs]
-            for y, less in zip(outputs, lost, strict=True)
-        ]
-        weights, components = [arb(0)] * len(outputs), []
-        for i, (start, stop) in enumerate(pairwise(outputs)):
-            bend = (lost[i] - lost[i + 1]) / (stop - start)  # of log h/R(v)
-            moved = v + bend * variance  # h is a multiple of R(moved)
-            factor = arb(bend * (v - start) + bend * bend * variance / 2 - lost[i]).exp()
-            c = factor * (_Tail.of(start, moved, scale) - _Tail.of(stop, moved, scale))
-            slopes = [(x - v) / variance - bend for x in inputs]
-            means = [
-                (tail[i] - tail[i + 1]) / (c * log.exp()) - 1
-                for tail, log in zip(tails, logs[i], strict=True)
-            ]
-            at_stop, corner = _split([arb(slope) for slope in slopes], means, arb(stop - start))
-            if corner is not None:
-                place, share = corner
-                log0, log1 = (x + y.log1p() for x, y in zip(logs[i], place, strict=True))
-                components.append(Component(log0, log1, c * share))
-                weights[i] -= c * share
-            weights[i] += c * (1 - at_stop)
-            weights[i + 1] += c * at_stop
-        if kind.is_middle:  # all else is beyond
-            low, high = map(_exact, kind.spans[0])
-            weights[0] += _beyond(arb((high - outputs[0]) / scale))
-            weights[-1] += _beyond(arb((outputs[-1] - low) / scale))
-        components += [
-            Component(log0, log1, weight)
-            for (log0, log1), weight in zip(logs, weights, strict=True)
-        ]
-        return Decomposition(tuple(components), 1 - total(c.weight for c in components))
+def _ratios(sigma: Fraction, distance: Fraction) -> list[tuple[arb, arb, arb]]:
+    """Return R(0)/R(1), R(d)/R(1) and the mass of every cell, by reflection."""
+    holder = distance - 1
+    law = decompose(sigma, _middle(distance, holder, holder)).swap()
+    with precision():
+        return [(_power(x), _power(y), mass) for x, y, mass in law.components]
 
 
-def _split(
-    slopes: list[arb], means: list[arb], length: arb
-) -> tuple[arb, tuple[list[arb], arb] | None]:
-    """Split the mass of a cell whose ratios begin at 1, and have means above 1 by so much.
+def _power(log: arb | None) -> arb:
+    return arb(0) if log is None else log.exp()
 
-    Return the share of the last output, and where the tangents meet, above 1 by so much, and its
-    share; None where the ratios run along a segment.
+
+@dataclass(frozen=True, eq=False)
+class _Ends:
+    """E(G - t)_+ of the types 0 and 1 at t = 0 and their atoms above it.
+
+    Between these, and beyond, a convex function exceeds a mixture's by no more than there.
+
+    Attributes:
+        places: the t, in falling order.
+        means: those of either type.
+        lost: by how much any of these may be less than it should.
     """
-    p, q = slopes
-    u, v = ends = [(slope * length).expm1() for slope in slopes]
-    for i in (0, 1):
-        if slopes[1 - i].is_zero():
-            return means[i] / ends[i], None
-    t = (u * (1 + v) * q - v * (1 + u) * p) / (p * q * (v - u))
-    turn = u * q - v * p
-    at_stop = (means[0] * q - means[1] * p) / turn
-    return at_stop, ([p * t, q * t], (u * means[1] - v * means[0]) / (turn * t))
 
-
-@dataclass(frozen=True)
-class _Tail:
-    """The mass above an output, or that below it, whichever is smaller."""
-
-    mass: arb
-    is_above: bool
+    places: Sequence[arb]
+    means: tuple[Sequence[arb], Sequence[arb]]
+    lost: arb
 
     @classmethod
-    def of(cls, y: fmpq, x: fmpq, sigma: fmpq) -> _Tail:
-        """Return that of R(x)."""
-        return cls(_beyond(arb(abs(y - x) / sigma)), y > x)
+    def of(cls, laws: Iterable[Law], sign: int) -> _Ends:
+        """Return those of the laws of G, or of -G."""
+        near, far = (_exact((Atom(sign * x, mass) for x, mass in law.atoms)) for law in laws)
+        values = (x for x, _ in (*near[0], *far[0]) if x > 0)
+        places = [*sorted(values, reverse=True), arb(0)]
+        means = _means(near[0], places), _means(far[0], places)
+        return cls(places, means, near[1] + far[1])
 
-    def __sub__(self, other: _Tail) -> arb:
-        """Return the mass between two outputs, the smaller one first."""
-        if self.is_above == other.is_above:
-            return self.mass - other.mass if self.is_above else other.mass - self.mass
-        return 1 - self.mass - other.mass
+    def means_of(self, atoms: Iterable[Atom]) -> tuple[list[arb], arb]:
+        """Return E(G - t)_+ of another law at the same places, and what values may be off by."""
+        law, lost = _exact(atoms)
+        return _means(law, self.places), lost + self.lost
+
+    def rough_excesses(self, found: Sequence[arb]) -> FloatArray:
+        """Return about by how much another law's means exceed a mixture's, for every share."""
+        x, y, z = (np.array([float(mean) for mean in means]) for means in (*self.means, found))
+        shares = _SHARES[:, None]
+        excesses: FloatArray = (z - shares * x - (1 - shares) * y).max(axis=1)
+        return excesses
+
+    def excess(self, found: Sequence[arb], share: arb) -> arb:
+        """Bound it for one share."""
+        both = zip(found, *self.means, strict=True)
+        return arb(max(upper_double(z - y - share * (x - y)) for z, x, y in both))
+
+
+def _exact(atoms: Iterable[Atom]) -> tuple[list[Atom], arb]:
+    """Return a law with exact values in falling order, and how much E(G - t)_+ changes by that."""
+    law = sorted(atoms, key=lambda atom: atom.value.mid(), reverse=True)
+    lost = total(atom.value.rad() * atom.mass for atom in law)
+    return [Atom(atom.value.mid(), atom.mass) for atom in law], lost
+
+
+def _means(law: Sequence[Atom], places: Iterable[arb]) -> list[arb]:
+    """Return E(G - t)_+ at places in falling order."""
+    found, mass, moment, i = [], arb(0), arb(0), 0
+    for place in places:
+        while i < len(law) and law[i].value > place:
+            mass, moment = mass + law[i].mass, moment + law[i].value * law[i].mass
+            i += 1
+        found.append(moment - mass * place)
+    return found

@@ -27,8 +27,7 @@ from shuffledp.mechanisms.sampling.hashing import (
 )
 from shuffledp.mechanisms.sampling.layout import unsigned
 from shuffledp.mechanisms.support.krr import KRR
-from shuffledp.mechanisms.support.support import SupportRandomizer
-from shuffledp.mechanisms.tuning import nearest_to_exp
+from shuffledp.mechanisms.support.support import IndependentSupport, nearest_to_exp
 
 #: A function may take as many integers as a polynomial has coefficients.
 _MAX_WORDS = 3
@@ -44,7 +43,7 @@ _POLYNOMIAL_ERROR = 2.0**-48
 _FEW_BUCKETS, _MAX_BUCKETS = 32, 1 << 32
 
 
-class _LocalHash(SupportRandomizer):
+class _LocalHash(IndependentSupport):
     r"""Hash uniformly into g buckets and report the hash function and a g-RR of the bucket.
 
     The function is drawn among all functions where the domain is so small that one can be named in
@@ -65,22 +64,11 @@ class _LocalHash(SupportRandomizer):
     """
 
     epsilon0: float
-    domain_size: int | None
 
     @property
     @abstractmethod
     def hash_buckets(self) -> int:
         """Number of buckets g."""
-
-    @property
-    def inputs(self) -> int | None:
-        """Size of the hashed domain."""
-        return self.domain_size
-
-    @property
-    def triples_look_alike(self) -> bool:
-        """True: any three hash values are independent."""
-        return True
 
     @property
     def aggregate(self) -> Aggregate:
@@ -104,12 +92,6 @@ class _LocalHash(SupportRandomizer):
         r"""Return :math:`\frac{g}{E+g-1}\,g^{-m}(1-1/g)^{t-m}`: hash values are independent."""
         g = arb(self.hash_buckets)
         return g ** (1 - named) * (g - 1) ** (named - supported) / (self.ratio + (g - 1))
-
-    @property
-    def full_support_mass(self) -> arb:
-        r""":math:`g^{1-D}/(E+g-1)`: the constant functions."""
-        size = self.domain_size
-        return arb(0) if size is None else self.support_mass(size, size)
 
     @property
     def law_error(self) -> float:

@@ -19,8 +19,7 @@ from shuffledp.mechanisms.sampling.layout import as_bytes, blob, packed_bits, un
 from shuffledp.mechanisms.sampling.packed import check_packed, count_ones, get_bit, ones_of
 from shuffledp.mechanisms.sampling.subsets import listed_subsets, packed_subsets
 from shuffledp.mechanisms.support.counting import count_values
-from shuffledp.mechanisms.support.support import SupportRandomizer
-from shuffledp.mechanisms.tuning import nearest_share
+from shuffledp.mechanisms.support.support import SupportRandomizer, nearest_share
 
 
 @dataclass(frozen=True, repr=False)

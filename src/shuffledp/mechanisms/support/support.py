@@ -15,6 +15,8 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from decimal import Context, Decimal
+from functools import lru_cache
 from itertools import product
 from typing import Any, ClassVar, Literal
 
@@ -40,6 +42,8 @@ _MAX_VALUE = (1 << 61) - 2
 
 #: A difference of masses keeps at least so many binary digits, or is exactly 0.
 _KEPT_BITS = 100
+
+_DIGITS = Context(prec=200)  # e^300 has 131 digits before the point
 
 
 class SupportRandomizer(LocalRandomizer):
@@ -331,6 +335,31 @@ class SupportRandomizer(LocalRandomizer):
         }
 
 
+class IndependentSupport(SupportRandomizer):
+    """Values are supported independently of each other, such as bits or hash values.
+
+    So any three inputs look alike, and the domain may be left out: the limit of an ever larger one.
+    """
+
+    domain_size: int | None
+
+    @property
+    def inputs(self) -> int | None:
+        """The domain size."""
+        return self.domain_size
+
+    @property
+    def triples_look_alike(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def full_support_mass(self) -> arb:
+        """The mass of outputs that support every value: of bits that are all 1, of constants."""
+        size = self.domain_size
+        return arb(0) if size is None else self.support_mass(size, size)
+
+
 def _check_domain_size(value: object) -> int | None:
     """Return a domain size, or None for the limit of an ever larger domain."""
     return None if value is None else check_size("domain_size", value)
@@ -340,3 +369,27 @@ _CHECKS: dict[str, Callable[[object], object]] = {
     "epsilon0": check_epsilon0,
     "domain_size": _check_domain_size,
 }
+
+
+@lru_cache(maxsize=64)
+def nearest_to_exp(epsilon0: float) -> int:
+    r"""Return the integer nearest to :math:`e^{\varepsilon_0}` (to 200 digits of it).
+
+    Clients and server must choose the same number, so it may not hang on the last bit of an
+    exponential, which differs from machine to machine.
+
+    >>> nearest_to_exp(1.0), nearest_to_exp(2.0)
+    (3, 7)
+    """
+    return round(_DIGITS.exp(Decimal(epsilon0)))
+
+
+@lru_cache(maxsize=64)
+def nearest_share(size: int, epsilon0: float) -> int:
+    r"""Return the integer nearest to :math:`D/(e^{\varepsilon_0}+1)`.
+
+    >>> nearest_share(10, 1.0)
+    3
+    """
+    odds = _DIGITS.add(_DIGITS.exp(Decimal(epsilon0)), Decimal(1))
+    return round(_DIGITS.divide(Decimal(size), odds))

@@ -29,17 +29,15 @@ from shuffledp.mechanisms.sampling import (
 )
 from shuffledp.mechanisms.sampling.layout import as_bytes, packed_bits
 from shuffledp.mechanisms.sampling.packed import check_packed, count_ones, get_bit, put_bits
-from shuffledp.mechanisms.support.support import SupportRandomizer
+from shuffledp.mechanisms.support.support import IndependentSupport
 
 
-class _Unary(SupportRandomizer):
+class _Unary(IndependentSupport):
     r"""The bit of the true value is 1 with probability a, every other bit with probability b < a.
 
     :math:`R(x)(y)=w(y)E^{y_x}` with :math:`w=\frac{1-a}{1-b}\prod_ib^{y_i}(1-b)^{1-y_i}`: an output
     supports the values whose bit is 1.
     """
-
-    domain_size: int | None
 
     @property
     @abstractmethod
@@ -50,16 +48,6 @@ class _Unary(SupportRandomizer):
     @abstractmethod
     def low_ratio(self) -> arb:
         """(1-a)/(1-b), by how much the true input makes a 0 rarer."""
-
-    @property
-    def inputs(self) -> int | None:
-        """Number of bits."""
-        return self.domain_size
-
-    @property
-    def triples_look_alike(self) -> bool:
-        """True."""
-        return True
 
     @property
     def aggregate(self) -> Aggregate:
@@ -76,12 +64,6 @@ class _Unary(SupportRandomizer):
         r"""Return :math:`\frac{1-a}{1-b}b^m(1-b)^{t-m}`."""
         one, zero = self.noise
         return self.low_ratio * one**supported * zero ** (named - supported)
-
-    @property
-    def full_support_mass(self) -> arb:
-        r""":math:`\frac{1-a}{1-b}b^D`: all bits 1."""
-        size = self.domain_size
-        return arb(0) if size is None else self.support_mass(size, size)
 
     @property
     @abstractmethod

@@ -1,19 +1,46 @@
-"""Privacy loss distributions for dp_accounting."""
+"""Privacy loss distributions for dp_accounting, of one round or of several."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from shuffledp.accounting import Rounds, ShuffleAccountant
 from shuffledp.accounting.given import as_rounds
-from shuffledp.basics.errors import AccuracyWarning, check_positive, warn_caller, wide_is_enough
+from shuffledp.accounting.rounds.many_rounds import ManyRounds
+from shuffledp.basics.errors import (
+    MAX_EPSILON0,
+    AccuracyWarning,
+    check_positive,
+    warn_caller,
+    wide_is_enough,
+)
 from shuffledp.basics.extras import import_extra
 from shuffledp.basics.rounding import nearest, plain
+from shuffledp.bounds.rounds import ComposedCurve
 from shuffledp.mechanisms import LocalRandomizer, Relation
-from shuffledp.outputs.pld.collected import upper_log_delta
 from shuffledp.outputs.pld.lattice import lattice_law
 
 _COARSE = 0.25  # of the standard deviation of the loss: coarser multiples lose accuracy
+
+
+def upper_log_delta(rounds: Rounds) -> Callable[[float], float]:
+    """Return the certified upper bound on log delta as a function of epsilon, and nothing more.
+
+    It holds for neighbours in both orders. Lower ends, which would take longer, are left out.
+    """
+    if rounds.limit == 1:
+        accountants = [kind.accountant for kind in rounds.kinds]
+
+        def largest(epsilon: float) -> float:
+            # Delta falls, so its bound at the largest epsilon that is asked holds beyond.
+            asked = min(epsilon, MAX_EPSILON0)
+            return max(one.proved_log_delta(asked)[0] for one in accountants)
+
+        return largest
+    profiles = ManyRounds(rounds.kinds, rounds.limit, rounds.rtol).profiles()
+    curve, end = ComposedCurve(profiles, "upper", rounds.rtol), rounds.epsilon_interval(0.0).upper
+    return lambda epsilon: float("-inf") if epsilon >= end else curve.log_delta(epsilon, 0)
 
 
 def check_replaces(name: str, randomizer: LocalRandomizer) -> LocalRandomizer:

@@ -11,7 +11,7 @@ from shuffledp.basics.wording import counted
 from shuffledp.collection.frequencies import largest_shift
 from shuffledp.mechanisms import Joint, LocalRandomizer, SupportRandomizer, SymmetricNoise
 from shuffledp.mechanisms.finite.identity import is_foreign
-from shuffledp.planning.frequency import Frequency
+from shuffledp.planning.frequency_task import Frequency
 
 #: Groups of fewer standard deviations are hard to tell from nobody.
 _TOLD_APART = 2

@@ -10,13 +10,13 @@ from functools import cached_property
 from typing import Any, cast
 
 from shuffledp.accounting import Report, Rounds, RoundsReport, Setting, ShuffleAccountant
-from shuffledp.accounting.crowd import Crowd
+from shuffledp.accounting.answered import OneMechanism
 from shuffledp.accounting.operational import tradeoff_below
 from shuffledp.accounting.setting import DEFAULT_RTOL
 from shuffledp.basics.errors import MAX_EPSILON0, MAX_ROUNDS, NoAnswerError, wide_is_enough
 from shuffledp.basics.figures import Chart, Line
 from shuffledp.comparison import Comparison, compare
-from shuffledp.mechanisms import LocalRandomizer, Relation
+from shuffledp.mechanisms import Relation
 from shuffledp.mechanisms.composed.parts import without_limits
 from shuffledp.mechanisms.finite.identity import foreign_classes, stated_by
 from shuffledp.outputs.review.seen import SEEN, Seen
@@ -49,7 +49,7 @@ class WhatIf:
 
 
 @dataclass(frozen=True)
-class Findings:
+class Findings(OneMechanism):
     """What the document tells, computed when it is first asked for.
 
     Args:
@@ -73,16 +73,6 @@ class Findings:
     def setting(self) -> Setting:
         """What was asked about."""
         return cast("Setting", self.report.setting)
-
-    @property
-    def randomizer(self) -> LocalRandomizer:
-        """What each user runs."""
-        return self.setting.randomizer
-
-    @property
-    def crowd(self) -> Crowd:
-        """The users, and how many of them are corrupted."""
-        return self.setting.crowd
 
     @property
     def rounds(self) -> int:

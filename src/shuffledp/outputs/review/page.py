@@ -23,7 +23,7 @@ from shuffledp.outputs.review.commands import commands, proof_command
 from shuffledp.outputs.review.cover import ANSWERS, Cover, Whole
 from shuffledp.outputs.review.embedded import address_of
 from shuffledp.outputs.review.findings import Findings
-from shuffledp.outputs.review.mechanism import likely, portrait
+from shuffledp.outputs.review.portrait import likely, portrait
 
 _PICTURE = (4.4, 3.3)  # inches, two of them side by side
 _MAX_TEXT = 400  # characters of a mechanism, which may be a matrix

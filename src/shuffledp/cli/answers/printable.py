@@ -10,7 +10,7 @@ import click
 from shuffledp.accounting import Setting
 from shuffledp.cli.answers.facts import EPILOG
 from shuffledp.cli.parameters import JSON
-from shuffledp.cli.setting import save_setting, take_setting
+from shuffledp.cli.setting_options import save_setting, take_setting
 from shuffledp.cli.terminal import progress
 
 
@@ -41,7 +41,8 @@ def question(*parameters: click.Parameter) -> Callable[[Callable[..., Printable]
 
     def decorate(function: Callable[..., Printable]) -> click.Command:
         name = function.__name__
-        about_setting = any(parameter.name == "setting_file" for parameter in parameters)
+        names = [parameter.name or "" for parameter in parameters]
+        about_setting = "setting_file" in names
 
         def run(as_json: bool, **arguments: Any) -> None:
             kept = arguments.pop("kept", None)

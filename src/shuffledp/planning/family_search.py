@@ -111,7 +111,7 @@ def accurate_epsilon0(family: Family, task: Task, error: float) -> float | None:
 
     >>> from functools import partial
     >>> from shuffledp import KRR
-    >>> from shuffledp.planning.mean import Mean
+    >>> from shuffledp.planning.mean_task import Mean
     >>> task = Mean(n=100, domain_size=None)
     >>> round(accurate_epsilon0(partial(KRR, 2), task, 0.1), 6)  # log 3
     1.098612

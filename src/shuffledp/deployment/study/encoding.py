@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.basics.arrays import FloatArray, IntArray
 from shuffledp.basics.rounding import written
@@ -16,7 +17,6 @@ from shuffledp.deployment.files.problems import DataError
 from shuffledp.deployment.study.attribute import Attribute, label_text
 from shuffledp.mechanisms import DiscreteLaplace, LocalRandomizer
 from shuffledp.mechanisms.sampling import Bits
-from shuffledp.mechanisms.sampling.doubles import uniform
 from shuffledp.mechanisms.support.support import SupportRandomizer
 
 _INTEGER = re.compile("-?[0-9]+")
@@ -192,3 +192,8 @@ def _whole(text: str) -> str | None:
     """Return 3 for 3.0, as tables with gaps write whole numbers."""
     head, point, rest = text.partition(".")
     return head if point and rest.strip("0") == "" and _INTEGER.fullmatch(head) else None
+
+
+def uniform(bits: Bits, size: int) -> NDArray[np.float64]:
+    """Return odd multiples of 2**-54 between 0 and 1, all alike; no guarantee rests on them."""
+    return ((bits.words(size) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53

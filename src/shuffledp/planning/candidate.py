@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from shuffledp.collection.frequencies import largest_shift
 from shuffledp.mechanisms import LocalRandomizer
 from shuffledp.mechanisms.support.support import SupportRandomizer
+from shuffledp.planning.family_search import Found
 from shuffledp.planning.prediction import Prediction
-from shuffledp.planning.search import Found
 from shuffledp.planning.task import Task
 
 

@@ -21,7 +21,7 @@ from shuffledp.mechanisms import (
     Parallel,
     Subsample,
 )
-from shuffledp.mechanisms.noise.noise import SymmetricNoise
+from shuffledp.mechanisms.noise.symmetric_noise import SymmetricNoise
 from shuffledp.mechanisms.support.support import SupportRandomizer
 
 #: Values to estimate: integers, None for all, or for a joint composition one entry per attribute.

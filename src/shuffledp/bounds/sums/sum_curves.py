@@ -20,8 +20,8 @@ from flint import arb
 from shuffledp.basics.balls import ball, lower_log, precision, upper_double, upper_log
 from shuffledp.basics.interval import Interval
 from shuffledp.bounds.curve import Curve, Proof, Proved
+from shuffledp.bounds.sums.count_cover import CellLaws, CellSearch, cells_depth
 from shuffledp.bounds.sums.counts import Bit, Bounds
-from shuffledp.bounds.sums.cover import CellLaws, CellSearch, cells_depth
 from shuffledp.bounds.sums.line import Shape
 from shuffledp.bounds.sums.noise import geometric_log_delta, laplace_log_delta, normal_log_delta
 from shuffledp.bounds.sums.worst import CountSearch

@@ -27,8 +27,8 @@ from itertools import pairwise
 from flint import arb, arb_mat
 
 from shuffledp.basics.balls import logarithm
-from shuffledp.bounds.sums.cells import Chords, Edge, cell_law, cell_width
 from shuffledp.bounds.sums.common import CommonBits, Side, cut
+from shuffledp.bounds.sums.count_cells import Chords, Edge, cell_law, cell_width
 from shuffledp.bounds.sums.counts import Bit, Bounds
 
 _LOOSE = 0.002  # of the noise, what an interval may lose, or more, so that there are not too many

@@ -66,14 +66,14 @@ _FILE = click.Option(
     help="Read the setting from a TOML file; what the command line says besides counts instead.",
 )
 
-_SAVE = click.Option(
+SAVE = click.Option(
     ["--save-setting", "kept"],
     metavar="FILE",
     help="Write the setting that is answered for to a TOML file.",
 )
 
 #: The files that keep a setting.
-FILES = [_FILE, _SAVE]
+FILES = [_FILE, SAVE]
 
 #: What a setting says besides mechanism and users, and the files that keep it.
 CONDITIONS = [ROUNDS, _AT_MOST, CORRUPTED, _CORRUPTED_ADAPTIVELY, VIEW, BOUND, *FILES]

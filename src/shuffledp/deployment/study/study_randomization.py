@@ -29,9 +29,9 @@ from shuffledp.deployment.files.report_files import reports_in
 from shuffledp.deployment.files.sidecar import sidecar_path
 from shuffledp.deployment.files.tables import parts_of, table_in
 from shuffledp.deployment.study.frames import chunks
-from shuffledp.deployment.study.option import certified
 from shuffledp.deployment.study.shuffle import Assignment, Shuffle, users_of
 from shuffledp.deployment.study.study_design import StudyDesign
+from shuffledp.deployment.study.study_option import certified
 from shuffledp.mechanisms.sampling import Bits
 
 _ASSUMPTIONS = (*ASSUMPTIONS, "every row of the input is another user")

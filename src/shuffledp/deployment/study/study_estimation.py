@@ -27,9 +27,9 @@ from shuffledp.deployment.files.report_files import reports_in
 from shuffledp.deployment.files.sidecar import read_sidecar
 from shuffledp.deployment.files.tables import is_csv
 from shuffledp.deployment.study.answers import Answers, Subgroups
-from shuffledp.deployment.study.randomization import StudyReports
 from shuffledp.deployment.study.shuffle import Shuffle
 from shuffledp.deployment.study.study_design import StudyDesign
+from shuffledp.deployment.study.study_randomization import StudyReports
 from shuffledp.mechanisms import Joint
 
 
