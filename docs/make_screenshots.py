@@ -21,7 +21,8 @@ FOLDER = Path(__file__).with_name("pictures")
 
 #: By picture what is asked, the width and height of the window, and its colours.
 PAGES = {
-    "explore-answer": ("", (1200, 820), "light"),
+    "explore-find": ("", (1200, 800), "light"),
+    "explore-answer": ("?tab=answer&rounds=52&corrupted=2%25", (1200, 940), "light"),
     "explore-dark": ("?tab=curve&bounds=standard_clone,blanket_bennett", (1200, 720), "dark"),
     "explore-phone": ("", (390, 1180), "light"),
 }

@@ -130,7 +130,8 @@ def test_json_fields_are_stable(arguments):
     command = arguments[0]
     answer = read_json(ask(*arguments, "--json"))
     extra = {
-        "calibrate": {"family", "epsilon0"},
+        "calibrate": {"family", "epsilon0", "accuracy"},
+        "users": {"accuracy"},
         "delta": {"log_guarantee", "log_guarantee_reason", "log_lower_bound"},
     }.get(command, set())
     assert set(answer) == set(FIELDS) | extra

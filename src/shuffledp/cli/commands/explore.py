@@ -32,8 +32,8 @@ _PARAMETERS = [
 def explore(context: click.Context, port: int, browser: bool) -> None:
     """Open a page with sliders, curves, plans and rounds.
 
-    It is served to this machine alone, loads nothing from elsewhere, and ends with Ctrl-C. Needs
-    the extra "web".
+    Settings, certificates and reports can be dropped on it. It is served to this machine alone,
+    loads nothing from elsewhere, and ends with Ctrl-C. Needs the extra "web".
     """
     from shuffledp.cli.answers.served import ask, served
     from shuffledp.web import create_app, listen, serve
