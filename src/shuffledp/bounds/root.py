@@ -143,7 +143,7 @@ class _Search:
         return _solve(height, start, min(self.most, MAX_TOTAL_EPSILON))
 
     def note(self, epsilon: float, proved: Proved) -> None:
-        """Keep by how much a proof differs from its estimate; none near a known end tells a slope."""
+        """Keep by how much a proof differs from its estimate, of two that are far enough apart."""
         shift = proved.log - self.curve.estimate(epsilon, proved)
         if math.isfinite(shift):
             apart = self.rtol * epsilon if self.begin is not None else -1.0
