@@ -27,7 +27,7 @@ from oracles import law_of
 from shuffledp.engine.sums import Law
 from shuffledp.mechanisms import DiscreteLaplace, Laplace, MatrixRandomizer, Pair
 from shuffledp.mechanisms.base import SlotLaws
-from shuffledp.mechanisms.noise.lattice_types import lattice_types
+from shuffledp.mechanisms.noise.discrete_laplace import lattice_types
 
 mp = precision(50)
 

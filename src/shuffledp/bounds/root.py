@@ -143,10 +143,10 @@ class _Search:
         return _solve(height, start, min(self.most, MAX_TOTAL_EPSILON))
 
     def note(self, epsilon: float, proved: Proved) -> None:
-        """Keep by how much a proof differs from its estimate; too close points tell no slope."""
+        """Keep by how much a proof differs from its estimate, of two that are far enough apart."""
         shift = proved.log - self.curve.estimate(epsilon, proved)
         if math.isfinite(shift):
-            apart = self.rtol * epsilon
+            apart = self.rtol * epsilon if self.begin is not None else -1.0
             before = [both for both in self.shifts[-1:] if abs(both[0] - epsilon) > apart]
             self.shifts = [*before, (epsilon, shift)]
 
