@@ -34,9 +34,10 @@ def is_private(epsilon: str, delta: str, neighbours: str) -> str:
 def what_holds(setting: Setting, epsilon: str, delta: str) -> str:
     """Return the claim about a setting of one mechanism.
 
-    >>> asked = Setting(mechanism="krr(3, 1)", n=9, rounds=2, view="sum")
-    >>> what_holds(asked, "1", "1e-6").partition(" for ")[0]
-    'after 2 rounds all sums together are (1, 1e-6)-differentially private'
+    >>> setting = Setting(mechanism="krr(3, 1)", n=9, rounds=2, view="sum")
+    >>> print(what_holds(setting, "1", "1e-6"))  # doctest: +NORMALIZE_WHITESPACE
+    after 2 rounds all sums together are (1, 1e-6)-differentially private for neighbouring datasets
+    that replace the inputs of one user in all rounds
     """
     relation = setting.randomizer.relation
     if setting.rounds == 1:
