@@ -201,7 +201,7 @@ class Sketch:
         """
         if self.n == 1 or self.values[-1] <= 0:
             return np.zeros_like(gains)
-        widths = np.abs(np.gradient(gains))
+        widths = np.maximum(np.abs(np.gradient(gains)), 1e-300)
         others = (
             self._log_densities(gains) if self.n > _FEW_USERS else np.full_like(gains, -math.inf)
         )
