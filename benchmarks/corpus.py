@@ -4,7 +4,8 @@
 answer that
 
 - promises less: a guarantee more than 1e-3 above the one kept, relative to epsilon, or more than
-  1e-2 of delta; an attack as much weaker; fewer rounds, less noise, more users than that explains;
+  1e-2 of delta and than delta falls until an epsilon 1e-3 larger; an attack as much weaker; fewer
+  rounds, less noise, more users than that explains;
 - contradicts: a guarantee below what datasets were known to attain, an attack above what was
   proved, enclosures of one number that do not meet;
 - is missing.
@@ -330,7 +331,7 @@ def compare(rows: Sequence[Kept]) -> bool:
         times[row.kind].append((row.milliseconds, milliseconds))
         rises[row.kind] += _rises(row.facts, now)
         for difference in differences(row.facts, now):
-            if reason := explanation(row.question, difference):
+            if reason := excuse(row, difference):
                 excused[reason] += 1
             else:
                 unexplained += 1
@@ -408,6 +409,25 @@ def explanation(question: str, difference: str) -> str | None:
         ),
         None,
     )
+
+
+def excuse(row: Kept, difference: str) -> str | None:
+    """Return why an answer may differ from the one kept in such a way, or None."""
+    known = explanation(row.question, difference)
+    near = f"an epsilon {OF_EPSILON:g} away, relatively, has the delta that is kept"
+    return near if known is None and is_near(row, difference) else known
+
+
+def is_near(row: Kept, difference: str) -> bool:
+    """Whether a delta differs by no more than it does between epsilons `OF_EPSILON` apart."""
+    sort = difference.partition(":")[0]
+    if sort not in ("guarantee", "attack") or not row.question.startswith("delta "):
+        return False
+    factor = 1 + OF_EPSILON if sort == "guarantee" else 1 - OF_EPSILON
+    moved = re.sub(
+        r"(?<=--epsilon )\S+", lambda found: repr(float(found[0]) * factor), row.question
+    )
+    return not any(other.startswith(sort) for other in differences(row.facts, answer(moved)))
 
 
 def _rises(kept: Facts, now: Facts) -> Iterator[float]:

@@ -29,7 +29,7 @@ from shuffledp.engine.progress import silent
 
 #: How much wider than the datasets of a corner a bound may be: of epsilon, and of log delta, where
 #: closer is not worth the time, and farther says little.
-_RTOL, _CLOSEST, _WIDEST = 4e-3, 0.03, 0.3
+_RTOL, _CLOSEST, _WIDEST = 7e-4, 0.03, 0.3
 
 #: Relative width of what the datasets of a corner reveal, and over which share slopes are taken.
 _NARROW, _SHIFT = 1e-4, 1e-3

@@ -30,6 +30,9 @@ _RARE, _LOOKS, _STILL = 3e-2, 12, 0.1
 #: Where gains are cut off, what that and all else may add, in units of what is allowed for.
 _MORE, _LESS = 10.0, 4.0
 
+#: The saddle-point formula is far off for so few users.
+_FEW_USERS = 10
+
 #: Means have a logarithm. With this share of delta left out the blanket is better.
 _TINY, _TOO_MUCH = 1e-12, 0.5
 
@@ -104,7 +107,8 @@ class Swapped(Curve):
 def _estimate(
     blanket: Decomposition, backgrounds: tuple[Decomposition, ...], n: int, epsilon: float
 ) -> float:
-    return Proposal(*_doubles(blanket, backgrounds, epsilon), n).log_estimate
+    proposal = Proposal(*_doubles(blanket, backgrounds, epsilon), n)
+    return proposal.log_measured if n <= _FEW_USERS else proposal.log_estimate
 
 
 @lru_cache(maxsize=1024)
