@@ -15,6 +15,7 @@ from shuffledp import (
     HadamardResponse,
     Laplace,
     LocalHash,
+    Setting,
     ShuffleAccountant,
     SubsetSelection,
     compare,
@@ -97,7 +98,7 @@ def test_it_is_marked_wherever_it_is_shown():
 
 def test_it_proves_nothing():
     """Searches for the best published bound do not ask it."""
-    mechanism, published = KRR(10, 4.0), BestPublished(n=1000, delta=1e-6)
+    mechanism, published = KRR(10, 4.0), BestPublished(Setting(n=1000), delta=1e-6)
     answer = published.least_epsilon(mechanism)
     assert answer is not None
     assert answer[1] != "variation_ratio"
