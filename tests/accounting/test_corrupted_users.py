@@ -72,9 +72,14 @@ def test_wrong_types_are_refused(value):
 
 def test_proofs_and_runs_are_of_honest_users():
     accountant = ShuffleAccountant(KRR(3, 1.0), 10, corrupted=2)
-    for ask in (certify, audit):
-        with pytest.raises(ValueError, match="n = 8 honest ones"):
-            ask(accountant, target_delta=0.1)
+    with pytest.raises(ValueError, match="n = 8 honest ones"):
+        audit(accountant, target_delta=0.1)
+    proved, honest = (
+        certify(accountant, target_delta=0.1),
+        certify("krr(3, 1)", 8, target_delta=0.1),
+    )
+    assert (proved.n, proved.corrupted) == (10, 2)
+    assert proved.guarantee.epsilon == honest.guarantee.epsilon
 
 
 def binomial(m: int, p: Fraction, end: int | None = None) -> list[Fraction]:
