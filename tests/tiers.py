@@ -10,10 +10,10 @@ import pytest
 from hypothesis import settings
 
 #: Of the examples that a test of a property asks for, this share is drawn in the quick tier.
-QUICK_PERCENT = 10
+QUICK_PERCENT = 6
 
 #: Of a test with more cases than these, the quick tier runs this many (`EVERY_CASE` overrules it).
-MOST_CASES = 5
+MOST_CASES = 4
 
 #: For tests of documented examples: ``@EVERY_CASE`` lets the quick tier run all of them.
 EVERY_CASE = pytest.mark.heavy(keep=10**6)
