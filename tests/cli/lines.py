@@ -18,6 +18,7 @@ QUICK = [text for text in VALID if not text.startswith("laplace")]
 #: Good values of parameters, by name.
 GOOD = {
     "mechanism": QUICK,
+    "mechanisms": QUICK,
     "family": FAMILIES,
     "n": ["1", "2", "7", "1e3", "10_000", "1e9"],
     "delta": ["1e-6", "0.1", "1e-300", "0", "1"],
@@ -38,7 +39,7 @@ GOOD = {
     "reports": ["reports.csv"],
     "file": ["certificate.json"],
     "seed": ["0", "7"],
-    "times": ["1", "3", "1e6"],
+    "rounds": ["1", "2"],
     "at_most": ["1", "2"],
     "ledger": ["spent.jsonl", "new.jsonl"],
     "study_file": ["study.toml"],
@@ -61,7 +62,16 @@ SMALL = {
 TARGETS = ("epsilon", "delta", "error")
 
 #: Needed unless a file says them.
-USUAL = {"plan": ("n", "delta"), "randomize": ("names", "mechanism", "delta")}
+USUAL = {
+    **dict.fromkeys(
+        ("epsilon", "delta", "rounds", "compare", "certify", "audit", "report"), ("mechanism", "n")
+    ),
+    "users": ("mechanism",),
+    "calibrate": ("n",),
+    "curve": ("mechanisms",),
+    "plan": ("n", "delta"),
+    "randomize": ("names", "mechanism", "delta"),
+}
 
 #: Optional in general, but needed by default settings; and what only fits special settings.
 NEEDED = ("domain",)

@@ -25,10 +25,12 @@ SECONDS = 120
 
 #: How many lines of each command are tried; the others, and new commands, get the last number.
 EXAMPLES = {
-    "plan": 12,
-    "report": 8,
-    "calibrate": 15,
-    "users": 15,
+    "plan": 5,
+    "report": 5,
+    "calibrate": 8,
+    "users": 8,
+    "rounds": 10,
+    "certify": 15,
     "compare": 30,
     "verify": 30,
     "mechanisms": 15,

@@ -99,8 +99,7 @@ def test_a_mean_of_levels_is_moved_no_farther():
 @pytest.mark.heavy
 def test_charts_are_of_the_same_crowd():
     task = Frequency(n=N, domain_size=2)
-    crowd = Crowd(N, F)
-    chart = error_chart(task, (1.0,), 0.0, crowd=crowd)
+    chart = error_chart(task, (1.0,), 0.0, setting=Setting(n=N, corrupted=F))
     assert "1,000 users, 100 of them corrupted" in chart.title
     target = {"target_delta": 0.0, "target_epsilon": 1.0, "domain_size": 2}
     options = plan(n=N, corrupted=F, **target).options

@@ -202,12 +202,9 @@ def _read(found: object) -> Certificate:
     if at_most is not None:
         _check_count("at_most", at_most, 1)
     points = _read_points(values["one_round"], several=bound == "composition")
-    _check(
-        (values["rounds"] > 1) == bool(points),
-        "rounds",
-        "1 without, and more with one_round",
-        points,
-    )
+    several = values["rounds"] > 1
+    _check(several == bool(points), "one_round", "empty for one round, and only then", points)
+    _check(several or at_most is None, "at_most", "null for one round", at_most)
     assumptions, versions = values["assumptions"], values["versions"]
     _check(_is_texts(assumptions), "assumptions", "a list of texts", assumptions)
     names = {"shuffledp", "python-flint"}
