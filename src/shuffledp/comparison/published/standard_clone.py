@@ -32,7 +32,7 @@ class StandardClone(NumericBaseline):
 
     Known flaws: it knows nothing of the randomizer but :math:`\varepsilon_0`, and it counts half
     the clones that binary randomized response provides, so it is never below
-    :class:`shuffledp.comparison.published.RestoredGeneric`. The authors' program prints a message
+    :class:`~shuffledp.comparison.published.RestoredGeneric`. The authors' program prints a message
     and returns epsilon0 outside the range of its search, and bisects a fixed number of times.
 
     >>> from shuffledp import KRR

@@ -110,7 +110,7 @@ def estimate_files(
 
     Args:
         paths: the files; also folders of such files, or patterns for their names, see
-            :func:`shuffledp.deployment.files.tables.parts_of`.
+            :func:`~shuffledp.deployment.files.tables.parts_of`.
         corrupted: how many users may have chosen their reports, a number or a share.
         client: of a dask cluster. Its workers then add up and merge; they must see the files.
 

@@ -106,7 +106,7 @@ class Randomization:
 
         Args:
             source: the file with the columns; also a folder of such files, or a pattern for their
-                names, see :func:`shuffledp.deployment.files.tables.parts_of`; or a dask DataFrame.
+                names, see :func:`~shuffledp.deployment.files.tables.parts_of`; or a dask DataFrame.
             out: the file of reports.
             target_delta: the delta at which the guarantee is stated.
             assumptions: what the guarantee rests on, besides what every answer assumes.

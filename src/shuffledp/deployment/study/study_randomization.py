@@ -107,7 +107,7 @@ def randomize_file(
         design: what to run, from a plan.
         source: a CSV or Parquet file with the columns of the study, one user per row; or a folder
             of such files, or a pattern for their names, see
-            :func:`shuffledp.deployment.files.tables.parts_of`.
+            :func:`~shuffledp.deployment.files.tables.parts_of`.
         out: the file of reports; if there are several shuffles, each has a file of its own, whose
             name also says which attribute it is about.
         seed: makes the reports repeatable, for simulations; None takes secure random bits.

@@ -22,7 +22,7 @@ _COARSE, _USUAL, _FINE = 1 << 10, 1 << 16, 1 << 30
 class ContinuousNoise(SymmetricNoise):
     r"""Noise with a density: a report is x + Z, rounded to the nearest multiple of 1/m.
 
-    It is drawn exactly, see :mod:`shuffledp.mechanisms.sampling.rounded_noise`, and is the integer
+    It is drawn exactly, see :mod:`~shuffledp.mechanisms.sampling.rounded_noise`, and is the integer
     that 1/m is multiplied by. So it is a function of the ideal report x + Z, and what holds for
     that one holds for it. Low digits tell nothing, as they do in sums of floating-point numbers
     (Mironov 2012).
